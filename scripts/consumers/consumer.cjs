@@ -1,5 +1,6 @@
 // A CommonJS application that installed the packed tarballs.
 const assert = require('node:assert/strict')
+const { weirStore } = require('@weir/compat/express-rate-limit')
 const { RateLimiter, fixedWindow, memoryStore } = require('@weir/core')
 const express = require('express')
 const { rateLimit } = require('@weir/express')
@@ -12,6 +13,7 @@ require('reflect-metadata')
 const { RateLimitModule } = require('@weir/nest')
 
 require('@weir/core/http')
+require('@weir/core/node-redis')
 require('@weir/core/testing')
 
 async function main() {
@@ -33,6 +35,7 @@ async function main() {
   server.close()
   server.closeAllConnections()
   assert.deepEqual(statuses, [200, 429])
+  assert.equal(weirStore(memoryStore()).prefix, 'express-rate-limit')
   assert.equal(typeof koa.rateLimit({ limit: 1, window: '1m' }), 'function')
   assert.match((await prometheus([limiter]).scrape()).body, /outcome="denied"/)
   observe([limiter])()

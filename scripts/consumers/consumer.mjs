@@ -1,7 +1,9 @@
 // An ESM application that installed the packed tarballs.
 import assert from 'node:assert/strict'
+import { weirStorage } from '@weir/compat/nest-throttler'
 import { fixedWindow, memoryStore, RateLimiter } from '@weir/core'
 import '@weir/core/http'
+import { fromNodeRedis } from '@weir/core/node-redis'
 import '@weir/core/testing'
 import { rateLimit } from '@weir/express'
 import { rateLimit as koaLimit } from '@weir/koa'
@@ -31,6 +33,8 @@ server.close()
 server.closeAllConnections()
 assert.deepEqual(statuses, [200, 429])
 assert.equal(typeof koaLimit({ limit: 1, window: '1m' }), 'function')
+assert.equal(typeof fromNodeRedis, 'function')
+assert.equal(typeof weirStorage(memoryStore()).increment, 'function')
 assert.match((await prometheus([limiter]).scrape()).body, /outcome="denied"/)
 observe([limiter])()
 assert.ok(MetricsModule.forRoot().module)

@@ -9,7 +9,8 @@
 // of ESM what an application does not use.
 //
 // What Node runs has no comments. The copy of @weir/core for Node also has short names of local
-// variables, but keeps its lines; the copy that bundlers read and print anew has no spaces either.
+// variables and no indents, but keeps its lines; the copy that bundlers read and print anew has no
+// spaces either.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { rolldown } from 'rolldown'
@@ -32,6 +33,7 @@ export async function bundle(entries) {
   const esm = { dir: 'dist', format: 'es', comments: ANNOTATIONS, ...named('.js') }
   if (hasOneCopy) {
     const [chunks] = await write(entries, [{ ...commonJs, ...ROOMS, minify: SHORT_LOCALS }])
+    for (const { fileName, type } of chunks) if (type === 'chunk') unindent(join('dist', fileName))
     for (const [name] of imported)
       reexport(chunks.find((chunk) => chunk.isEntry && chunk.name === name))
     const compact = { ...esm, dir: join('dist', 'module'), minify: COMPACT }
@@ -67,8 +69,10 @@ const ROOMS = {
       {
         debugName: 'rooms',
         name(path) {
-          const [room] = relative(resolve('build'), path).split(sep)
+          const [room, ...rest] = relative(resolve('build'), path).split(sep)
           if (room === 'index.js' || room === 'cli') return null
+          // In its entry, so that nobody loads what adapts a client that they do not use.
+          if (/^clients[\\/]node-redis/.test(rest.join(sep))) return null
           return ['redis', 'http', 'testing', 'database'].includes(room) ? room : 'core'
         },
       },
@@ -94,6 +98,11 @@ async function write(entries, outputs, plugins = []) {
   for (const output of outputs) written.push((await build.write(output)).output)
   await build.close()
   return written
+}
+
+/** Indents are tabs, which no text of the sources has. */
+function unindent(file) {
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/^\t+/gm, ''))
 }
 
 /** Writes the ESM of an entry that is CommonJS. */

@@ -1,0 +1,46 @@
+// The rate limits of Better Auth 1.7, which asks its storage for one atomic step.
+
+import type { Store } from '@weir/core'
+import { check } from './checked.js'
+import { leftMsOf } from './counted.js'
+import { COMMON, type CompatOptions, limitersOf, windowsOf } from './limiters.js'
+
+export type { CompatOptions } from './limiters.js'
+
+/** As `rateLimit.customStorage` of Better Auth. */
+export interface WeirStorage {
+  consume(key: string, rule: Rule): Promise<Consumed>
+}
+
+export interface Rule {
+  /** Seconds. */
+  readonly window: number
+  readonly max: number
+}
+
+export interface Consumed {
+  allowed: boolean
+  /** Seconds; null where it is allowed. */
+  retryAfter: number | null
+}
+
+/**
+ * Storage for Better Auth's rate limits, over any of Weir's stores.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME
+ * @example
+ * const auth = betterAuth({
+ *   rateLimit: { enabled: true, customStorage: weirStorage(redisStore(client)) },
+ * })
+ */
+export function weirStorage(store: Store, options: CompatOptions = {}): WeirStorage {
+  const { name = 'better-auth' } = options
+  check(store, { ...options, name }, COMMON)
+  const limiterFor = limitersOf(store, { ...options, name }, windowsOf(options))
+  return {
+    async consume(key, { window, max }) {
+      const decision = await limiterFor(max, window * 1_000).consume(key)
+      const { allowed } = decision
+      return { allowed, retryAfter: allowed ? null : Math.ceil(leftMsOf(decision) / 1_000) }
+    },
+  }
+}

@@ -1,0 +1,46 @@
+// What users hand in, checked where it enters.
+
+import { RateLimiter, type Store, unlimited } from '@weir/core'
+
+/** An error of what users hand in, or of what another limiter has and this store cannot. */
+export function misuse(message: string): Error {
+  return Object.assign(new TypeError(message), { code: 'WEIR_INVALID_OPTION' })
+}
+
+const RIGHT: Readonly<
+  Record<string, readonly [isRight: (value: unknown) => boolean, text: string]>
+> = {
+  name: [() => true, ''],
+  algorithm: [
+    (value) => value === 'fixed-window' || value === 'sliding-window',
+    "'fixed-window' or 'sliding-window'",
+  ],
+  shared: [(value) => typeof value === 'boolean', 'true or false'],
+  limit: [Number.isInteger, 'a whole number'],
+}
+
+/**
+ * @param known names of options
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME
+ */
+export function check(
+  store: Store,
+  options: { readonly name: string },
+  known: readonly string[],
+): void {
+  for (const [option, value] of Object.entries(options)) {
+    if (!known.includes(option))
+      throw misuse(`there is no option ${shown(option)}; there are ${known.join(', ')}`)
+    const [isRight, text] = RIGHT[option] ?? [() => true, '']
+    if (value !== undefined && !isRight(value))
+      throw misuse(`${option} is ${shown(value)}; give ${text}`)
+  }
+  if (store === undefined) throw misuse('the store is missing; give redisStore(...)')
+  // It says what is wrong with the store, or with the name.
+  new RateLimiter({ name: options.name, store, policy: unlimited(), shared: true }).close()
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === 'object' ? 'an object' : String(value)
+  return JSON.stringify(text.replace(/[^ -~]/g, '?').slice(0, 64))
+}

@@ -1,0 +1,32 @@
+// The store under hono-rate-limiter, whose stores have the form of express-rate-limit's.
+
+import type { Store } from '@weir/core'
+import { storeOf, type WeirStore, type WeirStoreOptions } from './express-rate-limit.js'
+
+export type {
+  CompatOptions,
+  Counted,
+  MiddlewareOptions,
+  WeirStore,
+  WeirStoreOptions,
+} from './express-rate-limit.js'
+
+/**
+ * The store of one limiter of hono-rate-limiter, over any of Weir's. Each limiter needs one of its
+ * own, with a `name` of its own; they may be over one store of Weir's.
+ *
+ * Requests that are refused are not counted, so `totalHits` is never more than the limit and one.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, and of the limiter
+ * WEIR_INVALID_POLICY; WEIR_INVALID_OPTION also where its `limit` is a function and no limit is
+ * given here
+ * @example
+ * const limiter = rateLimiter({
+ *   limit: 100,
+ *   windowMs: 60_000,
+ *   keyGenerator: (c) => c.req.header('x-api-key') ?? '',
+ *   store: weirStore(redisStore(client), { name: 'api' }),
+ * })
+ */
+export function weirStore(store: Store, options: WeirStoreOptions = {}): WeirStore {
+  return storeOf(store, options, 'hono-rate-limiter')
+}

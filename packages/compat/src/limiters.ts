@@ -1,0 +1,62 @@
+// What the stores under all limiters have in common: a limiter of Weir for each limit and window
+// that they are asked for.
+
+import { fixedWindow, type Policy, RateLimiter, type Store, slidingWindow } from '@weir/core'
+
+export interface CompatOptions {
+  /** Part of keys, after the store's prefix. Stores of one name count together. At most 64 letters,
+   *  digits, '_', '.' and '-'. Default: what the other limiter is called. */
+  readonly name?: string | undefined
+  /**
+   * `'fixed-window'` counts from a key's first request, and begins anew when the window is over, as
+   * those limiters do. `'sliding-window'` never lets more than the limit pass in any window.
+   * Default `'fixed-window'`.
+   */
+  readonly algorithm?: 'fixed-window' | 'sliding-window' | undefined
+  /** Whether stores of this name are meant to count together: else a second one in a process is
+   *  warned of. Default false. */
+  readonly shared?: boolean | undefined
+}
+
+/** Limits may be made by functions of requests, so there may be many. */
+const MOST_LIMITERS = 1_000
+
+/** Makes a policy of a limit and a window in ms. */
+export function windowsOf({ algorithm }: CompatOptions): (limit: number, window: number) => Policy {
+  const policyOf = algorithm === 'sliding-window' ? slidingWindow : fixedWindow
+  return (limit, window) => policyOf({ limit, window })
+}
+
+/** What all of them can be told. */
+export const COMMON: readonly string[] = ['name', 'algorithm', 'shared']
+
+/** The limiters throw WEIR_INVALID_POLICY. */
+export function limitersOf<Numbers extends number[]>(
+  store: Store,
+  { name, shared = false }: Pick<CompatOptions, 'shared'> & { readonly name: string },
+  policyOf: (...numbers: Numbers) => Policy,
+): (...numbers: Numbers) => RateLimiter {
+  const limiters = new Map<string, RateLimiter>()
+  return (...numbers) => {
+    const id = numbers.join()
+    let limiter = limiters.get(id)
+    if (limiter === undefined) {
+      // A counter is that of its window: other limits of the same window count on in it.
+      limiter = new RateLimiter({
+        ...{ name, store, policy: policyOf(...numbers) },
+        shared: shared || limiters.size > 0,
+      })
+      if (limiters.size === MOST_LIMITERS) dropOldest(limiters)
+      limiters.set(id, limiter)
+    }
+    return limiter
+  }
+}
+
+function dropOldest(limiters: Map<string, RateLimiter>): void {
+  for (const [id, limiter] of limiters) {
+    limiter.close()
+    limiters.delete(id)
+    return
+  }
+}

@@ -1,0 +1,49 @@
+// Better Auth's rate limits, over Weir's store on Redis.
+
+import { betterAuth } from 'better-auth'
+import { expect, test } from 'vitest'
+import { weirStorage } from '../src/better-auth.js'
+import { newName, onRedis } from './on-redis.js'
+
+const redis = onRedis()
+
+function served(rule: { window: number; max: number }): () => Promise<Response> {
+  const auth = betterAuth({
+    baseURL: 'http://127.0.0.1',
+    secret: 'a secret of this test, of enough characters',
+    emailAndPassword: { enabled: true },
+    advanced: { ipAddress: { ipAddressHeaders: ['x-forwarded-for'] } },
+    rateLimit: {
+      enabled: true,
+      customRules: { '/sign-in/email': rule },
+      customStorage: weirStorage(redis.store, { name: newName() }),
+    },
+    logger: { disabled: true },
+  })
+  return () =>
+    auth.handler(
+      new Request('http://127.0.0.1/api/auth/sign-in/email', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-forwarded-for': '203.0.113.9' },
+        body: JSON.stringify({ email: 'ann@example.com', password: 'not the right one' }),
+      }),
+    )
+}
+
+test('lets the limit pass, and refuses what comes after it, with the wait', async () => {
+  const ask = served({ window: 60, max: 3 })
+  const statuses: number[] = []
+  for (let i = 0; i < 4; i += 1) statuses.push((await ask()).status)
+  expect(statuses).toEqual([401, 401, 401, 429])
+  const waitS = Number((await ask()).headers.get('x-retry-after'))
+  expect(waitS).toBeGreaterThan(55)
+  expect(waitS).toBeLessThanOrEqual(60)
+})
+
+test('begins anew when the window is over', async () => {
+  const ask = served({ window: 1, max: 1 })
+  expect((await ask()).status).toBe(401)
+  expect((await ask()).status).toBe(429)
+  await new Promise((resolve) => setTimeout(resolve, 1_050))
+  expect((await ask()).status).toBe(401)
+})

@@ -1,0 +1,45 @@
+// A Redis of the test file's own, and stores on it as users make them.
+
+import { type RedisStore, recommendedRedisOptions, redisStore } from '@weir/core'
+import { type RedisServer, startRedis } from '@weir/testkit'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll } from 'vitest'
+
+export interface OnRedis {
+  readonly server: RedisServer
+  readonly store: RedisStore
+}
+
+export function onRedis(): OnRedis {
+  let server: RedisServer
+  let store: RedisStore
+  let client: Redis
+  beforeAll(async () => {
+    server = await startRedis()
+    client = new Redis(server.port, recommendedRedisOptions)
+    // What a test kills is said by its decisions.
+    client.on('error', () => {})
+    await new Promise((resolve) => client.once('ready', resolve))
+    store = redisStore(client)
+  })
+  afterAll(async () => {
+    await store.close()
+    client.disconnect()
+    await server.stop()
+  })
+  return {
+    get server() {
+      return server
+    },
+    get store() {
+      return store
+    },
+  }
+}
+
+let names = 0
+/** Of no other test, nor of an earlier run. */
+export function newName(): string {
+  names += 1
+  return `t${process.pid}-${names}`
+}

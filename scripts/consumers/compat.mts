@@ -1,0 +1,21 @@
+// Weir's stores under other limiters, by the forms that those ask for.
+import { weirStorage as ofBetterAuth } from '@weir/compat/better-auth'
+import { weirStore as ofExpress } from '@weir/compat/express-rate-limit'
+import { weirStore as ofFastify } from '@weir/compat/fastify-rate-limit'
+import { weirStore as ofHono } from '@weir/compat/hono-rate-limiter'
+import { weirStorage as ofNest } from '@weir/compat/nest-throttler'
+import { memoryStore } from '@weir/core'
+
+const store = memoryStore()
+export const hits: Promise<{ totalHits: number }> = ofExpress(store, { name: 'a' }).increment('k')
+export const others: unknown[] = [ofHono(store, { limit: 5 }), new (ofFastify(store))({ ban: 1 })]
+export const blocked: Promise<{ isBlocked: boolean }> = ofNest(store).increment('k', 1, 1, 0, 'n')
+export const allowed: Promise<{ allowed: boolean }> = ofBetterAuth(store).consume('k', {
+  window: 1,
+  max: 1,
+})
+
+// @ts-expect-error an algorithm that there is not
+ofExpress(store, { algorithm: 'token-bucket' })
+// @ts-expect-error a store is no client
+ofExpress('redis://localhost')
