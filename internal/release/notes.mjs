@@ -29,7 +29,12 @@ export function notesOfAll(root, version, url) {
   const isFolder = (/** @type {string} */ path) =>
     existsSync(join(root, path)) && statSync(join(root, path)).isDirectory()
   const said = new Set()
-  const sections = publishedPackages(root).map(({ folder, manifest: { name } }) => {
+  const isCore = (/** @type {import('./packages.mjs').Package} */ { folder }) =>
+    folder === 'packages/core'
+  const packages = publishedPackages(root)
+  // What all of them say is said of core.
+  const inOrder = [...packages.filter(isCore), ...packages.filter((each) => !isCore(each))]
+  const sections = inOrder.map(({ folder, manifest: { name } }) => {
     const path = `${folder}/CHANGELOG.md`
     const place = { url, version, name, folder, held: new Set(), isFolder }
     const text = notesOf(withLinks(readFileSync(join(root, path), 'utf8'), path, place), version)
