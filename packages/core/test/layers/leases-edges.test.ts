@@ -223,6 +223,25 @@ test('classes of limits that are gone are forgotten, and what was held of them g
 })
 
 describe('a hot key', () => {
+  test('that is asked for evenly takes a call for each lease, of which all is spent', async () => {
+    const { time, leases, next } = layersOf({ units: 1_000 }, 1)
+    const policySet = makePolicySet('p', [slidingLog({ limit: 100_000, window: '1h' })])
+    const second = async (): Promise<void> => {
+      for (let ms = 0; ms < 1_000; ms += 1) {
+        leases.ask(consuming(policySet, 'k'), { decided() {}, failed() {} })
+        await time.advance(1)
+      }
+    }
+    await second()
+    const before = next.asked.length
+    await second()
+    const asked = next.asked.slice(before)
+    // 200 are asked for while a lease lasts, so one has about 172.
+    expect(asked.map(({ mode }) => mode)).toEqual(Array(asked.length).fill('consume'))
+    expect(asked.length).toBeLessThanOrEqual(7)
+    leases.close()
+  })
+
   test('stays known among many cold ones', async () => {
     const { time, leases } = layersOf()
     let byLease = 0

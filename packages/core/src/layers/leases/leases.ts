@@ -27,8 +27,10 @@ const HOT = 8
 const MAX_KEYS = 10_000
 /** As long as the deny cache. */
 const MAX_REFUSED_US = 1_000_000
-/** The part of what is asked for while a lease lasts that it has, so that it is used up before. */
+/** A lease has so much of what is asked for while it lasts, so that it is used up before. What
+ *  comes by chance varies by the square root of its number: of many the part may be larger. */
 const SHARE = 0.75
+const DEVIATIONS = 2
 /** How a lease compares with what was spent of the one before, if that was not used up. */
 const GROWTH = 1.25
 /** The next lease is asked for so many round trips before the present one is used up. */
@@ -125,9 +127,10 @@ export class Leases implements Layer {
     }
     if (lease === undefined) return false
     pending.decided(lease.spend(cost, nowUs, 'lease'))
+    const isLast = key.leases.length === 1
     if (lease.left === 0) this.#endLease(key, lease)
     const soon = (ROUND_TRIPS * key.roundTripUs * key.demand) / (limits.heldMs * 1_000)
-    const isSoon = soon > 0 && lease.left <= soon && key.leases.length < 2
+    const isSoon = soon > 0 && lease.left <= soon && isLast
     if (isSoon && this.#mayAsk(key, request, nowUs)) this.#take(key, request, [], limits, nowUs)
     return true
   }
@@ -181,7 +184,9 @@ export class Leases implements Layer {
     // What comes when half of its time is over is not worth to be kept.
     const isFar = 2 * key.roundTripUs >= heldMs * 1_000
     const grown = Math.max(FEWEST, Math.ceil(2 * key.size))
-    const size = Math.min(Math.ceil(SHARE * key.demand), grown)
+    const { demand } = key
+    const part = Math.max(SHARE * demand, demand - DEVIATIONS * Math.sqrt(demand))
+    const size = Math.min(Math.ceil(part), grown)
     const count = Math.max(1, Math.min(most, waiting.length + (isFar ? 0 : size)))
     const asked = new Asked(count, waiting, nowUs, this.#options.time.nowMs(), heldMs)
     key.asked = asked
