@@ -157,9 +157,12 @@ const others = {
     ],
   },
   'all-faults': {
-    title: 'The whole fault matrix',
+    title: 'The whole fault matrix, with ioredis, with leases, and with node-redis',
     needs: redis,
-    commands: [{ run: npm('faults'), shown: true }],
+    commands: [[], ['--', '--leases'], ['--', '--library', 'node-redis']].map((options) => ({
+      run: npm('faults', ...options),
+      shown: true,
+    })),
   },
   'long-fleet': {
     title: 'Fleet: 10,000,000 simulated requests',
