@@ -3,6 +3,7 @@
 import type { Store } from '@weir/core'
 import { check } from './checked.js'
 import { leftMsOf } from './counted.js'
+import { keyOf } from './key.js'
 import { COMMON, type CompatOptions, limitersOf, windowsOf } from './limiters.js'
 
 export type { CompatOptions } from './limiters.js'
@@ -33,14 +34,18 @@ export interface Consumed {
  * })
  */
 export function weirStorage(store: Store, options: CompatOptions = {}): WeirStorage {
-  const { name = 'better-auth' } = options
-  check(store, { ...options, name }, COMMON)
+  const { name = 'better-auth' } = options ?? {}
+  check(store, options, name, COMMON)
   const limiterFor = limitersOf(store, { ...options, name }, windowsOf(options))
   return {
     async consume(key, { window, max }) {
-      const decision = await limiterFor(max, window * 1_000).consume(key)
+      const windowMs = window * 1_000
+      const decision = await limiterFor(max, windowMs).consume(keyOf(key))
       const { allowed } = decision
-      return { allowed, retryAfter: allowed ? null : Math.ceil(leftMsOf(decision) / 1_000) }
+      return {
+        allowed,
+        retryAfter: allowed ? null : Math.ceil(leftMsOf(decision, windowMs) / 1_000),
+      }
     },
   }
 }

@@ -3,7 +3,8 @@
 import { RateLimiter, type Store, unlimited } from '@weir/core'
 
 /** An error of what users hand in, or of what another limiter has and this store cannot. */
-export function misuse(message: string): Error {
+export function misuse(what: string): Error {
+  const message = `${what} (see docs/errors.md#weir_invalid_option)`
   return Object.assign(new TypeError(message), { code: 'WEIR_INVALID_OPTION' })
 }
 
@@ -16,18 +17,16 @@ const RIGHT: Readonly<
     "'fixed-window' or 'sliding-window'",
   ],
   shared: [(value) => typeof value === 'boolean', 'true or false'],
-  limit: [Number.isInteger, 'a whole number'],
+  limit: [(value) => Number.isInteger(value) && (value as number) >= 0, 'a whole number from 0'],
 }
 
 /**
  * @param known names of options
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME
  */
-export function check(
-  store: Store,
-  options: { readonly name: string },
-  known: readonly string[],
-): void {
+export function check(store: Store, options: object, name: string, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null)
+    throw misuse(`options are ${shown(options)}; give an object`)
   for (const [option, value] of Object.entries(options)) {
     if (!known.includes(option))
       throw misuse(`there is no option ${shown(option)}; there are ${known.join(', ')}`)
@@ -37,7 +36,7 @@ export function check(
   }
   if (store === undefined) throw misuse('the store is missing; give redisStore(...)')
   // It says what is wrong with the store, or with the name.
-  new RateLimiter({ name: options.name, store, policy: unlimited(), shared: true }).close()
+  new RateLimiter({ name, store, policy: unlimited(), shared: true }).close()
 }
 
 function shown(value: unknown): string {

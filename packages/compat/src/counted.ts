@@ -8,7 +8,9 @@ export function hitsOf({ allowed, limit, remaining }: Decision): number {
   return allowed ? Math.max(1, limit - remaining) : limit + 1
 }
 
-/** Until a refused request would pass, or else until nothing is counted. */
-export function leftMsOf({ retryAfterMs, resetAfterMs }: Decision): number {
-  return retryAfterMs ?? resetAfterMs
+/** Until a refused request would pass, or else until nothing is counted. Of a limit of 0, which
+ *  none passes, a window. */
+export function leftMsOf({ retryAfterMs, resetAfterMs }: Decision, windowMs: number): number {
+  const leftMs = retryAfterMs ?? resetAfterMs
+  return Number.isFinite(leftMs) ? leftMs : windowMs
 }

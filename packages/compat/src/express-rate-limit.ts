@@ -4,6 +4,7 @@
 import type { RateLimiter, Store } from '@weir/core'
 import { check, misuse } from './checked.js'
 import { hitsOf, leftMsOf } from './counted.js'
+import { keyOf } from './key.js'
 import { COMMON, type CompatOptions, limitersOf, windowsOf } from './limiters.js'
 import { Refused } from './refused.js'
 
@@ -15,10 +16,12 @@ export interface WeirStoreOptions extends CompatOptions {
   readonly limit?: number | undefined
 }
 
-/** What the middleware tells its store. */
+/** What is read of what the middleware tells its store. */
 export interface MiddlewareOptions {
   readonly windowMs: number
   readonly limit: unknown
+  readonly skipFailedRequests?: boolean
+  readonly skipSuccessfulRequests?: boolean
 }
 
 /** As express-rate-limit's `Store`. */
@@ -53,50 +56,88 @@ export interface Counted {
  * })
  */
 export function weirStore(store: Store, options: WeirStoreOptions = {}): WeirStore {
-  return storeOf(store, options, 'express-rate-limit')
+  return storeOf(store, options, EXPRESS)
 }
 
-/** hono-rate-limiter's stores have the same form. */
-export function storeOf(store: Store, options: WeirStoreOptions, defaultName: string): WeirStore {
-  const { name = defaultName, limit: largest } = options
-  check(store, { ...options, name }, [...COMMON, 'limit'])
+/** What tells the stores of two middlewares apart that have the same form. */
+export interface Form {
+  readonly defaultName: string
+  /** Whether the middleware takes back what it has refused. */
+  takesBackRefused(options: MiddlewareOptions): boolean
+}
+
+/** A refusal is a failed request. */
+const EXPRESS: Form = {
+  defaultName: 'express-rate-limit',
+  takesBackRefused: ({ skipFailedRequests = false }) => skipFailedRequests,
+}
+
+/** What the middleware does once it is asked for a key. */
+interface Ready {
+  readonly limiter: RateLimiter
+  readonly windowMs: number
+  /** Requests that were refused, where the middleware takes them back. */
+  readonly refused: Refused | undefined
+  /** The middleware judges by a limit that is not known here. */
+  readonly isOwnLimit: boolean
+}
+
+export function storeOf(store: Store, options: WeirStoreOptions, form: Form): WeirStore {
+  const { name = form.defaultName, limit: largest } = options ?? {}
+  check(store, options, name, [...COMMON, 'limit'])
   const limiterFor = limitersOf(store, { ...options, name }, windowsOf(options))
-  const refused = new Refused()
-  let made: RateLimiter | undefined
-  let missing: Error = misuse('init() was not called: give the store to the middleware')
-  const limiter = (): RateLimiter => {
+  let made: Ready | undefined
+  let missing: unknown = misuse('init() was not called: give the store to the middleware')
+  const ready = (): Ready => {
     if (made === undefined) throw missing
     return made
   }
+
+  function init(middleware: MiddlewareOptions): void {
+    const { windowMs, limit } = middleware
+    const isOwnLimit = typeof limit === 'function'
+    const most = isOwnLimit ? largest : (limit as number)
+    if (most === undefined)
+      throw misuse('limit of the middleware is a function: give weirStore its largest result')
+    const refused = form.takesBackRefused(middleware) ? new Refused() : undefined
+    made = { limiter: limiterFor(most, windowMs), windowMs, refused, isOwnLimit }
+  }
+
   return {
     prefix: name,
     localKeys: false,
-    init({ windowMs, limit }) {
-      const most = typeof limit === 'function' ? largest : (limit as number)
-      if (most === undefined) {
-        missing = misuse('limit of the middleware is a function: give weirStore its largest result')
-        throw missing
+    init(middleware) {
+      try {
+        init(middleware)
+      } catch (error) {
+        // express-rate-limit logs it, and goes on.
+        missing = error
+        throw error
       }
-      made = limiterFor(most, windowMs)
     },
     async get(key) {
-      const { limit, remaining, resetAfterMs } = await limiter().peek(key)
+      const { limit, remaining, resetAfterMs } = await ready().limiter.peek(keyOf(key))
       if (remaining === limit) return undefined
       return { totalHits: limit - remaining, resetTime: new Date(Date.now() + resetAfterMs) }
     },
     async increment(key) {
-      const decision = await limiter().consume(key)
-      const resetMs = Date.now() + leftMsOf(decision)
-      if (!decision.allowed) refused.add(key, resetMs)
-      return { totalHits: hitsOf(decision), resetTime: new Date(resetMs) }
+      const { limiter, windowMs, refused, isOwnLimit } = ready()
+      const decision = await limiter.consume(keyOf(key))
+      const resetMs = Date.now() + leftMsOf(decision, windowMs)
+      if (!decision.allowed) refused?.add(keyOf(key), resetMs)
+      // What is refused here is refused, whatever the middleware's limit is.
+      const isOver = !decision.allowed && isOwnLimit
+      const totalHits = isOver ? Number.MAX_SAFE_INTEGER : hitsOf(decision)
+      return { totalHits, resetTime: new Date(resetMs) }
     },
     async decrement(key) {
-      // The middleware takes its own refusals back too, which were never counted.
-      if (!refused.take(key)) await limiter().refund(key, { cost: 1 })
+      const { limiter, refused } = ready()
+      if (refused?.take(keyOf(key)) !== true) await limiter.refund(keyOf(key), { cost: 1 })
     },
     async resetKey(key) {
-      refused.delete(key)
-      await limiter().reset(key)
+      const { limiter, refused } = ready()
+      refused?.delete(keyOf(key))
+      await limiter.reset(keyOf(key))
     },
   }
 }

@@ -4,6 +4,7 @@
 import type { Store } from '@weir/core'
 import { check, misuse } from './checked.js'
 import { hitsOf, leftMsOf } from './counted.js'
+import { keyOf } from './key.js'
 import { COMMON, type CompatOptions, limitersOf, windowsOf } from './limiters.js'
 
 export type { CompatOptions } from './limiters.js'
@@ -48,8 +49,8 @@ export type WeirStoreClass = new (pluginOptions: object) => WeirStore
  * })
  */
 export function weirStore(store: Store, options: CompatOptions = {}): WeirStoreClass {
-  const { name = 'fastify-rate-limit' } = options
-  check(store, { ...options, name }, COMMON)
+  const { name = 'fastify-rate-limit' } = options ?? {}
+  check(store, options, name, COMMON)
   const limiterFor = limitersOf(store, { ...options, name }, windowsOf(options))
 
   return class implements WeirStore {
@@ -73,13 +74,13 @@ export function weirStore(store: Store, options: CompatOptions = {}): WeirStoreC
     incr(key: string, callback: Callback, ...numbers: number[]): void {
       answer(callback, async () => {
         const { max, timeWindow } = this.#limitOf(numbers)
-        const decision = await limiterFor(max, timeWindow).consume(this.#prefix + key)
+        const decision = await limiterFor(max, timeWindow).consume(keyOf(this.#prefix + key))
         const { ban = -1 } = this.#options
-        const ttl = leftMsOf(decision)
+        const ttl = leftMsOf(decision, timeWindow)
         if (decision.allowed || ban < 0) return { current: hitsOf(decision), ttl }
         // The same counter by a larger limit, which says how far it is past this one.
         const larger = limiterFor(max + ban + 1, timeWindow)
-        const { limit, remaining } = await larger.penalty(this.#prefix + key)
+        const { limit, remaining } = await larger.penalty(keyOf(this.#prefix + key))
         return { current: Math.max(max + 1, limit - remaining), ttl }
       })
     }
@@ -88,7 +89,7 @@ export function weirStore(store: Store, options: CompatOptions = {}): WeirStoreC
       answer(callback, async () => {
         const { max, timeWindow } = this.#limitOf(numbers)
         const limiter = limiterFor(max, timeWindow)
-        const { limit, remaining, resetAfterMs } = await limiter.peek(this.#prefix + key)
+        const { limit, remaining, resetAfterMs } = await limiter.peek(keyOf(this.#prefix + key))
         return { current: limit - remaining, ttl: resetAfterMs }
       })
     }

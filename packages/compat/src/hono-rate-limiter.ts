@@ -1,7 +1,7 @@
 // The store under hono-rate-limiter, whose stores have the form of express-rate-limit's.
 
 import type { Store } from '@weir/core'
-import { storeOf, type WeirStore, type WeirStoreOptions } from './express-rate-limit.js'
+import { type Form, storeOf, type WeirStore, type WeirStoreOptions } from './express-rate-limit.js'
 
 export type {
   CompatOptions,
@@ -10,6 +10,12 @@ export type {
   WeirStore,
   WeirStoreOptions,
 } from './express-rate-limit.js'
+
+/** It judges a refusal before it has a status, as a success. */
+const HONO: Form = {
+  defaultName: 'hono-rate-limiter',
+  takesBackRefused: ({ skipSuccessfulRequests = false }) => skipSuccessfulRequests,
+}
 
 /**
  * The store of one limiter of hono-rate-limiter, over any of Weir's. Each limiter needs one of its
@@ -23,10 +29,10 @@ export type {
  * const limiter = rateLimiter({
  *   limit: 100,
  *   windowMs: 60_000,
- *   keyGenerator: (c) => c.req.header('x-api-key') ?? '',
+ *   keyGenerator: (c) => c.req.header('x-api-key') ?? 'nobody',
  *   store: weirStore(redisStore(client), { name: 'api' }),
  * })
  */
 export function weirStore(store: Store, options: WeirStoreOptions = {}): WeirStore {
-  return storeOf(store, options, 'hono-rate-limiter')
+  return storeOf(store, options, HONO)
 }

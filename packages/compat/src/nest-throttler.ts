@@ -4,6 +4,7 @@
 import { lockout, type Store } from '@weir/core'
 import { check } from './checked.js'
 import { hitsOf, leftMsOf } from './counted.js'
+import { keyOf } from './key.js'
 import { COMMON, type CompatOptions, limitersOf, windowsOf } from './limiters.js'
 
 export type { CompatOptions } from './limiters.js'
@@ -38,8 +39,8 @@ export interface Throttled {
  * })
  */
 export function weirStorage(store: Store, options: CompatOptions = {}): WeirStorage {
-  const { name = 'nest-throttler' } = options
-  check(store, { ...options, name }, COMMON)
+  const { name = 'nest-throttler' } = options ?? {}
+  check(store, options, `${name}-block`, COMMON)
   const limiterFor = limitersOf(store, { ...options, name }, windowsOf(options))
   const blockingFor = limitersOf(
     store,
@@ -48,16 +49,16 @@ export function weirStorage(store: Store, options: CompatOptions = {}): WeirStor
       lockout({ limit, window, block: [block], forget: block, starts: 'excess' }),
   )
   return {
-    async increment(key, ttl, limit, blockDuration) {
+    async increment(key, ttl, limit, blockDuration, throttlerName) {
       const limiter =
         blockDuration > 0 ? blockingFor(limit, ttl, blockDuration) : limiterFor(limit, ttl)
-      const decision = await limiter.consume(key)
+      const decision = await limiter.consume(keyOf(`${throttlerName}:${key}`))
       const isBlocked = !decision.allowed
       return {
         totalHits: hitsOf(decision),
-        timeToExpire: Math.ceil(decision.resetAfterMs / 1_000),
+        timeToExpire: Math.ceil((limit > 0 ? decision.resetAfterMs : ttl) / 1_000),
         isBlocked,
-        timeToBlockExpire: isBlocked ? Math.ceil(leftMsOf(decision) / 1_000) : 0,
+        timeToBlockExpire: isBlocked ? Math.ceil(leftMsOf(decision, ttl) / 1_000) : 0,
       }
     },
   }

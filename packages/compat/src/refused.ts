@@ -3,7 +3,7 @@
 // one process, and which of a key's requests is taken back does not matter.
 
 /** Beyond, the oldest are forgotten. */
-const MOST_KEYS = 100_000
+const MOST_KEYS = 10_000
 
 interface Entry {
   count: number
@@ -18,10 +18,13 @@ export class Refused {
     const entry = this.#of(key)
     this.#entries.delete(key)
     this.#entries.set(key, { count: (entry?.count ?? 0) + 1, untilMs })
-    if (this.#entries.size <= MOST_KEYS) return
-    for (const oldest of this.#entries.keys()) {
+    // Each that comes makes room: two of the oldest, if their windows are over.
+    let seen = 0
+    for (const [oldest, { untilMs: endMs }] of this.#entries) {
+      const isFull = this.#entries.size > MOST_KEYS
+      if (seen === 2 || !(isFull || Date.now() >= endMs)) return
       this.#entries.delete(oldest)
-      return
+      seen += 1
     }
   }
 

@@ -20,5 +20,7 @@ test.each(Object.entries(factories) as [string, Factory][])('%s', (_, make) => {
   expect(() => make(store, { name: 'a b' })).toThrow(coded('WEIR_INVALID_NAME'))
   expect(() => make({ callBuffer() {} } as never)).toThrow(coded('WEIR_INVALID_OPTION'))
   expect(() => make(undefined as never)).toThrow(coded('WEIR_INVALID_OPTION'))
+  expect(() => make(store, null as never)).toThrow(coded('WEIR_INVALID_OPTION'))
+  expect(() => make(store, { name: 'x'.repeat(65) })).toThrow(coded('WEIR_INVALID_NAME'))
   expect(make(store, { name: 'api', algorithm: 'sliding-window', shared: true })).toBeDefined()
 })

@@ -129,7 +129,39 @@ describe.each([
       expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
     )
     await store.increment('k').catch((error: unknown) => errors.push(error))
-    expect(errors).toMatchObject([{ code: 'WEIR_INVALID_OPTION' }])
+    expect(() => store.init({ windowMs: 1_000, limit: 2.5 })).toThrow(/2\.5/)
+    await store.increment('k').catch((error: unknown) => errors.push(error))
+    expect(errors).toMatchObject([{ code: 'WEIR_INVALID_OPTION' }, { code: 'WEIR_INVALID_POLICY' }])
+  })
+
+  test('a limit of 0 refuses all, and says for how long', async () => {
+    const { status, headers } = await fetch(await limited({ limit: 0 }).url)
+    expect(status).toBe(429)
+    expect(headers.get('retry-after')).toBe('60')
+  })
+
+  test('keys of any form are counted, also where errors of the store are passed on', async () => {
+    const keyGenerator = (request: express.Request): string => request.header('x-key') ?? ''
+    const options = { limit: 1, passOnStoreError: true, keyGenerator, validate: false }
+    const url = await limited(options).url
+    for (const key of [undefined, 'x'.repeat(9_000), '__proto__']) {
+      const headers = key === undefined ? {} : { 'x-key': key }
+      const ask = async (): Promise<number> => (await fetch(url, { headers })).status
+      expect([await ask(), await ask()]).toEqual([200, 429])
+    }
+  })
+
+  test('a limit that is a function, and above that of the store, is refused at that', async () => {
+    const store = weirStore(redis.store, { name: newName(), limit: 2 })
+    const url = await served(rateLimit({ windowMs: 60_000, limit: () => 9, store }))
+    expect(await statusesOf(url, 4)).toEqual([200, 200, 429, 429])
+  })
+
+  test('refusals that are not taken back swallow none that is', async () => {
+    const { url, store } = limited({ limit: 1, skipSuccessfulRequests: true })
+    expect(await statusesOf(`${await url}?status=500`, 3)).toEqual([500, 429, 429])
+    await store.decrement('203.0.113.1')
+    expect(await store.get('203.0.113.1')).toBeUndefined()
   })
 
   test('the middleware finds nothing to complain of', async () => {

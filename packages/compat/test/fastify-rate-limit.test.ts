@@ -81,6 +81,12 @@ describe.each([
     expect(await statusesOf(url, 4)).toEqual([200, 200, 200, 403])
   })
 
+  test('a limit of 0 refuses all, and says for how long', async () => {
+    const { status, headers } = await fetch(await served({ max: 0 }))
+    expect(status).toBe(429)
+    expect(headers.get('retry-after')).toBe('60')
+  })
+
   test('a limit may be a function of the request', async () => {
     const url = await served({
       max: (request: { url: string }) => (/pro/.test(request.url) ? 4 : 2),

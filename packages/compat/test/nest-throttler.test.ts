@@ -104,3 +104,17 @@ test('several throttlers are several limits', async () => {
   await new Promise((resolve) => setTimeout(resolve, 320))
   expect(await statusesOf(url, 2)).toEqual([200, 429])
 })
+
+test('a limit of 0 refuses all, and says for how long', async () => {
+  const url = await served([{ ttl: 60_000, limit: 0, blockDuration: 0 }])
+  const { status, headers } = await fetch(url)
+  expect(status).toBe(429)
+  expect(headers.get('retry-after')).toBe('60')
+})
+
+test('throttlers of one key count apart', async () => {
+  const storage = weirStorage(redis.store, { name: newName() })
+  const hits = async (name: string): Promise<number> =>
+    (await storage.increment('k', 60_000, 5, 0, name)).totalHits
+  expect([await hits('a'), await hits('b'), await hits('a')]).toEqual([1, 1, 2])
+})

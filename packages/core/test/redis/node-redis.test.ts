@@ -138,6 +138,37 @@ describe.each(VERSIONS)('%s', (_, library) => {
     await connecting
   })
 
+  test('a freeze leaves one connection, and a client that was destroyed in it stays so', async () => {
+    const server = await startRedis()
+    open.push(() => server.stop())
+    const clients = [nodeRedisClient(library, server.port), nodeRedisClient(library, server.port)]
+    const [kept, destroyed] = clients as [(typeof clients)[0], (typeof clients)[0]]
+    const stores = clients.map((client) => redisStore(fromNodeRedis(client), ALONE))
+    const limiters = stores.map((store) => limiterOn(store))
+    for (const store of stores) open.push(() => store.close())
+    for (const client of clients) {
+      open.push(() => client.isOpen && client.destroy())
+      await client.connect()
+    }
+    const ask = () => Promise.all(limiters.map((limiter) => limiter.consume('k')))
+    await waitUntil('Redis decides', async () => (await ask()).every((d) => d.source === 'store'))
+    server.kill('SIGSTOP')
+    const untilMs = performance.now() + 4_000
+    while (performance.now() < untilMs) {
+      await ask()
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    destroyed.destroy()
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    server.kill('SIGCONT')
+    await waitUntil('Redis decides', async () => (await ask())[0]?.source === 'store')
+    expect(destroyed.isOpen).toBe(false)
+    await waitUntil('one connection', async () => {
+      const list = (await kept.sendCommand(['CLIENT', 'LIST'])) as string
+      return list.trim().split('\n').length === 1
+    })
+  })
+
   test('an outage ends no process, and Redis decides again after it', async () => {
     const server = await startRedis()
     // Nobody but Weir listens to errors.
@@ -186,7 +217,7 @@ describe('a connection of node-redis on which nothing comes any more is given up
 
   const for2s = () => new Promise((resolve) => setTimeout(resolve, 2_000))
 
-  test('after a second, and so is the next one that is not greeted', async () => {
+  test('after a second, and the next one, that is not greeted, by the client after five', async () => {
     const { proxy, limiter } = await behindProxy({})
     await proxy.set('blackhole')
     const startedMs = performance.now()
@@ -194,7 +225,7 @@ describe('a connection of node-redis on which nothing comes any more is given up
     await waitUntil('a new connection', async () => proxy.stats.connections >= 2)
     expect(performance.now() - startedMs).toBeGreaterThan(900)
     await waitUntil('another one', async () => proxy.stats.connections >= 3)
-    expect(performance.now() - startedMs).toBeGreaterThan(1_900)
+    expect(performance.now() - startedMs).toBeGreaterThan(5_900)
     await proxy.set('pass')
     await waitUntil('Redis decides', async () => (await limiter.peek('k')).source === 'store')
   })
@@ -271,12 +302,18 @@ describe('what is no client of node-redis is refused', () => {
     )
   })
 
-  test('one that subscribes with RESP2, which can send no commands', async () => {
-    const client = nodeRedisClient(library, port, { RESP: 2 })
+  test.each([
+    ['of version 6', 0, { RESP: 2 }],
+    ['of version 5 by default', 1, {}],
+  ])('one that subscribes with RESP2, %s, which can send no commands', async (_, i, options) => {
+    const client = nodeRedisClient((VERSIONS[i] as (typeof VERSIONS)[number])[1], port, options)
     open.push(() => client.destroy())
     await client.connect()
+    const limiter = limiterOn(redisStore(fromNodeRedis(client), ALONE))
+    await waitUntil('Redis decides', async () => (await limiter.consume('k')).source === 'store')
     await client.subscribe('news', () => {})
     expect(() => fromNodeRedis(client)).toThrow(/subscribes with RESP2/)
+    expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
   })
 
   test('redisStore says what to write for a client that is not adapted', () => {

@@ -11,6 +11,7 @@ import { attemptOf } from './attempt.js'
 import {
   type ClusterClient,
   checkedClient,
+  isSilenced,
   type Kind,
   type NodeRedisLike,
   type PoolClient,
@@ -39,7 +40,6 @@ export * from './node-redis/recommended.js'
 export function fromNodeRedis(client: NodeRedisLike): AdaptedClient {
   const kind = checkedClient(client)
   listening(client)
-  if (kind === 'client') watchOf(client as SingleClient)
   const adapter: Adapter = {
     library: 'node-redis',
     connectionWith: (options) => CONNECTIONS[kind](client as never, options),
@@ -84,9 +84,8 @@ function sendingTo(client: SingleClient, prefix: string, { deadlineMs }: Connect
   watch.mayTake(deadlineMs)
   const send = sendingBy((args, how) => client.sendCommand(args, how), prefix)
   return (command, args) => {
-    if (client.isReady) return watch.reply(send(command, args))
-    watch.look()
-    return Promise.reject(new Error(whyUnready(client)))
+    const why = unreadyOf(client)
+    return why === undefined ? watch.reply(send(command, args)) : Promise.reject(new Error(why))
   }
 }
 
@@ -95,11 +94,7 @@ function singleConnection(client: SingleClient, options: ConnectionOptions): Con
   return {
     ...ofOneNode(client, call),
     database: client.options?.database ?? 0,
-    unready() {
-      if (client.isReady) return undefined
-      watchOf(client).look()
-      return whyUnready(client)
-    },
+    unready: () => unreadyOf(client),
   }
 }
 
@@ -157,7 +152,7 @@ function ofOneNode(client: NodeRedisLike, call: Send, ends: readonly string[] = 
     inOneWrite(_, items, ask) {
       for (const item of items) ask(item, call)
     },
-    unready: () => (isReady(client) ? undefined : whyUnready(client)),
+    unready: () => unreadyOf(client),
     attempt: () => (isStarting(client) ? attemptOf(client, ends) : undefined),
   }
 }
@@ -175,6 +170,8 @@ function isStarting(client: NodeRedisLike): boolean {
   return client.isOpen && !isReady(client)
 }
 
-function whyUnready({ isOpen }: NodeRedisLike): string {
-  return isOpen ? 'the client is connecting' : 'the client is not connected: call its connect()'
+function unreadyOf(client: NodeRedisLike): string | undefined {
+  if (isSilenced(client)) return 'the client subscribes with RESP2, and can send no commands'
+  if (isReady(client)) return undefined
+  return client.isOpen ? 'the client is connecting' : 'the client is not connected: call connect()'
 }

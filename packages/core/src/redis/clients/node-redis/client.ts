@@ -53,13 +53,18 @@ export function checkedClient(client: NodeRedisLike): Kind {
     const right = 'a client of node-redis: of createClient, createCluster, createSentinel or'
     throw invalid('WEIR_INVALID_OPTION', 'client', client, `${right} createClientPool`)
   }
-  // RESP3 has a kind of reply for what is published.
-  const { isPubSubActive, options } = client as SingleClient
-  if (isPubSubActive === true && options?.RESP === 2) {
+  if (isSilenced(client)) {
     const right = 'it can send no commands then; give a client of its own'
     throw rangeError('WEIR_INVALID_OPTION', `the client subscribes with RESP2: ${right}`)
   }
   return kind
+}
+
+/** Whether it subscribes, and so can send nothing else. RESP3 has a kind of reply for what is
+ *  published. It is the default of version 6, whose clients know of a prefix. */
+export function isSilenced(client: NodeRedisLike): boolean {
+  const { isPubSubActive = false, options } = client as SingleClient
+  return isPubSubActive && (options?.RESP ?? ('_keyPrefix' in client ? 3 : 2)) === 2
 }
 
 function kindOf(client: unknown): Kind | undefined {

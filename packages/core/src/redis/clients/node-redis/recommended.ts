@@ -7,6 +7,8 @@
  *   later
  * - connectTimeout 500 (ms): a host that drops packets is given up. (A connection that falls silent
  *   is given up by Weir itself, after a second.)
+ * - socketTimeout 5,000, pingInterval 2,000 (ms): a new connection on which the server says nothing
+ *   is given up, and one that is idle is kept
  * - reconnectStrategy: reconnects after 50 ms, doubling up to 1 s, with jitter
  *
  * With options of your own for `socket`, spread both: `socket: { tls: true,
@@ -15,15 +17,18 @@
  */
 export const recommendedNodeRedisOptions: {
   readonly disableOfflineQueue: true
+  readonly pingInterval: number
   readonly socket: {
     readonly connectTimeout: number
+    readonly socketTimeout: number
     readonly reconnectStrategy: (retries: number) => number
   }
 } = {
   disableOfflineQueue: true,
+  pingInterval: 2_000,
   // A new one for each client: `createClient` writes the address of its `url` into it.
   get socket() {
-    return { connectTimeout: 500, reconnectStrategy: backOffMs }
+    return { connectTimeout: 500, socketTimeout: 5_000, reconnectStrategy: backOffMs }
   },
 }
 

@@ -1,7 +1,7 @@
 // Looks at a connection of node-redis, and gives it up if nothing has come for too long though
 // something was asked: to a host that drops packets it would last for many minutes. The client's
-// own `socketTimeout` does not do that, as each write begins it anew. A primary that became a
-// replica is left as well.
+// own `socketTimeout` does not do that, as each write begins it anew; it does end a handshake that
+// is silent. A primary that became a replica is left as well.
 
 import { memoized } from '../../../base/cache.js'
 import { processTime } from '../../../base/time.js'
@@ -13,8 +13,7 @@ const SILENCE_MS = 1_000
  *  client writes at the end of a turn, and is answered within this time. */
 const GRACE_MS = 100
 
-/** One for each client, to whose events it listens: what several stores ask there is heard of by
- *  all of them. */
+/** One for each client: what several stores ask there is heard of by all of them. */
 export const watchOf: (client: SingleClient) => Watch = memoized((client) => new Watch(client))
 
 export class Watch {
@@ -24,26 +23,11 @@ export class Watch {
   #waiting = 0
   /** Since when something is waited for and nothing has come. */
   #silentFromMs: number | undefined
-  /** Since when a connection that was lost is there again, but not ready. */
-  #shakesFromMs: number | undefined
-  #wasReady: boolean
   #isGivingUp = false
   #leftMs = Number.NEGATIVE_INFINITY
 
   constructor(client: SingleClient) {
     this.#client = client
-    this.#wasReady = client.isReady
-    client.on('connect', () => {
-      // The first connection is the user's to wait for.
-      this.#shakesFromMs = this.#wasReady ? processTime.nowMs() : undefined
-    })
-    client.on('ready', () => {
-      this.#wasReady = true
-      this.#shakesFromMs = undefined
-    })
-    client.on('error', () => {
-      this.#shakesFromMs = undefined
-    })
   }
 
   /** A reply may take so long, by the most patient store. */
@@ -64,43 +48,39 @@ export class Watch {
       // Where it was connected by name, that may lead to another server now.
       if (error.message.startsWith('READONLY')) this.#leave()
     })
-    this.look()
+    this.#look(this.#silentFromMs)
     return reply
   }
 
-  /** Gives the connection up if it is silent. A handshake can be as well. */
-  look(): void {
-    const fromMs = this.#silentFromMs ?? this.#shakesFromMs
-    if (fromMs === undefined || this.#isGivingUp) return
-    if (processTime.nowMs() - fromMs < this.#silenceMs) return
+  #look(fromMs: number): void {
+    if (this.#isGivingUp || processTime.nowMs() - fromMs < this.#silenceMs) return
     this.#isGivingUp = true
     const giveUp = (): void => {
-      if (fromMs === (this.#silentFromMs ?? this.#shakesFromMs)) this.#connectAgain()
-      else this.#isGivingUp = false
+      this.#isGivingUp = false
+      if (fromMs === this.#silentFromMs) this.#connectAgain()
     }
-    processTime.after(GRACE_MS, () => this.#afterReading(giveUp))
+    processTime.after(GRACE_MS, () => afterReading(giveUp))
   }
 
   /** The primary became a replica. */
   #leave(): void {
-    if (this.#isGivingUp || processTime.nowMs() - this.#leftMs < SILENCE_MS) return
-    this.#isGivingUp = true
+    if (processTime.nowMs() - this.#leftMs < SILENCE_MS) return
     this.#leftMs = processTime.nowMs()
     this.#connectAgain()
   }
 
   #connectAgain(): void {
     const client = this.#client
-    if (client.isOpen) client.destroy()
-    this.#shakesFromMs = undefined
-    // Once the client knows that its connection has ended.
-    this.#afterReading(() => {
-      this.#isGivingUp = false
+    // Version 5 that is connecting goes on with that, also once it is destroyed.
+    if (!client.isReady) return
+    client.destroy()
+    // Once it knows that its connection has ended.
+    afterReading(() => {
       if (!client.isOpen) client.connect().catch(() => {})
     })
   }
+}
 
-  #afterReading(action: () => void): void {
-    processTime.soon(() => processTime.soon(action))
-  }
+function afterReading(action: () => void): void {
+  processTime.soon(() => processTime.soon(action))
 }
