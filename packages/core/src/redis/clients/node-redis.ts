@@ -1,8 +1,8 @@
 // The entry @weir/core/node-redis: clients of node-redis, version 5 or 6, of their four kinds.
 //
-// node-redis writes what was asked in a turn of the event loop at once, so nothing is gathered
-// here. Commands go past its command timeout (5 s by default), which costs a timer for each, and
-// past its `keyPrefix`, which is put before keys here.
+// node-redis itself writes all commands of a turn of the event loop at once. Its command timeout
+// (5 s by default) would cost a timer for each command, so it is switched off. `sendCommand` does
+// not apply the client's `keyPrefix`, so the adapter does.
 
 import { memoized } from '../../base/cache.js'
 import type { AdaptedClient, Adapter, ConnectionOptions } from '../client.js'
@@ -64,7 +64,7 @@ const OPTIONS = { typeMapping: { 36: Buffer }, timeout: undefined }
 type Options = typeof OPTIONS
 
 /** A way to send a whole command. */
-type SendAll = (args: string[], options: Options) => Promise<unknown>
+type SendAll = (args: string[], how: Options) => Promise<unknown>
 
 /** As a `Send`, with the prefix before keys. Weir sends scripts only: a source, a number of keys,
  *  and the keys. */
@@ -94,7 +94,6 @@ function singleConnection(client: SingleClient, options: ConnectionOptions): Con
   return {
     ...ofOneNode(client, call),
     database: client.options?.database ?? 0,
-    unready: () => unreadyOf(client),
   }
 }
 
@@ -127,17 +126,23 @@ function clusterConnection(client: ClusterClient, options: ConnectionOptions): C
 /** What a node says of a call that is none of its own, or not now. Nothing has run. */
 const REDIRECTION = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b/
 
-/** The client finds the master, and sends a command again whose connection has ended. */
-function sentinelConnection(client: SentinelClient): Connection {
-  const send: SendAll = (args, how) => client.sendCommand(false, args, how)
+/** The client finds the master. */
+function sentinelConnection(client: SentinelClient, options: ConnectionOptions): Connection {
+  const send: SendAll = (args, how) => client.sendCommand(false, args, inTime(how, options))
   const database = client.options?.nodeClientOptions?.database ?? 0
   return { ...ofOneNode(client, sendingBy(send, prefixOf(client))), database }
 }
 
 /** Calls that are under way at once may overtake each other. */
-function poolConnection(client: PoolClient): Connection {
-  const send: SendAll = (args, how) => client.sendCommand(args, how)
+function poolConnection(client: PoolClient, options: ConnectionOptions): Connection {
+  const send: SendAll = (args, how) => client.sendCommand(args, inTime(how, options))
   return ofOneNode(client, sendingBy(send, prefixOf(client)))
+}
+
+/** These clients send a command late, or once more, when they have a connection again. By then it
+ *  was decided without Redis, and would be counted beside that. */
+function inTime(how: Options, { deadlineMs }: ConnectionOptions): object {
+  return { ...how, abortSignal: AbortSignal.timeout(Math.ceil(deadlineMs)) }
 }
 
 /** @param ends events at which an attempt to connect has come to its end */

@@ -17,7 +17,6 @@ export interface SingleClient extends NodeRedisLike {
   readonly options?: {
     readonly RESP?: number
     readonly database?: number
-    readonly socket?: object
   }
   sendCommand(args: string[], options: object): Promise<unknown>
   connect(): Promise<unknown>

@@ -9,8 +9,8 @@ import type { SingleClient } from './client.js'
 
 /** The shortest silence after which a connection is given up. */
 const SILENCE_MS = 1_000
-/** An event loop that was held up is no silence. What was asked before is written only now, as the
- *  client writes at the end of a turn, and is answered within this time. */
+/** Time for a reply after the event loop was held up: the client writes at the end of a turn, so
+ *  what was asked before may be written only now. */
 const GRACE_MS = 100
 
 /** One for each client: what several stores ask there is heard of by all of them. */
@@ -71,7 +71,7 @@ export class Watch {
 
   #connectAgain(): void {
     const client = this.#client
-    // Version 5 that is connecting goes on with that, also once it is destroyed.
+    // `destroy()` does not end an attempt of version 5 to connect.
     if (!client.isReady) return
     client.destroy()
     // Once it knows that its connection has ended.
