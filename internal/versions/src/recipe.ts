@@ -119,7 +119,7 @@ interface Choices {
   readonly sets: number
   /** Of each policy, whether it can be blocked. */
   readonly hasBlocks: readonly boolean[]
-  /** Whether what was taken is cancelled. */
+  /** Whether there are steps that cancel. */
   readonly cancels: boolean
   readonly goesBack: boolean
 }

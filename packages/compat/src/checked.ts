@@ -11,7 +11,6 @@ export function misuse(what: string): Error {
 const RIGHT: Readonly<
   Record<string, readonly [isRight: (value: unknown) => boolean, text: string]>
 > = {
-  name: [() => true, ''],
   algorithm: [
     (value) => value === 'fixed-window' || value === 'sliding-window',
     "'fixed-window' or 'sliding-window'",

@@ -44,7 +44,8 @@ export interface Counted {
  * The store of one limiter of express-rate-limit, over any of Weir's. Each limiter needs one of its
  * own, with a `name` of its own; they may be over one store of Weir's.
  *
- * Requests that are refused are not counted, so `totalHits` is never more than the limit and one.
+ * Refused requests are not counted, so `totalHits` is at most one more than the limit. Where
+ * `limit` is a function, it is `Number.MAX_SAFE_INTEGER` above the limit that is given here.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME. `init` throws
  * WEIR_INVALID_OPTION where `limit` is a function and no limit is given here, and
  * WEIR_INVALID_POLICY
@@ -72,7 +73,7 @@ const EXPRESS: Form = {
   takesBackRefused: ({ skipFailedRequests = false }) => skipFailedRequests,
 }
 
-/** What the middleware does once it is asked for a key. */
+/** What `init` has made. */
 interface Ready {
   readonly limiter: RateLimiter
   readonly windowMs: number
@@ -110,7 +111,7 @@ export function storeOf(store: Store, options: WeirStoreOptions, form: Form): We
       try {
         init(middleware)
       } catch (error) {
-        // express-rate-limit logs it, and goes on.
+        // express-rate-limit logs it and asks all the same.
         missing = error
         throw error
       }

@@ -63,7 +63,8 @@ export function weirStore(store: Store, options: CompatOptions = {}): WeirStoreC
         const right = 'refused requests make no window longer here; leave it out'
         throw misuse(`${option} of @fastify/rate-limit is true; ${right}`)
       }
-      if (countsRefused(pluginOptions) && options.algorithm === 'sliding-window') {
+      const { ban = -1 } = pluginOptions
+      if (ban >= 0 && options.algorithm === 'sliding-window') {
         const right = 'refused requests can be counted in fixed windows only'
         throw misuse(`ban of @fastify/rate-limit is set; ${right}`)
       }
@@ -107,10 +108,6 @@ export function weirStore(store: Store, options: CompatOptions = {}): WeirStoreC
       return { max: second, timeWindow: first }
     }
   }
-}
-
-function countsRefused({ ban = -1 }: PluginOptions): boolean {
-  return ban >= 0
 }
 
 function answer(callback: Callback, count: () => Promise<Counted>): void {

@@ -21,7 +21,8 @@ const HONO: Form = {
  * The store of one limiter of hono-rate-limiter, over any of Weir's. Each limiter needs one of its
  * own, with a `name` of its own; they may be over one store of Weir's.
  *
- * Requests that are refused are not counted, so `totalHits` is never more than the limit and one.
+ * Refused requests are not counted, so `totalHits` is at most one more than the limit. Where
+ * `limit` is a function, it is `Number.MAX_SAFE_INTEGER` above the limit that is given here.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, and of the limiter
  * WEIR_INVALID_POLICY; WEIR_INVALID_OPTION also where its `limit` is a function and no limit is
  * given here

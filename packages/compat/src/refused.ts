@@ -1,6 +1,6 @@
-// Requests that were refused, and may be taken back. With `skipFailedRequests` a middleware takes
-// back what it has refused, too; its own stores have counted that, and Weir has not. Both happen in
-// one process, and which of a key's requests is taken back does not matter.
+// Refused requests that the middleware will take back. express-rate-limit with `skipFailedRequests`
+// takes back its own refusals, which its own stores have counted and Weir has not. The process that
+// refuses is the one that takes back, and which request of a key is taken back does not matter.
 
 /** Beyond, the oldest are forgotten. */
 const MOST_KEYS = 10_000

@@ -27,8 +27,8 @@ const HOT = 8
 const MAX_KEYS = 10_000
 /** As long as the deny cache. */
 const MAX_REFUSED_US = 1_000_000
-/** A lease has so much of what is asked for while it lasts, so that it is used up before. What
- *  comes by chance varies by the square root of its number: of many the part may be larger. */
+/** The part of the demand of its time that a lease has, so that it is used up before it ends.
+ *  Random demand of n varies by the square root of n, so a large lease may have a larger part. */
 const SHARE = 0.75
 const DEVIATIONS = 2
 /** How a lease compares with what was spent of the one before, if that was not used up. */
