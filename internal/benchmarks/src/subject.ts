@@ -6,5 +6,7 @@ export interface Subject {
   left(answer: unknown): number | Promise<number>
   /** By an answer that did not reject; undefined: floors do not refuse. */
   allowed?(answer: unknown): boolean
+  /** Whether it takes units ahead. What a busy machine gives back too late stays counted. */
+  readonly takesAhead?: boolean
   close(): unknown
 }

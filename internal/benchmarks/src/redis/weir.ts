@@ -82,6 +82,7 @@ export function limiting(
       return was
     },
     allowed: (answer) => (answer as Decision).allowed,
+    takesAhead: options.leases !== undefined,
     async close() {
       await store.close()
       client.disconnect()
