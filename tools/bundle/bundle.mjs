@@ -9,8 +9,8 @@
 // of ESM what an application does not use.
 //
 // What Node runs has no comments. The copy of @weir/core for Node also has short names of local
-// variables and no indents, but keeps its lines; the copy that bundlers read and print anew has no
-// spaces either.
+// variables and no indents, but keeps its lines; the copy that bundlers read and print anew is
+// minified.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { rolldown } from 'rolldown'
@@ -53,7 +53,7 @@ const SHORT_LOCALS = {
   codegen: { removeWhitespace: false },
 }
 const COMPACT = {
-  compress: false,
+  compress: true,
   mangle: { keepNames: true },
   codegen: { removeWhitespace: true },
 }

@@ -1,6 +1,7 @@
 // `sideEffects: false` lets a bundler leave out a file, but not a part of one; and a constant that
 // a call makes might do something. So each such constant of a module is marked as one that may be
-// left out, and an application's bundle is as large as of separate files.
+// left out, and an application's bundle is as large as of separate files. (Of an arrow function the
+// build itself would make the value again, without the mark.)
 
 /** A plugin of rolldown. */
 export const droppable = {
@@ -10,7 +11,7 @@ export const droppable = {
     for (const init of markedIn(this.parse(code)).reverse()) {
       const value = code.slice(init.start, init.end)
       const isCall = /^(Call|New)/.test(init.type) && init.arguments.every(isPlain)
-      const pure = `/* @__PURE__ */ ${isCall ? value : `(() => (${value}))()`}`
+      const pure = `/* @__PURE__ */ ${isCall ? value : `(function () { return ${value} })()`}`
       text = `${text.slice(0, init.start)}${pure}${text.slice(init.end)}`
     }
     return { code: text, map: null }

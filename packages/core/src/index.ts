@@ -69,6 +69,7 @@ export type { Key, PolicyInput, PolicyUse } from './policy-input.js'
 export type { AdaptedClient } from './redis/client.js'
 export * from './redis/clients/ioredis/recommended.js'
 export type { RedisLike } from './redis/clients/ioredis/redis-like.js'
+export type { TextClient } from './redis/clients/text.js'
 export type { RedisStoreOptions } from './redis/options.js'
 export { type RedisHealth, type RedisStore, redisStore } from './redis/store.js'
 export type {

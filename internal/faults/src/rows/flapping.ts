@@ -43,6 +43,8 @@ const PASS = 'admitted <= allowed + losses x in flight'
 const flushAll: Row = {
   number: '5b',
   variant: 'FLUSHALL',
+  notWithLeases:
+    'one that ends after a loss gives units back, which keeps what was seen before from being restored',
   fault: 'data lost under load: FLUSHALL every 0.5 s',
   must: RESTORE,
   pass: PASS,

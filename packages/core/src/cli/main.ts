@@ -1,18 +1,12 @@
 // The command `weir`.
 
-import { createRequire } from 'node:module'
-import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { checkedName } from '../algorithms/policy.js'
 import { invalid, quote, StoreError, typeError } from '../base/errors.js'
 import { processTime } from '../base/time.js'
 import { settingsOf } from '../live/checks.js'
-import {
-  recommendedClusterOptions,
-  recommendedRedisOptions,
-} from '../redis/clients/ioredis/recommended.js'
-import type { RedisLike } from '../redis/clients/ioredis/redis-like.js'
 import { redisStore } from '../redis/store.js'
+import { clientFor } from './client.js'
 import {
   limitsHistory,
   listLimits,
@@ -48,27 +42,6 @@ It is checked against what the running processes have, and holds in all of them 
 
 Exit codes: 0 done; 1 refused, or Redis failed; 2 this is no command.`
 
-interface Client extends RedisLike {
-  on(event: 'error', listener: (error: Error) => void): unknown
-  disconnect(): void
-}
-
-interface Ioredis {
-  readonly Redis: new (url: string, options: object) => Client
-  readonly Cluster: new (urls: readonly string[], options: object) => Client
-}
-
-/** The client of the user's project. */
-async function ioredis(): Promise<Ioredis> {
-  try {
-    const path = createRequire(`${process.cwd()}/package.json`).resolve('ioredis')
-    return (await import(pathToFileURL(path).href)) as Ioredis
-  } catch (cause) {
-    const what = 'weir limits needs ioredis, and there is none in this folder: npm install ioredis'
-    throw Object.assign(typeError('WEIR_INVALID_OPTION', what), { cause })
-  }
-}
-
 const OPTIONS = {
   name: { type: 'string' },
   redis: { type: 'string' },
@@ -93,13 +66,10 @@ export async function weir(args: readonly string[]): Promise<readonly string[]> 
   const { name, force: isForced = false } = values
   if (name === undefined) throw misused(typeError('WEIR_INVALID_OPTION', NO_NAME))
   checkedName(name, '--name')
-  const { Redis, Cluster } = await ioredis()
   const url = values.redis ?? process.env.REDIS_URL ?? 'redis://localhost:6379'
-  const client = values.cluster
-    ? new Cluster([url], recommendedClusterOptions)
-    : new Redis(url, { ...recommendedRedisOptions, retryStrategy: () => null })
+  const { client, onError, close } = await clientFor(url, values.cluster === true)
   let trouble: Error | undefined
-  client.on('error', (error) => {
+  onError((error) => {
     trouble = error
   })
   const { prefix } = values
@@ -112,7 +82,7 @@ export async function weir(args: readonly string[]): Promise<readonly string[]> 
     const problem = `${error.message}; the client said ${quote(trouble.message)}`
     throw new StoreError('WEIR_STORE_FAILED', problem, { cause: error })
   } finally {
-    client.disconnect()
+    close()
   }
 }
 

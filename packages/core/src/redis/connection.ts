@@ -1,7 +1,8 @@
 // The door for clients. An adapter in clients/ makes a connection of a client; nothing else in
 // redis/ knows which client it is. A simulated server comes in by the same door.
 
-/** Sends a command as it is and resolves to the reply, a bulk string as a Buffer. */
+/** Sends a command as it is and resolves to the reply, a bulk string as a Buffer or, where replies
+ *  are in text, as one. */
 export type Send = (command: string, args: string[]) => Promise<unknown>
 
 /** What Weir asks of any client. */
@@ -14,6 +15,8 @@ export interface Connection {
   readonly keyPrefix: string
   /** The number of the database; 0 for a Cluster. */
   readonly database: number
+  /** The client makes a text of a bulk string, so bytes that are no UTF-8 are lost. */
+  readonly repliesInText?: boolean
   /** For a Cluster: the name of the node that serves a slot, as far as the client knows. */
   nodeOf(slot: number): string | undefined
   /** Sends one command; the client finds the node. Commands that are sent to one node run there in

@@ -24,34 +24,34 @@ local function shown(number) return string.format('%.0f', number) end
 
 // KEYS [1] the hash, [2] the sorted set
 const HEAD = `${TIME_HEAD}
-local processes, reported = KEYS[1], KEYS[2]
 local now = math.floor(tonumber(us) / 1000)
 `
 
 // ARGV [2] the process, [3] its report, '' for none any more, [4] for how many ms
+// It writes last to the hash, so that no report stays for good where a user may not call one of the
+// commands before.
 export const REPORT: string = `${HEAD}
 local function forget(process)
-  redis.call('HDEL', processes, process)
-  redis.call('ZREM', reported, process)
+  redis.call('HDEL', KEYS[1], process)
+  redis.call('ZREM', KEYS[2], process)
 end
-local over = redis.call('ZRANGE', reported, '-inf', shown(now), 'BYSCORE', 'LIMIT', 0, 100)
+local over = redis.call('ZRANGE', KEYS[2], '-inf', shown(now), 'BYSCORE', 'LIMIT', 0, 100)
 for _, process in ipairs(over) do forget(process) end
 if ARGV[3] == '' then forget(ARGV[2]) return 0 end
--- In this order no report stays for good where a user may not call one of these.
-redis.call('ZADD', reported, shown(now + ARGV[4]), ARGV[2])
-redis.call('PEXPIRE', reported, ARGV[4])
-redis.call('HSET', processes, ARGV[2], ARGV[3])
-redis.call('PEXPIRE', processes, ARGV[4])
+redis.call('ZADD', KEYS[2], shown(now + ARGV[4]), ARGV[2])
+redis.call('PEXPIRE', KEYS[2], ARGV[4])
+redis.call('HSET', KEYS[1], ARGV[2], ARGV[3])
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return 1
 `
 
 // Reply: processes, each with its report
-const REPORTS = `${HEAD}
+export const REPORTS: string = `${HEAD}
 local reply = {}
 local after = '(' .. shown(now)
-local all = redis.call('ZRANGE', reported, after, '+inf', 'BYSCORE', 'LIMIT', 0, ${MOST_PROCESSES})
+local all = redis.call('ZRANGE', KEYS[2], after, '+inf', 'BYSCORE', 'LIMIT', 0, ${MOST_PROCESSES})
 for _, process in ipairs(all) do
-  local text = redis.call('HGET', processes, process)
+  local text = redis.call('HGET', KEYS[1], process)
   if text then
     reply[#reply + 1] = process
     reply[#reply + 1] = text

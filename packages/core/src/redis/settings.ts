@@ -35,20 +35,19 @@ const PAGE = 200
 const MOST_DIGITS = 15
 
 // KEYS [1] the hash
-// Sets: key, id, restored, and version: nil if no change has made it, so that somebody wrote it by
+// Sets: id, restored, and version: nil if no change has made it, so that somebody wrote it by
 // hand
 const HEAD = `${TIME_HEAD}
-local key = KEYS[1]
 local function numberIn(digits)
   return #digits <= ${MOST_DIGITS} and string.match(digits, '^%d+$') and tonumber(digits) or nil
 end
 local function placeOf(n) return string.format('~%d', n % ${REMEMBERED_CHANGES}) end
 local function logged(n)
-  local change = redis.call('HGET', key, placeOf(n)) or ''
+  local change = redis.call('HGET', KEYS[1], placeOf(n)) or ''
   local own = shown(n) .. '\\n'
   return string.sub(change, 1, #own) == own and change or nil
 end
-local head = redis.call('HMGET', key, 'id', 'version', 'restored')
+local head = redis.call('HMGET', KEYS[1], 'id', 'version', 'restored')
 local id, restored = head[1] or '', numberIn(head[3] or '') or 0
 local version = numberIn(head[2] or '0')
 if version and version ~= restored and not logged(version) then version = nil end
@@ -85,32 +84,36 @@ return reply
 // Reply: outcome, id, version, now, active, value before
 const CHANGE = `${HEAD}
 local field, value = ARGV[4], ARGV[5]
-local was = redis.call('HGET', key, field) or ''
+local was = redis.call('HGET', KEYS[1], field) or ''
 local active = shown(tonumber(us) + ARGV[3])
 if version and was == value then return { 'same', id, shown(version), us, active, was } end
 if not version then
   version = #shown(restored) < ${MOST_DIGITS} and restored or 0
   for n = 0, ${REMEMBERED_CHANGES - 1} do
-    local change = redis.call('HGET', key, placeOf(n)) or ''
+    local change = redis.call('HGET', KEYS[1], placeOf(n)) or ''
     local digits = string.match(change, '^(%d+)\\n') or '0'
     if #digits < ${MOST_DIGITS} then version = math.max(version, tonumber(digits)) end
   end
 end
 if string.sub(field, 1, 1) == '=' then
-  local counted = tonumber(redis.call('HGET', key, 'counted') or 0) or 0
+  local counted = tonumber(redis.call('HGET', KEYS[1], 'counted') or 0) or 0
   if was == '' and value ~= '' then
     if counted >= tonumber(ARGV[6]) then
       return { 'full', id, shown(version), us, active, was }
     end
-    redis.call('HSET', key, 'counted', shown(counted + 1))
+    redis.call('HSET', KEYS[1], 'counted', shown(counted + 1))
   elseif was ~= '' and value == '' then
-    redis.call('HSET', key, 'counted', shown(counted - 1))
+    redis.call('HSET', KEYS[1], 'counted', shown(counted - 1))
   end
 end
 id, version = ARGV[2], version + 1
-if value == '' then redis.call('HDEL', key, field) else redis.call('HSET', key, field, value) end
+if value == '' then
+  redis.call('HDEL', KEYS[1], field)
+else
+  redis.call('HSET', KEYS[1], field, value)
+end
 local change = table.concat({ shown(version), us, active, field, value, was, id }, '\\n')
-redis.call('HSET', key, 'id', id, 'version', shown(version), placeOf(version), change)
+redis.call('HSET', KEYS[1], 'id', id, 'version', shown(version), placeOf(version), change)
 return { 'changed', id, shown(version), us, active, was }
 `
 
@@ -120,8 +123,8 @@ const PAGES = `return redis.call('HSCAN', KEYS[1], ARGV[2], 'COUNT', ${PAGE})`
 // ARGV [2] the id and [3] the version that are there now, and then fields and values
 const RESTORE = `${WITH_VERSION}
 if id ~= ARGV[2] or version ~= tonumber(ARGV[3]) then return 0 end
-redis.call('DEL', key)
-for i = 4, #ARGV, 1000 do redis.call('HSET', key, unpack(ARGV, i, math.min(#ARGV, i + 999))) end
+redis.call('DEL', KEYS[1])
+for i = 4, #ARGV, 1000 do redis.call('HSET', KEYS[1], unpack(ARGV, i, math.min(#ARGV, i + 999))) end
 return 1
 `
 

@@ -16,6 +16,7 @@ import { type AdaptedClient, type Adapter, isAdapted } from './client.js'
 import { checkedClient } from './clients/ioredis/check.js'
 import type { RedisLike } from './clients/ioredis/redis-like.js'
 import { ioredisConnection } from './clients/ioredis.js'
+import { isTextClient, type TextClient, textConnection } from './clients/text.js'
 import type { Connection } from './connection.js'
 import { checkedRedisOptions, type RedisSettings, type RedisStoreOptions } from './options.js'
 import type { KeyFormat } from './transport/keys.js'
@@ -32,7 +33,7 @@ export interface RedisStore extends ResilientStore {}
  * @example redisStore(new Redis('redis://localhost:6379', recommendedRedisOptions))
  */
 export function redisStore(
-  client: RedisLike | AdaptedClient,
+  client: RedisLike | AdaptedClient | TextClient,
   options: RedisStoreOptions = {},
 ): RedisStore {
   const connect = connectorOf(client)
@@ -42,8 +43,9 @@ export function redisStore(
   return storeOver(connection, settings, processTime)
 }
 
-function connectorOf(client: RedisLike | AdaptedClient): Adapter['connectionWith'] {
+function connectorOf(client: Parameters<typeof redisStore>[0]): Adapter['connectionWith'] {
   if (isAdapted(client)) return (options) => client.connectionWith(options)
+  if (isTextClient(client)) return () => textConnection(client)
   const checked = checkedClient(client)
   return (options) => ioredisConnection(checked, options)
 }

@@ -1,6 +1,11 @@
 // The command `weir limits`, on a real Redis.
 
+import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { waitUntil } from '@weir/testkit'
 import { expect, inject, onTestFinished, test, vi } from 'vitest'
 import { weir } from '../../src/cli/main.js'
@@ -17,6 +22,7 @@ import { livePolicies } from '../../src/live/live-policies.js'
 import type { Settings } from '../../src/settings.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
 
+const execute = promisify(execFile)
 const { port, clusterPorts } = inject('redis')
 const policy = (limit: number, window = '1m', name = 'api') =>
   JSON.stringify({ algorithm: 'sliding-window', name, limit, window })
@@ -316,6 +322,57 @@ test('processes are known also where their number is given, and gone when they h
   // What it has reported would expire later.
   const isGone = async () => (await run('list')).includes('0 processes')
   await waitUntil('it is gone', isGone, 8_000)
+})
+
+const cli = join(import.meta.dirname, '../../dist/cli.cjs')
+
+/** The command as it is built, in a project that has these packages alone. */
+function commandIn(...packages: string[]): (...args: string[]) => Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-project-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  mkdirSync(join(folder, 'node_modules'))
+  for (const name of packages) {
+    const from = join(import.meta.dirname, '../../node_modules', name)
+    symlinkSync(from, join(folder, 'node_modules', name), 'dir')
+  }
+  // Where others would be looked for.
+  const env = { ...process.env, NODE_PATH: '' }
+  return async (...args) => {
+    const { stdout, stderr } = await execute(process.execPath, [cli, 'limits', ...args], {
+      cwd: folder,
+      env,
+    }).catch((error) => error)
+    return stdout + stderr
+  }
+}
+
+test.each([
+  ['a single server', { args: ['--redis', `redis://127.0.0.1:${port}`] }],
+  [
+    'a Cluster',
+    {
+      args: ['--redis', `redis://127.0.0.1:${clusterPorts[0]}`, '--cluster'],
+      client: clusterClient,
+    },
+  ],
+])('a project that has node-redis and no ioredis is served by it, on %s', async (_, options) => {
+  const { name, start } = bench(options)
+  const live = await start()
+  const run = commandIn('redis')
+  const at = [...options.args, '--name', name]
+  expect(await run('set', 'free', policy(20), ...at)).toContain('20')
+  expect(await run('list', ...at)).toContain('20')
+  live.close()
+})
+
+test('where node-redis cannot connect, the command says what it said', async () => {
+  const args = ['list', '--name', 'a', '--redis', 'redis://127.0.0.1:1']
+  expect(await commandIn('redis')(...args)).toContain('the client said "connect ECONNREFUSED')
+})
+
+test('a project that has neither is told what to install', async () => {
+  const what = 'weir limits needs ioredis or redis, and there is neither in this folder'
+  expect(await commandIn()('list', '--name', 'a')).toContain(what)
 })
 
 test.each([

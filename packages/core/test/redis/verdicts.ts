@@ -48,6 +48,7 @@ export async function verdictsOf(
   })
   const call: Call = {
     prepared,
+    script: prepared.script,
     slot: 0,
     mode: callModeOf((entries[0] as (typeof entries)[0]).request),
     nowUs: atUs,

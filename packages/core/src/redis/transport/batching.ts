@@ -11,14 +11,7 @@ import type { PolicySet } from '../../store.js'
 import { type Call, callModeOf, JoinedEntry, OpenCall, prepareScript } from './call.js'
 import type { KeyFormat } from './keys.js'
 import type { Nodes } from './nodes.js'
-
-/**
- * Requests in a call at the most. More would save neither side anything, and with several calls on
- * their way Redis works on one while this process makes the next: at 64 in flight that is half as
- * many decisions again a second. It also bounds how long the server is busy with one call, to some
- * 0.1 ms for each policy.
- */
-const MAX_REQUESTS = 32
+import type { ScriptForm } from './script-forms.js'
 
 export interface BatchingOptions {
   readonly format: KeyFormat
@@ -26,6 +19,8 @@ export interface BatchingOptions {
   readonly time: Time
   /** The store's time, where it is injected. */
   readonly clock: Clock | undefined
+  /** What the scripts of all calls are like. */
+  readonly form?: ScriptForm
 }
 
 const resolved = Promise.resolve()
@@ -40,8 +35,8 @@ export function batching(
   send: (calls: readonly Call[]) => void,
   options: BatchingOptions,
 ): Layer & { flush(): void } {
-  const { format, nodes, time, clock } = options
-  const preparedOf = memoized((policySet: PolicySet) => prepareScript(format, policySet))
+  const { format, nodes, time, clock, form } = options
+  const preparedOf = memoized((policySet: PolicySet) => prepareScript(format, policySet, form))
   /** By slot, the first open call. */
   const openOf = new Array<OpenCall | undefined>(nodes.slots)
   /** All that were opened in this turn. */
@@ -63,9 +58,14 @@ export function batching(
     let call = openOf[slot]
     while (call !== undefined && call.prepared !== prepared) call = call.next
     if (call !== undefined && call.mode === mode && call.nowUs === nowUs) {
-      add(call, request, pending)
-      if (call.entries.length >= MAX_REQUESTS) close(call)
-      return
+      const single = prepared.merges && isSingle(request) ? idOfSingle(request) : undefined
+      if (single !== undefined && joins(call, single, pending)) return
+      const { entries, script } = call
+      if (entries.length < script.mostRequests) {
+        add(call, new JoinedEntry(request, pending), single)
+        if (entries.length === script.mostRequests) close(call)
+        return
+      }
     }
     // Sent first, which keeps the order of a limiter's requests.
     if (call !== undefined) close(call)
@@ -103,25 +103,26 @@ export function batching(
   return { ask, flush }
 }
 
-/** Adds a request to a call, as an entry of its own or to an equal one. */
-function add(call: OpenCall, request: LayerRequest, pending: Pending): void {
-  const { entries } = call
-  if (call.prepared.merges && isSingle(request)) {
-    call.singles ??= singlesOf(entries)
-    const equal = call.singles.get(idOfSingle(request))
-    if (equal !== undefined) {
-      equal.join(pending)
-      return
-    }
-  }
-  const entry = new JoinedEntry(request, pending)
+/** Whether a request joins an equal one of a call. */
+function joins(call: OpenCall, single: string, pending: Pending): boolean {
+  call.singles ??= singlesOf(call.entries)
+  const equal = call.singles.get(single)
+  equal?.join(pending)
+  return equal !== undefined
+}
+
+/** @param single what it has in common with equal ones; undefined: none may join it */
+function add({ entries, singles }: OpenCall, entry: JoinedEntry, single: string | undefined): void {
   entries.push(entry)
-  if (call.singles !== undefined) note(call.singles, entry)
+  if (singles !== undefined) note(singles, entry, single)
 }
 
 function singlesOf(entries: readonly JoinedEntry[]): Map<string, JoinedEntry> {
   const singles = new Map<string, JoinedEntry>()
-  for (const entry of entries) note(singles, entry)
+  for (const entry of entries) {
+    const { request } = entry
+    note(singles, entry, isSingle(request) ? idOfSingle(request) : undefined)
+  }
   return singles
 }
 
@@ -131,10 +132,13 @@ function singlesOf(entries: readonly JoinedEntry[]): Map<string, JoinedEntry> {
  * this one, which was asked first. If the reply to this one is then late, this process decides it
  * without knowing of the others.
  */
-function note(singles: Map<string, JoinedEntry>, entry: JoinedEntry): void {
-  const { request } = entry
-  if (isSingle(request)) singles.set(idOfSingle(request), entry)
-  else singles.delete(idOfSingle(request))
+function note(
+  singles: Map<string, JoinedEntry>,
+  entry: JoinedEntry,
+  single: string | undefined,
+): void {
+  if (single === undefined) singles.delete(idOfSingle(entry.request))
+  else singles.set(single, entry)
 }
 
 /**

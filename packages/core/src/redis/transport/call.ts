@@ -12,11 +12,14 @@ import { type KeyFormat, type KeyNames, keyNames, keysOf } from './keys.js'
 import { unpackNumbers } from './msgpack.js'
 import type { RedisNode } from './nodes.js'
 import { type Script, scriptOf } from './script.js'
+import type { ScriptForm } from './script-forms.js'
 
 /** What is the same for all calls of a policy set. */
 export interface PreparedScript {
   readonly policySet: PolicySet
-  readonly script: Script
+  /** That with literal keys, once a proxy has refused the other. */
+  script: Script
+  readonly repliesInText: boolean
   readonly names: KeyNames
   readonly policyNumbers: readonly string[]
   /** Some of the numbers are those of a calendar period, which depends on the time. */
@@ -28,10 +31,15 @@ export interface PreparedScript {
   readonly readings: readonly Reading[]
 }
 
-export function prepareScript(format: KeyFormat, policySet: PolicySet): PreparedScript {
+export function prepareScript(
+  format: KeyFormat,
+  policySet: PolicySet,
+  form: ScriptForm = {},
+): PreparedScript {
   return {
     policySet,
-    script: scriptOf(policySet),
+    script: scriptOf(policySet, form),
+    repliesInText: form.repliesInText === true,
     names: keyNames(format, policySet),
     policyNumbers: policySet.policies.flatMap(({ numbers }) => numbers.map(String)),
     hasPeriods: policySet.policies.some(({ kernel }) => kernel?.periodAt !== undefined),
@@ -83,6 +91,7 @@ const NONE: readonly string[] = []
 /** Requests of one policy set and mode, which are decided in order; more may join them. */
 export class OpenCall {
   readonly prepared: PreparedScript
+  readonly script: Script
   readonly slot: number
   readonly mode: CallMode
   /** The instant of the requests, if the clock is injected: a call has one. */
@@ -112,6 +121,7 @@ export class OpenCall {
     next: OpenCall | undefined,
   ) {
     this.prepared = prepared
+    this.script = prepared.script
     this.slot = slot
     this.mode = mode
     this.nowUs = nowUs
@@ -129,8 +139,9 @@ export interface Call extends Omit<OpenCall, 'entries' | 'singles' | 'isOpen' | 
 const HEAD = 2
 
 /** The arguments of EVALSHA. */
-export function argumentsOf({ prepared, mode, nowUs, entries, periodUs }: Call): string[] {
-  const { script, names, hasPeriods } = prepared
+export function argumentsOf(call: Call): string[] {
+  const { prepared, script, mode, nowUs, entries, periodUs } = call
+  const { names, hasPeriods } = prepared
   const policyNumbers = hasPeriods
     ? numbersAt(prepared, nowUs ?? (periodUs as number))
     : prepared.policyNumbers
@@ -183,8 +194,8 @@ function numbersAt({ policySet }: PreparedScript, nowUs: number): readonly strin
 }
 
 /** The arguments of EVAL, for a server that does not know the script. */
-export function withSource({ prepared, args }: Call): string[] {
-  return [prepared.script.source, ...args.slice(1)]
+export function withSource({ script, args }: Call): string[] {
+  return [script.source, ...args.slice(1)]
 }
 
 /**
@@ -192,7 +203,9 @@ export function withSource({ prepared, args }: Call): string[] {
  * @throws {Error} if a proxy or another server has answered something else
  */
 export function numbersOf({ prepared, entries }: Call, packed: unknown): readonly number[] {
-  const numbers = unpackNumbers(packed as Buffer)
+  const numbers = prepared.repliesInText
+    ? String(packed).split(' ').map(Number)
+    : unpackNumbers(packed as Buffer)
   if (numbers.length === 1 && prepared.hasPeriods) return numbers
   if (numbers.length < 1 + entries.length * (1 + 3 * prepared.readings.length))
     throw new Error(`a reply of ${numbers.length} numbers`)

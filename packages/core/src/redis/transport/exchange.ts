@@ -3,8 +3,18 @@
 
 import type { Time } from '../../base/time.js'
 import type { Connection, Send } from '../connection.js'
-import { answer, argumentsOf, type Call, fail, numbersOf, withSource } from './call.js'
+import {
+  answer,
+  argumentsOf,
+  type Call,
+  fail,
+  numbersOf,
+  type PreparedScript,
+  withSource,
+} from './call.js'
 import type { RedisNode } from './nodes.js'
+import { type Script, scriptOf } from './script.js'
+import { needsLiteralKeys } from './script-forms.js'
 
 export interface ExchangeOptions {
   readonly connection: Pick<Connection, 'call'>
@@ -67,7 +77,11 @@ export class Exchange {
     // The server does not know the script, so nothing has run yet.
     this.#options.connection.call('eval', withSource(call)).then(
       (packed) => this.#answered(call, packed),
-      (failure) => this.#failed(call, failure),
+      (failure) => {
+        const isOther = needsLiteralKeys(failure) && useLiteralKeys(call.prepared) !== call.script
+        if (isOther) this.#sendSplit(call, undefined)
+        else this.#failed(call, failure)
+      },
     )
   }
 
@@ -106,13 +120,21 @@ export class Exchange {
   }
 
   #failed(call: Call, error: unknown): void {
-    this.#ended(call, error ?? new Error('the client gave no reason'))
+    const reason = error ?? new Error('the client gave no reason')
     if (mustSplit(error) && call.entries.length > 1) {
-      this.#options.send(call.entries.map((entry) => ({ ...call, entries: [entry] })))
+      this.#sendSplit(call, reason)
       return
     }
+    this.#ended(call, reason)
     this.#options.failed(call.node as RedisNode, error)
     fail(call, error)
+  }
+
+  /** Nothing has run: each request is sent in a call of its own. */
+  #sendSplit(call: Call, error: unknown): void {
+    const { script } = call.prepared
+    this.#ended(call, error)
+    this.#options.send(call.entries.map((entry) => ({ ...call, script, entries: [entry] })))
   }
 
   #ended({ node, sentAtMs, entries }: Call, error: unknown): void {
@@ -130,4 +152,11 @@ export class Exchange {
  */
 function mustSplit(error: unknown): boolean {
   return error instanceof Error && /^(TRYAGAIN|Too many Cluster redirections)/.test(error.message)
+}
+
+/** From now on by the script with literal keys, which is returned. */
+function useLiteralKeys(prepared: PreparedScript): Script {
+  const { policySet, repliesInText } = prepared
+  prepared.script = scriptOf(policySet, { repliesInText, hasLiteralKeys: true })
+  return prepared.script
 }

@@ -1,47 +1,102 @@
 // The script of a policy set: the Lua kernels that its policies use, a loop for plain requests, and
 // the driver. Policy sets with the same kernels in the same order share one. What a script writes
 // for each mode is in algorithms/*/kernel.lua, and for refunds and resets in algorithms/driver.lua.
+// Its other forms are in script-forms.ts.
 
 import { createHash } from 'node:crypto'
 import type { Kernel } from '../../algorithms/algorithm.js'
 import { driverLua, modesLua, prologueLua } from '../../algorithms/lua.generated.js'
 import type { PolicySet } from '../../store.js'
 import { argumentsOf, inNumbers, plainLoop } from './plain-loop.js'
+import {
+  driverWithLiteralKeys,
+  kernelWithLiteralKey,
+  replyingInText,
+  type ScriptForm,
+} from './script-forms.js'
 
 export interface Script {
   readonly source: string
   /** What EVALSHA names it by. */
   readonly sha: string
+  /** Requests in a call of it, at the most. */
+  readonly mostRequests: number
 }
+
+/**
+ * More would save neither side anything, and with several calls on their way Redis works on one
+ * while this process makes the next: at 64 in flight that is half as many decisions again a second.
+ * It also bounds how long the server is busy with one call, to some 0.1 ms for each policy.
+ */
+const MOST_REQUESTS = 32
 
 const scripts = new Map<string, Script>()
 
 /**
- * The script that decides for these policies. There are four kernels, so few different ones exist.
+ * The script that decides for these policies. There are few kernels, so few different ones exist.
+ * @param form default: for a server that takes any key, and a client that gives bytes
  */
-export function scriptOf({ policies }: PolicySet): Script {
+export function scriptOf({ policies }: PolicySet, form: ScriptForm = {}): Script {
   const kernels = policies.map(({ kernel }) => kernel as NonNullable<typeof kernel>)
-  const id = kernels.map(({ id, periodAt }) => (periodAt === undefined ? id : `${id}@`)).join()
-  const script = scripts.get(id) ?? scriptFrom(kernels)
+  const ids = kernels.map(({ id, periodAt }) => (periodAt === undefined ? id : `${id}@`))
+  const { hasLiteralKeys = false, repliesInText = false } = form
+  const id = `${ids} ${hasLiteralKeys} ${repliesInText}`
+  const script = scripts.get(id) ?? scriptIn(form, kernels)
   scripts.set(id, script)
   return script
 }
 
-function scriptFrom(kernels: readonly Pick<Kernel, 'id' | 'lua' | 'periodAt'>[]): Script {
+type Made = Pick<Kernel, 'id' | 'lua' | 'periodAt'>
+
+function scriptIn({ hasLiteralKeys, repliesInText }: ScriptForm, kernels: readonly Made[]): Script {
+  const made = hasLiteralKeys ? sourceWithLiteralKeys(kernels) : sourceFrom(kernels)
+  const source = repliesInText ? replyingInText(made) : made
+  const sha = createHash('sha1').update(source).digest('hex')
+  return { source, sha, mostRequests: hasLiteralKeys ? 1 : MOST_REQUESTS }
+}
+
+function sourceFrom(kernels: readonly Made[]): string {
   const used = new Map(kernels.map(({ id, lua }) => [id, lua]))
   const shared = [...used.values()].map((lua) => lua.shared)
   const definitions = [...used].map(([id, lua]) => `local ${id} = ${lua.kernel}`)
-  const given = argumentsOf(kernels.map(({ lua }) => lua))
-  const made = given.map((texts, i) => `${kernels[i]?.id}(${inNumbers(texts)})`)
-  const begins = kernels.some(({ lua }) => !lua.isPlain)
-  const counters = `local counters = { ${made.join(', ')} }\nlocal begins = ${begins}\n`
   const loop = plainLoop(kernels.map(({ lua }) => lua))
   const [now, later] = prologueFor(shared.join('') + loop)
-  const guards = given.map((texts, i) => (kernels[i]?.periodAt === undefined ? '' : guard(texts)))
-  const plain = [now, ...guards, ...shared, loop]
-  const parts = [...plain, later, ...definitions, counters, modesLua, driverLua]
-  const source = `local numbers = ${given.flat().length}\n${parts.join('')}`
-  return { source, sha: createHash('sha1').update(source).digest('hex') }
+  const ids = kernels.map(({ id }) => id)
+  const plain = [numbersOf(kernels), now, ...guardsOf(kernels), ...shared, loop]
+  const driver = [later, ...definitions, countersOf(kernels, ids), modesLua, driverLua]
+  return [...plain, ...driver].join('')
+}
+
+/** Each policy has a copy of its kernel, with its key in it. The driver answers all requests. */
+function sourceWithLiteralKeys(kernels: readonly Made[]): string {
+  const names = kernels.map((_, i) => `policy${i + 1}`)
+  const definitions = kernels.map(({ lua: { shared, kernel } }, i) => {
+    const own = kernelWithLiteralKey(`${shared}return ${kernel}`, i + 1)
+    return `local ${names[i]} = (function()\n${own}end)()\n`
+  })
+  const [prologue, driver] = [prologueLua, driverLua].map((lua) =>
+    driverWithLiteralKeys(lua, kernels.length),
+  )
+  const before = [numbersOf(kernels), prologue, ...guardsOf(kernels), ...definitions]
+  return [...before, countersOf(kernels, names), modesLua, driver].join('')
+}
+
+/** How many arguments are numbers of policies. */
+function numbersOf(kernels: readonly Made[]): string {
+  return `local numbers = ${argumentsOf(kernels.map(({ lua }) => lua)).flat().length}\n`
+}
+
+/** @param names what makes the counter of each policy */
+function countersOf(kernels: readonly Made[], names: readonly string[]): string {
+  const given = argumentsOf(kernels.map(({ lua }) => lua))
+  const made = given.map((texts, i) => `${names[i]}(${inNumbers(texts)})`)
+  const begins = kernels.some(({ lua }) => !lua.isPlain)
+  return `local counters = { ${made.join(', ')} }\nlocal begins = ${begins}\n`
+}
+
+function guardsOf(kernels: readonly Made[]): readonly string[] {
+  const given = argumentsOf(kernels.map(({ lua }) => lua))
+  return given.map((texts, i) => (kernels[i]?.periodAt === undefined ? '' : guard(texts)))
 }
 
 /** Outside of the period that a policy was given: the time and nothing else, so that the call is

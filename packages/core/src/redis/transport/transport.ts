@@ -56,7 +56,8 @@ export function redisTransport(
     send: (calls) => dispatch(calls),
   })
   const dispatch = dispatcher(connection, first, nodes, exchange.ask)
-  const gathered = batching(dispatch, { format, nodes, time, clock })
+  const form = { repliesInText: connection.repliesInText === true }
+  const gathered = batching(dispatch, { format, nodes, time, clock, form })
   return {
     title: 'Redis',
     kind: 'redis',

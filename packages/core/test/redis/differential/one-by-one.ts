@@ -5,6 +5,7 @@ import type { Redis } from 'ioredis'
 import { memoryStore } from '../../../src/memory/store.js'
 import type { PreparedScript } from '../../../src/redis/transport/call.js'
 import { keysOf } from '../../../src/redis/transport/keys.js'
+import type { ScriptForm } from '../../../src/redis/transport/script-forms.js'
 import type { PolicySet, Store, StoreRequest, StoreResult } from '../../../src/store.js'
 import { patientStore } from '../patient.js'
 import { verdictsOf } from '../verdicts.js'
@@ -33,8 +34,9 @@ export async function checkDriversOneByOne(
   client: Redis,
   walk: Walk,
   prefix: string,
+  form: ScriptForm,
 ): Promise<void> {
-  const lines = linesOf(plansOf(walk.versions), prefix)
+  const lines = linesOf(plansOf(walk.versions), prefix, form)
   const model = new Model(walk.versions)
   const inRedis: Promise<unknown>[] = []
   const inModel: Reply[] = []

@@ -7,6 +7,7 @@ import type { Kernel } from '../../../src/algorithms/algorithm.js'
 import { makePolicy } from '../../../src/algorithms/policy.js'
 import { type PreparedScript, prepareScript } from '../../../src/redis/transport/call.js'
 import { keyFormat, keysOf } from '../../../src/redis/transport/keys.js'
+import type { ScriptForm } from '../../../src/redis/transport/script-forms.js'
 import { makePolicySet } from '../../../src/request.js'
 import type { PolicySet } from '../../../src/store.js'
 import { type Counted, verdictsOf } from '../verdicts.js'
@@ -43,8 +44,9 @@ export function plansOf(versions: readonly (readonly DrawnPolicy[])[]): readonly
 export function linesOf(
   policySets: readonly PolicySet[],
   prefix: string,
+  form?: ScriptForm,
 ): readonly PreparedScript[] {
-  return policySets.map((policySet) => prepareScript(keyFormat(prefix), policySet))
+  return policySets.map((policySet) => prepareScript(keyFormat(prefix), policySet, form))
 }
 
 /**

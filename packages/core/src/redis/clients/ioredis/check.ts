@@ -43,7 +43,8 @@ function rightFor(client: unknown): string {
   const { sendCommand, withTypeMapping } = (client ?? {}) as Options
   if (isFunction(sendCommand) && isFunction(withTypeMapping))
     return "fromNodeRedis(client), of '@weir/core/node-redis', for a client of node-redis"
-  return "an ioredis client, Redis or Cluster; or fromNodeRedis(client), of '@weir/core/node-redis'"
+  const others = "fromNodeRedis(client), of '@weir/core/node-redis', or { callText }"
+  return `an ioredis client, Redis or Cluster; or ${others}`
 }
 
 function refuse(option: string, value: unknown, why: string): never {

@@ -1,0 +1,56 @@
+// The connection of a client that makes texts of bulk replies.
+
+import { memoized } from '../../base/cache.js'
+import { invalid } from '../../base/errors.js'
+import type { Connection } from '../connection.js'
+
+/**
+ * A client whose bulk replies are texts, as that of Bun is, or one that asks by HTTP. Each call is
+ * a write of its own, and it is for the client to connect, and to give up a connection that has
+ * fallen silent.
+ * @example
+ * const client = new Bun.RedisClient('redis://localhost:6379', { enableOfflineQueue: false })
+ * const store = redisStore({
+ *   callText: (command, args) => client.send(command, args),
+ *   isReady: () => client.connected,
+ * })
+ */
+export interface TextClient {
+  /** Sends a command as it is and resolves to the reply, or rejects with the server's error. */
+  callText(command: string, args: string[]): Promise<unknown>
+  /** Whether a command would be sent now, and not kept to be sent later. Default: it always is. */
+  isReady?(): boolean
+}
+
+export function isTextClient(client: unknown): client is TextClient {
+  return typeof (client as Partial<TextClient> | undefined)?.callText === 'function'
+}
+
+let strangers = 0
+/** No two say where they connect. */
+const strangerOf = memoized((_: TextClient) => {
+  strangers += 1
+  return `text #${strangers}`
+})
+
+/** @throws {TypeError} WEIR_INVALID_OPTION */
+export function textConnection(client: TextClient): Connection {
+  const { isReady } = client
+  if (isReady !== undefined && typeof isReady !== 'function')
+    throw invalid('WEIR_INVALID_OPTION', 'isReady', isReady, 'a function that returns a boolean')
+  const call: Connection['call'] = (command, args) => client.callText(command, args)
+  return {
+    place: [strangerOf(client)],
+    isCluster: false,
+    keyPrefix: '',
+    database: 0,
+    repliesInText: true,
+    nodeOf: () => undefined,
+    call,
+    inOneWrite(_, items, ask) {
+      for (const item of items) ask(item, call)
+    },
+    unready: () => (client.isReady?.() === false ? 'the client is not ready' : undefined),
+    attempt: () => undefined,
+  }
+}

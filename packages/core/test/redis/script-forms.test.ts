@@ -1,0 +1,164 @@
+// The other forms of the script: for proxies that read scripts before they run, and for clients
+// that make texts of bulk replies. A walk through all modes by them is in differential.test.ts.
+
+import { waitUntil } from '@weir/testkit'
+import { describe, expect, test, vi } from 'vitest'
+import {
+  concurrency,
+  fixedWindow,
+  livePolicies,
+  lockout,
+  type Policy,
+  RateLimiter,
+  redisStore,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  type TextClient,
+  tokenBucket,
+} from '../../src/index.js'
+import { HEARTBEAT } from '../../src/redis/heartbeat.js'
+import { REPORT, REPORTS } from '../../src/redis/reports.js'
+import { SETTINGS_SCRIPTS } from '../../src/redis/settings.js'
+import { scriptOf } from '../../src/redis/transport/script.js'
+import { makePolicySet } from '../../src/request.js'
+import { storeConformance } from '../../src/testing/index.js'
+import { checkingProxy, refusalOf } from './checking-proxy.js'
+import { singleClient } from './clients.js'
+
+const STRICT = { whenUnavailable: 'throw', deadlineMs: 10_000 } as const
+const ALONE = { instances: 1 } as const
+const client = singleClient()
+
+const ONE_OF_EACH: readonly Policy[] = [
+  tokenBucket({ name: 'bucket', capacity: 5, refill: 1, every: '1s' }),
+  fixedWindow({ name: 'fixed', limit: 5, window: '1m' }),
+  fixedWindow({ name: 'calendar', limit: 5, window: 'day' }),
+  slidingCounter({ name: 'counter', limit: 5, window: '1m' }),
+  slidingLog({ name: 'log', limit: 5, window: '1m' }),
+  slidingWindow({ name: 'window', limit: 5, window: '1m' }),
+  lockout({ name: 'lockout', limit: 5, window: '1m', block: ['1m', '1h'], forget: '1d' }),
+  concurrency({ name: 'slots', limit: 5, holdTimeout: '1m' }),
+]
+
+const SETS = [...ONE_OF_EACH.map((policy) => [policy]), ONE_OF_EACH]
+
+describe('a proxy that reads scripts', () => {
+  test.each(SETS)('takes the script with literal keys, whatever the mode: %s', (...policies) => {
+    const policySet = makePolicySet('p', policies as Policy[])
+    for (const repliesInText of [true, false]) {
+      const { source } = scriptOf(policySet, { hasLiteralKeys: true, repliesInText })
+      expect(refusalOf(source)).toBeUndefined()
+      expect(refusalOf(scriptOf(policySet, { repliesInText }).source)).toBeDefined()
+    }
+  })
+
+  test.each([HEARTBEAT, REPORT, REPORTS, ...Object.values(SETTINGS_SCRIPTS)])(
+    'takes the scripts of live limits, of reports and of the heartbeat as they are',
+    (source) => {
+      expect(refusalOf(source)).toBeUndefined()
+    },
+  )
+
+  test.each([
+    ["local key = KEYS[1] return redis.call('GET', key)"],
+    ["local call = redis.call return call('GET', KEYS[1])"],
+    ["return redis.call('GET', KEYS[1 + 0])"],
+    ["return redis.call('GET', KEYS[1] .. 'x')"],
+    ['return redis.call(ARGV[1], KEYS[1])'],
+    ["return redis.call('GET', KEYS[1]) .. KEYS[2]"],
+    ["return redis.call('GET')"],
+  ])('refuses others: %s', (source) => {
+    expect(refusalOf(source)).toBeDefined()
+  })
+
+  test('is asked once more in vain for each list of policies, and for nothing after that', async () => {
+    const proxy = checkingProxy(client)
+    const store = redisStore(proxy.client, { ...STRICT, ...ALONE })
+    const policy = fixedWindow({ name: 'p', limit: 100, window: '1h' })
+    const limiter = new RateLimiter({ name: `forms-${process.pid}`, store, policy })
+    const all = await Promise.all(
+      Array.from({ length: 120 }, (_, i) => limiter.consume(`k${i % 3}`)),
+    )
+    expect(all.map(({ source }) => source)).not.toContain('local')
+    expect(proxy.refused.length).toBeGreaterThan(0)
+    const refused = proxy.refused.length
+    for (let i = 0; i < 100; i += 1) await limiter.consume('k0')
+    expect(await limiter.consume('k0')).toMatchObject({ allowed: false })
+    expect((await limiter.peek('k1')).remaining).toBe(60)
+    expect(proxy.refused).toHaveLength(refused)
+    expect(store.health()).toMatchObject({ state: 'closed' })
+    await store.close()
+  })
+
+  test('equal requests in a row still travel as one', async () => {
+    const proxy = checkingProxy(client)
+    const sent = vi.spyOn(proxy.client, 'callBuffer')
+    const store = redisStore(proxy.client, { ...STRICT, ...ALONE })
+    const policy = fixedWindow({ name: 'p', limit: 100, window: '1h' })
+    const limiter = new RateLimiter({ name: `equal-${process.pid}`, store, policy })
+    await limiter.consume('warm')
+    sent.mockClear()
+    await Promise.all(
+      Array.from({ length: 60 }, (_, i) => limiter.consume(`k${Math.floor(i / 20)}`)),
+    )
+    expect(sent.mock.calls.filter(([command]) => command === 'evalsha')).toHaveLength(3)
+    await store.close()
+  })
+})
+
+const texts: TextClient = {
+  callText: (command, args) => client.call(command, args),
+  isReady: () => client.status === 'ready',
+}
+
+function textsByProxy(): TextClient {
+  const { client: checked } = checkingProxy(client)
+  return { callText: async (command, args) => textsOf(await checked.callBuffer(command, args)) }
+}
+
+/** As a client that makes texts of bulk replies. */
+function textsOf(reply: unknown): unknown {
+  if (Array.isArray(reply)) return reply.map(textsOf)
+  return reply instanceof Uint8Array ? String(reply) : reply
+}
+
+describe.each([
+  ['a proxy that reads scripts', () => checkingProxy(client).client],
+  ['a client whose replies are texts', () => texts],
+  ['such a client by such a proxy', textsByProxy],
+])('by %s', (_, clientOf) => {
+  const given = clientOf()
+  const cases = storeConformance((clock) => redisStore(given, { ...STRICT, clock }))
+  for (const { name, run } of cases) test(name, run)
+
+  test('live limits are set and read, and processes are counted', async () => {
+    const store = redisStore(given, STRICT)
+    const name = `forms-live-${process.pid}-${Math.random().toString(36).slice(2)}`
+    const policy = fixedWindow({ name: 'p', limit: 5, window: '1h' })
+    const live = livePolicies(store, { name, defaults: { api: policy } })
+    const limiter = new RateLimiter({ name, store, policy: live.policy('api') })
+    await live.set('api', fixedWindow({ name: 'p', limit: 7, window: '1h' }))
+    await waitUntil('the limit is 7', async () => (await limiter.peek('k')).limit === 7)
+    await waitUntil('it is counted', async () => store.health().instances >= 1)
+    live.close()
+    await store.close()
+  })
+})
+
+test.each([
+  [{ callText: 5 }, /client is .*give an ioredis client/],
+  [{ callText: () => '', isReady: true }, /isReady is true; give a function/],
+])('%j is no client', (given, message) => {
+  expect(() => redisStore(given as never)).toThrow(message)
+})
+
+test('a text client that is not ready is not asked, and decisions are local', async () => {
+  const callText = vi.fn()
+  const store = redisStore({ callText, isReady: () => false }, ALONE)
+  const policy = fixedWindow({ name: 'p', limit: 5, window: '1h' })
+  const limiter = new RateLimiter({ name: 'unready', store, policy, shared: true })
+  expect((await limiter.consume('k')).source).toBe('local')
+  expect(callText).not.toHaveBeenCalled()
+  await store.close()
+})
