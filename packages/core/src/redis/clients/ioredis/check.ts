@@ -10,6 +10,7 @@ export function checkedClient(given: unknown): RedisLike {
   const client = given as RedisLike
   if (typeof client?.callBuffer !== 'function')
     throw invalid('WEIR_INVALID_OPTION', 'client', client, rightFor(client))
+  checkState(client)
   const isCluster = client.isCluster === true
   const options = optionsOf(client.options)
   const { keyPrefix } = { ...optionsOf(options.redisOptions), ...options }
@@ -28,6 +29,20 @@ export function checkedClient(given: unknown): RedisLike {
   // Other clients than ioredis have other options.
   if (client.options !== undefined && client.status !== undefined) warnOf(options, isCluster)
   return client
+}
+
+/** What ioredis calls the state of a client that can send no commands, and what it means. */
+const UNFIT: Readonly<Record<string, string>> = {
+  pipeline: 'is a pipeline or a transaction of one; give the client itself',
+  end: 'is closed; give one that is not',
+  subscriber: 'subscribes, and can send nothing else; give a client of its own',
+  monitor: 'monitors, and can send nothing else; give a client of its own',
+}
+
+function checkState(client: RedisLike): void {
+  const { mode, isPipeline } = client as { readonly mode?: string; readonly isPipeline?: boolean }
+  const why = UNFIT[isPipeline ? 'pipeline' : ''] ?? UNFIT[client.status ?? ''] ?? UNFIT[mode ?? '']
+  if (why !== undefined) throw rangeError('WEIR_INVALID_OPTION', `the client ${why}`)
 }
 
 function warnOf(options: Options, isCluster: boolean): void {
