@@ -29,6 +29,10 @@ const policy = (limit: number, window = '1m', name = 'api') =>
 const api = (limit: number, window: '1m' | '2m' = '1m') =>
   slidingWindow({ name: 'api', limit, window })
 
+/** The project of the command, wherever the tests are started. */
+const project = join(import.meta.dirname, '../..')
+vi.spyOn(process, 'cwd').mockReturnValue(project)
+
 let runs = 0
 
 /** Warnings that a test asks for. */
@@ -324,7 +328,7 @@ test('processes are known also where their number is given, and gone when they h
   await waitUntil('it is gone', isGone, 8_000)
 })
 
-const cli = join(import.meta.dirname, '../../dist/cli.cjs')
+const cli = join(project, 'dist/cli.cjs')
 
 /** The command as it is built, in a project that has these packages alone. */
 function commandIn(...packages: string[]): (...args: string[]) => Promise<string> {
@@ -332,7 +336,7 @@ function commandIn(...packages: string[]): (...args: string[]) => Promise<string
   onTestFinished(() => rmSync(folder, { recursive: true }))
   mkdirSync(join(folder, 'node_modules'))
   for (const name of packages) {
-    const from = join(import.meta.dirname, '../../node_modules', name)
+    const from = join(project, 'node_modules', name)
     symlinkSync(from, join(folder, 'node_modules', name), 'dir')
   }
   // Where others would be looked for.
