@@ -787,7 +787,7 @@ const info: Record<`req.rateLimit.${keyof RateLimitInfo | 'current'}`, Rows<Ther
   'req.rateLimit.used': {
     ...placed(
       (found) => found.used,
-      (found) => found.limit - found.remaining,
+      (found) => found.used,
     ),
     seen: ['200 | 1', '200 | 2', '200 | 3'],
     differs: 'a refused request costs nothing, so never more than the limit is used',
@@ -796,7 +796,7 @@ const info: Record<`req.rateLimit.${keyof RateLimitInfo | 'current'}`, Rows<Ther
   'req.rateLimit.resetTime': {
     ...placed(
       (found) => (found.resetTime as Date).getTime() - Date.now(),
-      (found) => new Date(Date.now() + found.resetAfterMs).getTime() - Date.now(),
+      (found) => (found.resetTime as Date).getTime() - Date.now(),
     ),
     seen: ['200 | 60000', '200 | 60000', '200 | 60000'],
   },

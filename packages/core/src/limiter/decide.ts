@@ -19,6 +19,7 @@ import {
   type PartialDecision,
   unlimitedDecision,
   type WaitDecision,
+  withMore,
   withoutPolicy,
 } from './decision.js'
 import { type LimiterRequest, MadeRequest } from './limiter-request.js'
@@ -88,13 +89,13 @@ export async function decideUpTo(
   checkUnits('atLeast', atLeast, n)
   if (priority !== undefined) limiter.priorities.check(priority)
   if (!limiter.isEnabled)
-    return { ...observed(limiter, 'consume', switchedOff(limiter, key)), granted: n }
+    return withMore(observed(limiter, 'consume', switchedOff(limiter, key)), { granted: n })
   const known = limiter.policiesFor('consume', key, policy, 'consumeUpTo')
   const resolved = isPromise(known) ? await known : known
   const { policySet, costsOfOne } = resolved
   if (policySet === undefined) {
     const decision = observed(limiter, 'consume', withoutStore(limiter, resolved, key))
-    return { ...decision, granted: decision.allowed ? n : 0 }
+    return withMore(decision, { granted: decision.allowed ? n : 0 })
   }
   mustCountUnits(limiter, policySet)
   const plain = new MadeRequest('consume', key, costsOfOne, resolved, policySet)
@@ -106,7 +107,7 @@ export async function decideUpTo(
   })
   const { granted } = result
   const decision = decisionOfUnits(one, granted > 0 ? granted : atLeast, result)
-  return { ...observed(limiter, 'consume', decision), granted }
+  return withMore(observed(limiter, 'consume', decision), { granted })
 }
 
 /** @throws {TypeError} WEIR_INVALID_POLICY where a policy counts attempts or slots: of these there
@@ -152,10 +153,8 @@ export async function decideInTurn(
     if (limiter.isClosed) throw closedError(limiter)
     return limiter.isEnabled ? undefined : switchedOff(limiter, key)
   }
-  const waited = (decision: Decision, waitedMs: number): WaitDecision => ({
-    ...observed(limiter, 'consume', decision),
-    waitedMs,
-  })
+  const waited = (decision: Decision, waitedMs: number): WaitDecision =>
+    withMore(observed(limiter, 'consume', decision), { waitedMs })
   const atOnce = off()
   if (atOnce !== undefined) return waited(atOnce, 0)
   const known = limiter.policiesFor('consume', key, policy, 'wait')

@@ -20,6 +20,12 @@ interface DecisionBase {
   readonly remaining: number
   /** Ms until the binding policy has forgotten all that was taken. */
   readonly resetAfterMs: number
+  /** Units of the binding policy that are in use: `limit` less `remaining`. Made when it is read,
+   *  so it is not in what is logged or copied. */
+  readonly used: number
+  /** When that is, by the store's clock. Undefined: nothing was asked that knows. Made when it is
+   *  read, like `used`. */
+  readonly resetTime: Date | undefined
   /** The result of each policy, in the order in which the policies were given. */
   readonly policies: readonly PolicyResult[]
   /** What decided, in the words of `stats()` and of the metrics:
@@ -116,6 +122,17 @@ type All = Pick<DecisionBase, 'policies' | 'source' | 'degraded'>
 
 // Two classes without a common one: a decision takes a tenth longer where `super` makes it.
 
+function usedOf({ limit, remaining }: Pick<DecisionBase, 'limit' | 'remaining'>): number {
+  return limit === Number.POSITIVE_INFINITY ? 0 : Math.max(0, limit - remaining)
+}
+
+function resetTimeOf(
+  { resetAfterMs }: Pick<DecisionBase, 'resetAfterMs'>,
+  result: StoreResult | undefined,
+): Date | undefined {
+  return result && new Date(Math.ceil(result.nowUs / 1_000) + resetAfterMs)
+}
+
 class AllowedDecision implements Allowed {
   readonly allowed = true
   readonly limiter: string
@@ -141,6 +158,14 @@ class AllowedDecision implements Allowed {
     this.degraded = all.degraded
     this.receipt = receipt
   }
+
+  get used(): number {
+    return usedOf(this)
+  }
+
+  get resetTime(): Date | undefined {
+    return resetTimeOf(this, this.receipt.result)
+  }
 }
 
 class DeniedDecision implements Denied {
@@ -156,6 +181,8 @@ class DeniedDecision implements Denied {
   readonly degraded: boolean
   readonly reason: Denied['reason']
   readonly retryAfterMs: number
+  /** Undefined: no store was asked. */
+  readonly #result: StoreResult | undefined
 
   constructor(
     limiter: string,
@@ -164,6 +191,7 @@ class DeniedDecision implements Denied {
     all: All,
     reason: Denied['reason'],
     retryAfterMs: number,
+    result: StoreResult | undefined,
   ) {
     this.limiter = limiter
     this.policy = binding.policy
@@ -176,6 +204,20 @@ class DeniedDecision implements Denied {
     this.degraded = all.degraded
     this.reason = reason
     this.retryAfterMs = retryAfterMs
+    this.#result = result
+  }
+
+  get used(): number {
+    return usedOf(this)
+  }
+
+  get resetTime(): Date | undefined {
+    return resetTimeOf(this, this.#result)
+  }
+
+  static copyOf(one: DeniedDecision): DeniedDecision {
+    const { limiter, key, reason, retryAfterMs } = one
+    return new DeniedDecision(limiter, one, key, one, reason, retryAfterMs, one.#result)
   }
 }
 
@@ -191,11 +233,19 @@ export function madeOf(
   if (granted > 0)
     return new AllowedDecision(name, binding, key, result, new Receipt(request, result))
   if (unavailableMs !== undefined)
-    return new DeniedDecision(name, binding, key, result, 'store-unavailable', unavailableMs)
+    return new DeniedDecision(
+      name,
+      binding,
+      key,
+      result,
+      'store-unavailable',
+      unavailableMs,
+      result,
+    )
   const { retryAfterMs, block } = binding
   const isNever = retryAfterMs === Number.POSITIVE_INFINITY
   const reason = isNever ? 'cost-exceeds-limit' : block?.isBlocked ? 'blocked' : 'limit'
-  return new DeniedDecision(name, binding, key, result, reason, retryAfterMs)
+  return new DeniedDecision(name, binding, key, result, reason, retryAfterMs, result)
 }
 
 /** The decision, with its class. Others have no field for one, which would cost them memory. */
@@ -208,8 +258,13 @@ export function copyOf(decision: Decision): Decision {
   const { limiter, key, priority } = decision
   const copy = decision.allowed
     ? new AllowedDecision(limiter, decision, key, decision, decision.receipt)
-    : new DeniedDecision(limiter, decision, key, decision, decision.reason, decision.retryAfterMs)
+    : DeniedDecision.copyOf(decision as DeniedDecision)
   return ofClass(copy, priority)
+}
+
+/** A copy that says more. What was observed stays as it is. */
+export function withMore<More extends object>(decision: Decision, more: More): Decision & More {
+  return Object.assign(copyOf(decision), more)
 }
 
 /** The decision where no policy limits anything. */
@@ -230,7 +285,7 @@ export function unlimitedDecision(
 export function withoutPolicy(limiter: string, key: string, policy: Policy): Denied {
   const binding = { policy, limit: 0, remaining: 0, resetAfterMs: UNKNOWN_MS }
   const all = { policies: [], source: 'local', degraded: true } as const
-  return new DeniedDecision(limiter, binding, key, all, 'policy-failed', UNKNOWN_MS)
+  return new DeniedDecision(limiter, binding, key, all, 'policy-failed', UNKNOWN_MS, undefined)
 }
 
 /** Nothing says when a look-up will go well again. */

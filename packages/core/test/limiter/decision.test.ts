@@ -1,5 +1,15 @@
-import { expect, test } from 'vitest'
-import { type Decision, fixedWindow, unlimited } from '../../src/index.js'
+import { describe, expect, test } from 'vitest'
+import { EPOCH_MS } from '../../src/base/clock.js'
+import { responseSettings, withDecision } from '../../src/http/response/request-decision.js'
+import {
+  concurrency,
+  type Decision,
+  fixedWindow,
+  memoryStore,
+  type Policy,
+  RateLimiter,
+  unlimited,
+} from '../../src/index.js'
 import { copyOf, unlimitedDecision } from '../../src/limiter/decision.js'
 import { decisionOf } from '../../src/limiter/pending-decision.js'
 import { makePolicySet } from '../../src/request.js'
@@ -28,4 +38,57 @@ test('a copy is equal, of every kind of decision, and another object', () => {
     expect(copy).not.toBe(decision)
     expect(Object.entries(copy)).toEqual(Object.entries(decision))
   }
+})
+
+describe('used and resetTime, which other limiters have', () => {
+  const AT_MS = EPOCH_MS + 1_000 * 86_400_000
+
+  function limiterAt(policy: Policy): RateLimiter {
+    const clock = { nowUs: () => AT_MS * 1_000 }
+    return new RateLimiter({ name: 'used', store: memoryStore({ clock }), policy, shared: true })
+  }
+
+  test('are of the binding policy, whatever was asked, and by the clock of the store', async () => {
+    const limiter = limiterAt(fixedWindow({ limit: 5, window: '1m' }))
+    const ends = new Date(AT_MS + 60_000)
+    const slots = limiterAt(concurrency({ limit: 5, holdTimeout: '1m' }))
+    for (const [decision, used] of [
+      [await limiter.consume('k'), 1],
+      [await limiter.consume('k', { cost: 2 }), 3],
+      [await limiter.wait('k', { timeout: 1 }), 4],
+      [await limiter.consumeUpTo('k', 5), 5],
+      [await limiter.consume('k'), 5],
+      [await limiter.consumeUpTo('k', 5), 5],
+      [await limiter.peek('k'), 5],
+    ] as const) {
+      expect(decision.used).toBe(used)
+      expect(decision.resetTime).toEqual(ends)
+    }
+    expect((await slots.acquire('k')).used).toBe(1)
+  })
+
+  test('are nothing where nothing limits', async () => {
+    const { used, resetTime } = await limiterAt(unlimited()).consume('k')
+    expect([used, resetTime]).toEqual([0, undefined])
+  })
+
+  test('are of the limiter that binds, on a request of several', async () => {
+    const wide = limiterAt(fixedWindow({ limit: 50, window: '1h' }))
+    const narrow = limiterAt(fixedWindow({ limit: 2, window: '1m' }))
+    const [first, second] = [await wide.consume('k'), await narrow.consume('k')]
+    const settings = [responseSettings('wide', [], []), responseSettings('narrow', [], [])] as const
+    const one = withDecision(undefined, first, settings[0])
+    const both = withDecision(one, second, settings[1])
+    expect([one.used, one.resetTime]).toEqual([1, new Date(AT_MS + 3_600_000)])
+    expect([both.used, both.resetTime]).toEqual([1, new Date(AT_MS + 60_000)])
+    expect(both.limit).toBe(2)
+  })
+
+  test('are no part of what is logged', async () => {
+    const limiter = limiterAt(fixedWindow({ limit: 1, window: '1m' }))
+    for (const decision of [await limiter.consume('k'), await limiter.consume('k')]) {
+      expect(Object.keys(decision)).not.toEqual(expect.arrayContaining(['used']))
+      expect(JSON.stringify(decision)).not.toContain('resetTime')
+    }
+  })
 })

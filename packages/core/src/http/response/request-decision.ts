@@ -99,7 +99,11 @@ export function withHold(carried: Carried, held: RequestHold | undefined): Carri
 }
 
 type Fields = {
-  -readonly [Name in keyof Allowed | keyof Denied | 'waitedMs' | 'all' | typeof SETTINGS]: unknown
+  -readonly [Name in
+    | Exclude<keyof Allowed | keyof Denied, 'used' | 'resetTime'>
+    | 'waitedMs'
+    | 'all'
+    | typeof SETTINGS]: unknown
 }
 
 /** A class, so that what is logged or cloned of it has no function. */
@@ -137,6 +141,20 @@ class CarriedDecision {
   of(this: Carried, limiter: string): Decision | undefined {
     return this.all.find((decision) => decision.limiter === limiter)
   }
+
+  get used(): number {
+    return bindingOf(this)?.used ?? 0
+  }
+
+  get resetTime(): Date | undefined {
+    return bindingOf(this)?.resetTime
+  }
+}
+
+/** The one of its decisions that it shows. */
+function bindingOf(carried: object): Decision | undefined {
+  const { all, limiter, policy } = carried as Carried
+  return all.find((decision) => decision.limiter === limiter && decision.policy === policy)
 }
 
 function carry(

@@ -9,7 +9,7 @@ import { checkedKey, type Key } from '../../policy-input.js'
 import type { StoreRequest } from '../../store.js'
 import { countSlots, SLOTS_HELD } from '../counters.js'
 import { decide, decideInTurn } from '../decide.js'
-import type { Allowed, Decision, Denied } from '../decision.js'
+import { type Allowed, type Decision, type Denied, withMore } from '../decision.js'
 import { observed } from '../observers.js'
 import type { AcquireOptions, DecideOptions } from '../options.js'
 import type { LimiterParts } from '../parts.js'
@@ -73,7 +73,7 @@ export async function acquire(
   const decision = waits
     ? await decideInTurn(limiter, of, { ...asked, timeout, signal })
     : await observed(limiter, 'consume', decide(limiter, 'consume', of, asked))
-  return { ...decision, ...holdingOf(limiter, decision, limits) }
+  return withMore(decision, holdingOf(limiter, decision, limits))
 }
 
 export async function hold<Value>(
