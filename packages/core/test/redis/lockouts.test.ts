@@ -87,3 +87,22 @@ test('attempts are never leased', async () => {
     expect(decision).toMatchObject({ allowed: true, source: 'store', remaining: 999 - i })
   }
 })
+
+test('a block by hand is kept until it ends, and one of a count until its level is forgotten', async () => {
+  const name = `kept-${Date.now().toString(36)}`
+  const policy = lockout({ limit: 1, window: '1m', block: ['1m'], forget: '30d' })
+  const limiter = new RateLimiter({ name, store: strictStore(singleClient()), policy })
+  const keptMs = async (key: string): Promise<number> => {
+    const keys = await singleClient().keys(`*${key}*`)
+    return singleClient().pttl(keys.find((each) => each.includes(name)) ?? '')
+  }
+  await limiter.block('by-hand', '10m')
+  const byHandMs = await keptMs('by-hand')
+  expect(byHandMs).toBeGreaterThan(9 * 60_000)
+  expect(byHandMs).toBeLessThan(12 * 60_000)
+  await limiter.consume('of-a-count')
+  expect(await keptMs('of-a-count')).toBeGreaterThan(29 * 86_400_000)
+  // What is still to be forgotten is kept with a block by hand.
+  await limiter.block('of-a-count', '10m')
+  expect(await keptMs('of-a-count')).toBeGreaterThan(29 * 86_400_000)
+})

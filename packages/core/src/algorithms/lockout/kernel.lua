@@ -97,8 +97,10 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
   end
 
   local function life()
-    -- Also for a window: a count that was seen before the block is not restored after it.
-    return max(reset_ms(), finish + max(forget, span) - now) * 1000
+    -- At least for a window: a count that was seen before the block is not restored after it. A
+    -- block by hand has no level to be forgotten.
+    local kept = level > 0 and max(forget, span) or span
+    return max(reset_ms(), finish + kept - now) * 1000
   end
 
   local function write(key)

@@ -199,9 +199,11 @@ export const lockout: Kernel = {
   },
 
   lifeUs(scratch) {
-    const { endMs, spanMs, forgetMs, nowMs } = scratch
-    // Also for a window: a count that was seen before the block is not restored after it.
-    return Math.max(resetMs(scratch), endMs + Math.max(forgetMs, spanMs) - nowMs) * 1_000
+    const { endMs, spanMs, forgetMs, level, nowMs } = scratch
+    // At least for a window: a count that was seen before the block is not restored after it. A
+    // block by hand has no level to be forgotten.
+    const keptMs = level > 0 ? Math.max(forgetMs, spanMs) : spanMs
+    return Math.max(resetMs(scratch), endMs + keptMs - nowMs) * 1_000
   },
 
   write({ count, beganMs, endMs, level, beforeMs }, cells, offset) {
