@@ -4,6 +4,11 @@ import { weirStore as ofExpress } from '@weir/compat/express-rate-limit'
 import { weirStore as ofFastify } from '@weir/compat/fastify-rate-limit'
 import { weirStore as ofHono } from '@weir/compat/hono-rate-limiter'
 import { weirStorage as ofNest } from '@weir/compat/nest-throttler'
+import {
+  RateLimiterMemory,
+  RateLimiterRedis,
+  RateLimiterRes,
+} from '@weir/compat/rate-limiter-flexible'
 import { memoryStore } from '@weir/core'
 
 const store = memoryStore()
@@ -14,7 +19,18 @@ export const allowed: Promise<{ allowed: boolean }> = ofBetterAuth(store).consum
   window: 1,
   max: 1,
 })
+const rules = { points: 5, duration: 60 }
+export const flexible = new RateLimiterRedis({
+  ...{ storeClient: store, keyPrefix: 'a', ...rules, blockDuration: 60 },
+  insuranceLimiter: new RateLimiterMemory(rules),
+})
+export const left: Promise<number> = flexible.consume('k', 2).then(
+  ({ remainingPoints }) => remainingPoints,
+  (reason) => (reason instanceof RateLimiterRes ? 0 : Promise.reject(reason)),
+)
 
+// @ts-expect-error a limiter has points
+new RateLimiterMemory({ duration: 60 })
 // @ts-expect-error an algorithm that there is not
 ofExpress(store, { algorithm: 'token-bucket' })
 // @ts-expect-error a store is no client

@@ -38,7 +38,7 @@ export function check(store: Store, options: object, name: string, known: readon
   new RateLimiter({ name, store, policy: unlimited(), shared: true }).close()
 }
 
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   const text = typeof value === 'object' ? 'an object' : String(value)
   return JSON.stringify(text.replace(/[^ -~]/g, '?').slice(0, 64))
 }

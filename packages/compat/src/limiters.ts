@@ -1,7 +1,15 @@
 // What the stores under all limiters have in common: a limiter of Weir for each limit and window
 // that they are asked for.
 
-import { fixedWindow, type Policy, RateLimiter, type Store, slidingWindow } from '@weir/core'
+import {
+  fixedWindow,
+  type Policy,
+  type PolicyInput,
+  RateLimiter,
+  type RateLimiterOptions,
+  type Store,
+  slidingWindow,
+} from '@weir/core'
 
 export interface CompatOptions {
   /** Part of keys, after the store's prefix. Stores of one name count together. At most 64 letters,
@@ -30,11 +38,15 @@ export function windowsOf({ algorithm }: CompatOptions): (limit: number, window:
 /** What all of them can be told. */
 export const COMMON: readonly string[] = ['name', 'algorithm', 'shared']
 
+interface Common extends Pick<RateLimiterOptions, 'shared' | 'whenUnavailable'> {
+  readonly name: string
+}
+
 /** The limiters throw WEIR_INVALID_POLICY. */
 export function limitersOf<Numbers extends number[]>(
   store: Store,
-  { name, shared = false }: Pick<CompatOptions, 'shared'> & { readonly name: string },
-  policyOf: (...numbers: Numbers) => Policy,
+  { name, whenUnavailable, shared = false }: Common,
+  policyOf: (...numbers: Numbers) => PolicyInput,
 ): (...numbers: Numbers) => RateLimiter {
   const limiters = new Map<string, RateLimiter>()
   return (...numbers) => {
@@ -43,7 +55,7 @@ export function limitersOf<Numbers extends number[]>(
     if (limiter === undefined) {
       // A counter is that of its window: other limits of the same window count on in it.
       limiter = new RateLimiter({
-        ...{ name, store, policy: policyOf(...numbers) },
+        ...{ name, store, policy: policyOf(...numbers), whenUnavailable },
         shared: shared || limiters.size > 0,
       })
       if (limiters.size === MOST_LIMITERS) dropOldest(limiters)

@@ -19,6 +19,7 @@ import { weirStore as expressStore } from '../src/express-rate-limit.js'
 import { weirStore as fastifyStore } from '../src/fastify-rate-limit.js'
 import { weirStore as honoStore } from '../src/hono-rate-limiter.js'
 import { weirStorage as nestStorage } from '../src/nest-throttler.js'
+import { RateLimiterRedis } from '../src/rate-limiter-flexible.js'
 
 /** The deadline of the store is 100 ms. */
 const LONGEST_MS = 150
@@ -83,6 +84,12 @@ const INCUMBENTS: Readonly<Record<string, (store: RedisStore) => Promise<Ask>>> 
     open.push(() => app.close())
     await app.listen(0, '127.0.0.1')
     return () => askOf(`http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`)
+  },
+  async 'rate-limiter-flexible'(storeClient) {
+    const limits = { points: LIMIT, duration: WINDOW_MS / 1_000 }
+    const limiter = new RateLimiterRedis({ storeClient, ...limits })
+    const refused = (reason: unknown) => (reason instanceof Error ? 500 : 429)
+    return () => limiter.consume('ann').then(() => 200, refused)
   },
 }
 

@@ -9,6 +9,7 @@ test.each([
   'hono-rate-limiter',
   'fastify-rate-limit',
   'nest-throttler',
+  'rate-limiter-flexible',
   'better-auth',
 ])('the types of @weir/compat/%s change only on purpose', { timeout: 60_000 }, async (entry) => {
   const types = publicTypes(resolve(import.meta.dirname, '..'), entry)

@@ -1,0 +1,29 @@
+// rate-limiter-flexible's classes over Weir's stores, so that what builds on them goes on with only
+// the import changed. What they cannot be here is said when they are made.
+
+export { RateLimiterAbstract } from './rate-limiter-flexible/abstract.js'
+export {
+  type IRLWrapperBlackAndWhiteOptions,
+  RLWrapperBlackAndWhite,
+} from './rate-limiter-flexible/black-and-white.js'
+export { BurstyRateLimiter } from './rate-limiter-flexible/bursty.js'
+export {
+  RateLimiterCompatibleAbstract,
+  type RateLimiterLike,
+} from './rate-limiter-flexible/compatible.js'
+export * from './rate-limiter-flexible/elsewhere.js'
+export { RateLimiterStoreAbstract } from './rate-limiter-flexible/limiter.js'
+export { RateLimiterMemory } from './rate-limiter-flexible/memory.js'
+export type {
+  IRateLimiterOptions,
+  IRateLimiterRedisOptions,
+  IRateLimiterStoreOptions,
+} from './rate-limiter-flexible/options.js'
+export {
+  type IRateLimiterQueueOpts,
+  RateLimiterQueue,
+  RateLimiterQueueError,
+} from './rate-limiter-flexible/queue.js'
+export { RateLimiterRedis } from './rate-limiter-flexible/redis.js'
+export { type IRateLimiterRes, RateLimiterRes } from './rate-limiter-flexible/result.js'
+export { RateLimiterUnion } from './rate-limiter-flexible/union.js'

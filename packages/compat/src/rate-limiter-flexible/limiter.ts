@@ -1,0 +1,210 @@
+// A limiter over a store of Weir's: the methods, and what is insured.
+
+import type { Store } from '@weir/core'
+import { misuse, shown } from '../checked.js'
+import { keyOf } from '../key.js'
+import { RateLimiterAbstract } from './abstract.js'
+import { checkedLimiter, type Key, type RateLimiterLike } from './compatible.js'
+import { Consuming, isOfStore } from './consuming.js'
+import { type Counters, countersOf } from './counters.js'
+import { checkedPoints, type IRateLimiterStoreOptions, msOf } from './options.js'
+import { RateLimiterRes } from './result.js'
+
+/** For a prefix of keys, which may change. */
+interface Made {
+  readonly keyPrefix: string
+  readonly counters: Counters
+  readonly consuming: Consuming
+}
+
+export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
+  blockOnConsumed: number
+  readonly inMemoryBlockOnConsumed: number
+  readonly inMemoryBlockDuration: number
+  readonly insuranceLimiter: RateLimiterLike | undefined
+  readonly #store: Store
+  #made: Made | undefined
+
+  constructor(options: Omit<IRateLimiterStoreOptions, 'storeClient'>, store: Store) {
+    super(options)
+    const { points } = this
+    const { blockOnConsumed, inMemoryBlockOnConsumed, inMemoryBlockDuration } = options
+    this.blockOnConsumed = threshold('blockOnConsumed', blockOnConsumed, points)
+    this.inMemoryBlockOnConsumed = threshold(
+      'inMemoryBlockOnConsumed',
+      inMemoryBlockOnConsumed,
+      points,
+    )
+    this.inMemoryBlockDuration = inMemoryBlockDuration ?? 0
+    if (this.inMemoryBlockDuration !== 0) {
+      msOf('inMemoryBlockDuration', inMemoryBlockDuration)
+      if (this.inMemoryBlockOnConsumed === 0)
+        throw misuse('inMemoryBlockDuration is set; give inMemoryBlockOnConsumed beside it')
+    }
+    const { insuranceLimiter } = options
+    if (insuranceLimiter !== undefined) {
+      this.insuranceLimiter = checkedLimiter('insuranceLimiter', insuranceLimiter)
+      insuranceLimiter.blockDuration = this.blockDuration
+      insuranceLimiter.execEvenly = this.execEvenly
+    }
+    this.#store = store
+    this.#now // It says what is wrong with the store.
+  }
+
+  /**
+   * Takes points. Rejects with a RateLimiterRes where there are not as many, or the key is blocked;
+   * with an Error where the store says `whenUnavailable: 'throw'`, and nothing is insured.
+   * @example await limiter.consume('u42', 2)
+   */
+  async consume(key: Key, pointsToConsume: number = 1, options?: object): Promise<RateLimiterRes> {
+    checkPoints('consume', pointsToConsume)
+    this.#checkOptions(options)
+    return this.#insured(
+      () => this.#now.consuming.consume(keyOf(key), pointsToConsume),
+      (other) => other.consume(key, pointsToConsume, options),
+    )
+  }
+
+  /** Takes points, past the limit if need be. Blocks nobody. */
+  async penalty(key: Key, points: number = 1, options?: object): Promise<RateLimiterRes> {
+    checkPoints('penalty', points)
+    this.#checkOptions(options)
+    return this.#insured(
+      async () => {
+        const { counters, consuming } = this.#now
+        const charged = await counters.charge(consuming.limit, keyOf(key), points)
+        return consuming.resultOf(charged, points)
+      },
+      (other) => other.penalty(key, points, options),
+    )
+  }
+
+  /** Gives points back, as far as there are any. Ends no block. */
+  async reward(key: Key, points: number = 1, options?: object): Promise<RateLimiterRes> {
+    checkPoints('reward', points)
+    this.#checkOptions(options)
+    return this.#insured(
+      async () => {
+        const { counters, consuming } = this.#now
+        await counters.giveBack(consuming.limit, keyOf(key), points)
+        return consuming.resultOf(await counters.look(consuming.limit, keyOf(key)))
+      },
+      (other) => other.reward(key, points, options),
+    )
+  }
+
+  /** What was taken; null where nothing is. */
+  async get(key: Key, options?: object): Promise<RateLimiterRes | null> {
+    return this.#insured(
+      async () => {
+        const { counters, consuming } = this.#now
+        const counted = await counters.look(consuming.limit, keyOf(key))
+        return counted.consumed > 0 || counted.isBlocked ? consuming.resultOf(counted) : null
+      },
+      (other) => other.get(key, options),
+    )
+  }
+
+  /**
+   * Begins a window in which so many points are taken, and ends a block.
+   * @param secDuration the `duration` of the limiter, or below 0 for it
+   */
+  async set(
+    key: Key,
+    points: number,
+    secDuration: number,
+    options?: object,
+  ): Promise<RateLimiterRes> {
+    checkPoints('set', points)
+    this.#checkDuration('secDuration of set()', secDuration < 0 ? undefined : secDuration)
+    return this.#insured(
+      async () => {
+        const { counters, consuming } = this.#now
+        await consuming.forget(keyOf(key))
+        if (points > 0) await counters.charge(consuming.limit, keyOf(key), points)
+        return new RateLimiterRes(0, this.msDuration, points)
+      },
+      (other) => other.set(key, points, secDuration, options),
+    )
+  }
+
+  /** Refuses a key for so many seconds. A block that lasts longer stays. While Redis is away, it is
+   *  refused in this process, until Redis is back. */
+  async block(key: Key, secDuration: number, options?: object): Promise<RateLimiterRes> {
+    const ms = msOf('secDuration of block()', secDuration)
+    const blocked = new RateLimiterRes(0, ms, this.#now.consuming.blockedPoints)
+    return this.#insured(
+      async () => {
+        await this.#now.consuming.block(keyOf(key), ms)
+        return blocked
+      },
+      (other) => other.block(key, secDuration, options),
+      blocked,
+    )
+  }
+
+  /** Forgets what was taken under a key, and ends its block. False: there was nothing, or Redis is
+   *  away. */
+  async delete(key: Key, options?: object): Promise<boolean> {
+    return this.#insured(
+      async () => {
+        const { counters, consuming } = this.#now
+        const { consumed, isBlocked } = await counters.look(consuming.limit, keyOf(key))
+        await consuming.forget(keyOf(key))
+        return consumed > 0 || isBlocked
+      },
+      (other) => other.delete(key, options),
+      false,
+    )
+  }
+
+  /** Asks Redis again of the keys that are refused without a call. */
+  deleteInMemoryBlockedAll(): void {
+    this.#now.consuming.unsilence()
+  }
+
+  get #now(): Made {
+    const { keyPrefix } = this
+    if (this.#made?.keyPrefix !== keyPrefix) {
+      const whenUnavailable = this.insuranceLimiter === undefined ? undefined : 'throw'
+      const counters = countersOf(this.#store, keyPrefix, whenUnavailable)
+      this.#made = { keyPrefix, counters, consuming: new Consuming(this, counters) }
+    }
+    return this.#made
+  }
+
+  /** @param otherwise what it is where nothing is insured; undefined: the error */
+  async #insured<Result>(
+    ask: () => Promise<Result>,
+    askOther: (other: RateLimiterLike) => Promise<Result>,
+    otherwise?: Result,
+  ): Promise<Result> {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!isOfStore(error)) throw error
+      if (this.insuranceLimiter !== undefined) return askOther(this.insuranceLimiter)
+      if (otherwise === undefined) throw error
+      return otherwise
+    }
+  }
+
+  #checkOptions(options: object | undefined): void {
+    const { customDuration } = (options ?? {}) as { readonly customDuration?: unknown }
+    this.#checkDuration('customDuration', customDuration)
+  }
+
+  #checkDuration(what: string, seconds: unknown): void {
+    if (seconds === undefined || seconds === this.duration) return
+    const right = `${this.duration}, or use another limiter, or block()`
+    throw misuse(`${what} is ${shown(seconds)}, and the duration is another; give ${right}`)
+  }
+}
+
+function threshold(what: string, given: number | undefined, points: number): number {
+  return given ? checkedPoints(what, given, points) : 0
+}
+
+function checkPoints(method: string, points: unknown): void {
+  checkedPoints(`points of ${method}()`, points)
+}

@@ -1,0 +1,124 @@
+// Random programs on rate-limiter-flexible and on its classes over Weir, in step. What
+// docs/compat.md names as different is left out: points below 0, what a block counts, a block that
+// is cut short, and what a window is that lost all its points.
+
+import { afterEach, expect, test, vi } from 'vitest'
+import { clientOf, KINDS, LIBRARIES, type Limiter, makerOf, type Options } from './flexible.js'
+import { onRedis } from './on-redis.js'
+
+const redis = onRedis()
+const application = clientOf(redis)
+
+const STEPS = Number(process.env.WEIR_STEPS ?? 400)
+const POINTS = 5
+const DURATION = 60
+const KEYS = ['a', 'b', 'c']
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** A small generator, so that a seed tells the walk again (mulberry32). */
+function chanceOf(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+interface Seen {
+  readonly isGranted: boolean
+  readonly consumed: number
+  readonly remaining: number
+  readonly ms: number
+}
+
+async function seen(call: Promise<unknown>): Promise<Seen | boolean | null> {
+  const plain = (isGranted: boolean) => (result: unknown) => {
+    if (result instanceof Error) throw result
+    if (typeof result !== 'object' || result === null) return result as boolean | null
+    const { consumedPoints, remainingPoints, msBeforeNext } = result as Record<string, number>
+    return {
+      isGranted,
+      consumed: consumedPoints as number,
+      remaining: remainingPoints as number,
+      ms: msBeforeNext as number,
+    }
+  }
+  return call.then(plain(true), plain(false))
+}
+
+const OPTIONS: readonly Options[] = [
+  { points: POINTS, duration: DURATION },
+  { points: POINTS, duration: DURATION, blockDuration: 30 },
+  { points: POINTS, duration: DURATION, blockDuration: 90 },
+  { points: 0, duration: DURATION },
+]
+
+test.each(KINDS.flatMap((kind) => OPTIONS.map((options) => [kind, options] as const)))(
+  'in %s with %o, all calls say the same',
+  async (kind, options) => {
+    // Time passes in memory only; what Redis has is not to expire by itself.
+    const isInMemory = kind === 'memory'
+    if (isInMemory) vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] })
+    const seed = Math.floor(Math.random() * 2 ** 31)
+    const chance = chanceOf(seed)
+    const upTo = (most: number): number => 1 + Math.floor(chance() * most)
+    /** Until when keys are blocked, which no method says. */
+    const blocks = new Map<string, number>()
+    const blockedUntil = (key: string): number => blocks.get(key) ?? 0
+    const [there, here] = [LIBRARIES.there, LIBRARIES.here].map((library) =>
+      makerOf(library, kind, application.client)(options),
+    ) as [Limiter, Limiter]
+
+    for (let step = 0; step < STEPS; step += 1) {
+      const key = KEYS[upTo(KEYS.length) - 1] as string
+      const known = await there.get(key)
+      const consumed = known?.consumedPoints ?? 0
+      const isBlocked = blockedUntil(key) > Date.now()
+      const ask = askOf(key, consumed, isBlocked)
+      const [theirs, ours] = [await seen(ask.of(there)), await seen(ask.of(here))]
+      const told = `seed ${seed}, step ${step}: ${ask.name} of ${key}`
+      if (typeof theirs === 'boolean' || theirs === null) expect(ours, told).toEqual(theirs)
+      else {
+        const { isGranted, ms } = theirs
+        const { ms: _, ...same } = theirs
+        expect(ours, told).toMatchObject(isBlocked ? { isGranted } : same)
+        expect(Math.abs((ours as Seen).ms - ms), told).toBeLessThan(isInMemory ? 2 : 1_500)
+        const { blockDuration = 0, points } = options
+        const isPast = ask.name.startsWith('consume') && consumed <= points && !isGranted
+        if (isPast && blockDuration > 0) blocks.set(key, Date.now() + blockDuration * 1_000)
+      }
+      if (isInMemory && chance() < 0.2) vi.advanceTimersByTime(upTo(20_000))
+    }
+
+    function askOf(key: string, consumed: number, isBlocked: boolean) {
+      const dice = Math.floor(chance() * 10)
+      const points = upTo(3)
+      if (dice < 5) return named(`consume ${points}`, (limiter) => limiter.consume(key, points))
+      if (dice === 5) return named('get', (limiter) => limiter.get(key))
+      if (dice === 6) {
+        blocks.delete(key)
+        return named('delete', (limiter) => limiter.delete(key))
+      }
+      if (dice === 7) {
+        const left = Math.ceil(Math.max(0, blockedUntil(key) - Date.now()) / 1_000)
+        const seconds = left + upTo(60)
+        blocks.set(key, Date.now() + seconds * 1_000)
+        return named(`block ${seconds}`, (limiter) => limiter.block(key, seconds))
+      }
+      if (isBlocked) return named('get', (limiter) => limiter.get(key))
+      if (dice === 8) return named(`penalty ${points}`, (limiter) => limiter.penalty(key, points))
+      const back = Math.min(points, consumed - 1)
+      if (back > 0) return named(`reward ${back}`, (limiter) => limiter.reward(key, back))
+      return named(`set ${points}`, (limiter) => limiter.set(key, points, DURATION))
+    }
+  },
+)
+
+function named(name: string, of: (limiter: Limiter) => Promise<unknown>) {
+  return { name, of }
+}
