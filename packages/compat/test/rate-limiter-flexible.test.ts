@@ -1,6 +1,7 @@
 // The documented programs of rate-limiter-flexible, with the import changed and without: what their
 // callers see is the same.
 
+import { recommendedRedisOptions } from '@weir/core'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -215,6 +216,15 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     return outcomesOf(7, () => bursty.consume('k'))
   },
 
+  async 'bursts that come back sooner'(make, { BurstyRateLimiter }) {
+    const bursty = new BurstyRateLimiter(
+      make({ keyPrefix: '#rate', points: 1, duration: 600 }),
+      make({ keyPrefix: '#burst', points: 1, duration: 60 }),
+    )
+    const both = bursty as unknown as Pick<Limiter, 'get'>
+    return [await outcomesOf(3, () => bursty.consume('k')), await outcomeOf(both.get('k'))]
+  },
+
   async 'black and white lists'(make, { RLWrapperBlackAndWhite }) {
     const limiter = make({ points: 1, duration: 60 })
     const listed = new RLWrapperBlackAndWhite({
@@ -390,6 +400,20 @@ test('limiters of one prefix count together, whatever client or store they were 
   expect(consumed).toEqual([1, 2, 3])
   const other = new RateLimiterRedis({ ...rules, storeClient: client, keyPrefix: 'a prefix' })
   expect((await other.consume('k')).consumedPoints).toBe(1)
+})
+
+test('limiters on one client are one process for those that share the limits', async () => {
+  const storeClient = new Redis(redis.server.port, recommendedRedisOptions)
+  onTestFinished(() => storeClient.disconnect())
+  await new Promise((resolve) => storeClient.once('ready', resolve))
+  const processes = () => storeClient.zcard('weir:{instances}')
+  const before = await processes()
+  for (const keyPrefix of [newName(), newName()])
+    await new LIBRARIES.here.RateLimiterRedis({
+      ...{ storeClient, keyPrefix, points: 1, duration: 60 },
+    }).consume('k')
+  await expect.poll(processes).toBeGreaterThan(before)
+  expect(await processes()).toBe(before + 1)
 })
 
 test('what another process gives back, deletes or blocks shows in the next request', async () => {

@@ -86,8 +86,12 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
     return this.#insured(
       async () => {
         const { counters, consuming } = this.#now
-        await counters.giveBack(consuming.limit, keyOf(key), points)
-        return consuming.resultOf(await counters.look(consuming.limit, keyOf(key)))
+        // In one turn, so that a Redis that does not answer is waited for once.
+        const [, counted] = await Promise.all([
+          counters.giveBack(consuming.limit, keyOf(key), points),
+          counters.look(consuming.limit, keyOf(key)),
+        ])
+        return consuming.resultOf(counted)
       },
       (other) => other.reward(key, points, options),
     )
@@ -149,7 +153,8 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
     return this.#insured(
       async () => {
         const { counters, consuming } = this.#now
-        const { consumed, isBlocked } = await counters.look(consuming.limit, keyOf(key))
+        const { consumed, isBlocked, isLocal } = await counters.look(consuming.limit, keyOf(key))
+        if (isLocal) return false
         await consuming.forget(keyOf(key))
         return consumed > 0 || isBlocked
       },
