@@ -3,6 +3,7 @@ import { weirStorage as ofBetterAuth } from '@weir/compat/better-auth'
 import { weirStore as ofExpress } from '@weir/compat/express-rate-limit'
 import { weirStore as ofFastify } from '@weir/compat/fastify-rate-limit'
 import { weirStore as ofHono } from '@weir/compat/hono-rate-limiter'
+import { weirDb as ofKoa } from '@weir/compat/koa-ratelimit'
 import { weirStorage as ofNest } from '@weir/compat/nest-throttler'
 import {
   RateLimiterMemory,
@@ -28,6 +29,13 @@ export const left: Promise<number> = flexible.consume('k', 2).then(
   ({ remainingPoints }) => remainingPoints,
   (reason) => (reason instanceof RateLimiterRes ? 0 : Promise.reject(reason)),
 )
+
+/** What koa-ratelimit's types ask for. */
+interface Client {
+  ping(): Promise<string>
+}
+export const options: { db: Client | Map<string, string> } = { db: ofKoa(store) }
+export const left: Promise<[number, number, number]> = ofKoa(store).ratelimiter('k', 0, 1, 1)
 
 // @ts-expect-error a limiter has points
 new RateLimiterMemory({ duration: 60 })

@@ -1,7 +1,7 @@
-// The rate limits of Better Auth 1.7, which asks its storage for one atomic step.
+// The rate limits of Better Auth from 1.6.17 on, which ask their storage for one atomic step.
 
 import type { Store } from '@weir/core'
-import { check } from './checked.js'
+import { check, misuse } from './checked.js'
 import { leftMsOf } from './counted.js'
 import { keyOf } from './key.js'
 import { COMMON, type CompatOptions, limitersOf, windowsOf } from './limiters.js'
@@ -11,6 +11,11 @@ export type { CompatOptions } from './limiters.js'
 /** As `rateLimit.customStorage` of Better Auth. */
 export interface WeirStorage {
   consume(key: string, rule: Rule): Promise<Consumed>
+  /** The types of 1.6 want it. Called by versions that do not know `consume`: it rejects with
+   *  WEIR_INVALID_OPTION. */
+  get(): Promise<never>
+  /** As `get`. */
+  set(): Promise<never>
 }
 
 export interface Rule {
@@ -47,5 +52,11 @@ export function weirStorage(store: Store, options: CompatOptions = {}): WeirStor
         retryAfter: allowed ? null : Math.ceil(leftMsOf(decision, windowMs) / 1_000),
       }
     },
+    get: twoSteps,
+    set: twoSteps,
   }
+}
+
+async function twoSteps(): Promise<never> {
+  throw misuse('this Better Auth reads and writes its limits in two steps; update it to 1.6.17')
 }

@@ -1,22 +1,29 @@
-// The storage under @nestjs/throttler 6. A `blockDuration`, which is the throttler's `ttl` unless
-// it is given, is a lock-out: it begins with the first request above the limit.
+// The storage under @nestjs/throttler 6 and 5. A `blockDuration`, which is the throttler's `ttl`
+// unless it is given, is a lock-out: it begins with the first request above the limit. Version 5
+// has none, and says neither its limit nor the throttler's name, which is in the key.
 
 import { lockout, type Store } from '@weir/core'
-import { check } from './checked.js'
+import { check, misuse } from './checked.js'
 import { hitsOf, leftMsOf } from './counted.js'
 import { keyOf } from './key.js'
 import { COMMON, type CompatOptions, limitersOf, windowsOf } from './limiters.js'
 
 export type { CompatOptions } from './limiters.js'
 
+export interface WeirStorageOptions extends CompatOptions {
+  /** For @nestjs/throttler 5, which does not tell its storage: the largest limit of any throttler
+   *  and route. */
+  readonly limit?: number | undefined
+}
+
 /** As `ThrottlerStorage` of @nestjs/throttler. */
 export interface WeirStorage {
   increment(
     key: string,
     ttl: number,
-    limit: number,
-    blockDuration: number,
-    throttlerName: string,
+    limit?: number,
+    blockDuration?: number,
+    throttlerName?: string,
   ): Promise<Throttled>
 }
 
@@ -31,16 +38,17 @@ export interface Throttled {
 /**
  * Storage for @nestjs/throttler, over any of Weir's stores. Throttlers of one module are asked one
  * after the other, so what one of them refuses was charged to those before it.
- * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME. Requests fail with
+ * WEIR_INVALID_OPTION under version 5 where no limit is given here
  * @example
  * ThrottlerModule.forRoot({
  *   throttlers: [{ ttl: 60_000, limit: 100 }],
  *   storage: weirStorage(redisStore(client)),
  * })
  */
-export function weirStorage(store: Store, options: CompatOptions = {}): WeirStorage {
-  const { name = 'nest-throttler' } = options ?? {}
-  check(store, options, `${name}-block`, COMMON)
+export function weirStorage(store: Store, options: WeirStorageOptions = {}): WeirStorage {
+  const { name = 'nest-throttler', limit: largest } = options ?? {}
+  check(store, options, `${name}-block`, [...COMMON, 'limit'])
   const limiterFor = limitersOf(store, { ...options, name }, windowsOf(options))
   const blockingFor = limitersOf(
     store,
@@ -48,8 +56,20 @@ export function weirStorage(store: Store, options: CompatOptions = {}): WeirStor
     (limit: number, window: number, block: number) =>
       lockout({ limit, window, block: [block], forget: block, starts: 'excess' }),
   )
+
+  /** Of version 5, which judges by a limit that is not known here. */
+  async function counted(key: string, ttl: number): Promise<Throttled> {
+    if (largest === undefined)
+      throw misuse('@nestjs/throttler 5 says no limit: give weirStorage the largest, as limit')
+    const decision = await limiterFor(largest, ttl).consume(keyOf(key))
+    const timeToExpire = Math.ceil(leftMsOf(decision, ttl) / 1_000)
+    const totalHits = decision.allowed ? hitsOf(decision) : Number.MAX_SAFE_INTEGER
+    return { totalHits, timeToExpire, isBlocked: !decision.allowed, timeToBlockExpire: 0 }
+  }
+
   return {
-    async increment(key, ttl, limit, blockDuration, throttlerName) {
+    async increment(key, ttl, limit, blockDuration = 0, throttlerName = '') {
+      if (limit === undefined) return counted(key, ttl)
       const limiter =
         blockDuration > 0 ? blockingFor(limit, ttl, blockDuration) : limiterFor(limit, ttl)
       const decision = await limiter.consume(keyOf(`${throttlerName}:${key}`))

@@ -1,6 +1,7 @@
 // Better Auth's rate limits, over Weir's store on Redis.
 
 import { betterAuth } from 'better-auth'
+import type { BetterAuthOptions } from 'better-auth-1.6'
 import { expect, test } from 'vitest'
 import { weirStorage } from '../src/better-auth.js'
 import { newName, onRedis } from './on-redis.js'
@@ -46,4 +47,14 @@ test('begins anew when the window is over', async () => {
   expect((await ask()).status).toBe(429)
   await new Promise((resolve) => setTimeout(resolve, 1_050))
   expect((await ask()).status).toBe(401)
+})
+
+test('versions that count in two steps are told so', async () => {
+  const storage = weirStorage(redis.store, { name: newName() })
+  // As the types of 1.6 want it.
+  const rateLimit: BetterAuthOptions['rateLimit'] = { customStorage: storage }
+  expect(rateLimit.customStorage?.consume).toBeDefined()
+  const coded = { code: 'WEIR_INVALID_OPTION' }
+  await expect(storage.get()).rejects.toMatchObject(coded)
+  await expect(storage.set()).rejects.toMatchObject(coded)
 })

@@ -6,9 +6,10 @@ import { weirStorage as ofBetterAuth } from '../src/better-auth.js'
 import { weirStore as ofExpress } from '../src/express-rate-limit.js'
 import { weirStore as ofFastify } from '../src/fastify-rate-limit.js'
 import { weirStore as ofHono } from '../src/hono-rate-limiter.js'
+import { weirDb as ofKoa } from '../src/koa-ratelimit.js'
 import { weirStorage as ofNest } from '../src/nest-throttler.js'
 
-const factories = { ofBetterAuth, ofExpress, ofFastify, ofHono, ofNest }
+const factories = { ofBetterAuth, ofExpress, ofFastify, ofHono, ofKoa, ofNest }
 type Factory = (store: never, options?: object) => unknown
 
 test.each(Object.entries(factories) as [string, Factory][])('%s', (_, make) => {

@@ -1,12 +1,9 @@
-// @nestjs/throttler's own behaviours, over Weir's store on Redis.
+// What is Weir's own under @nestjs/throttler, over Redis. What the throttler documents is in
+// behaviours.test.ts.
 
-import 'reflect-metadata'
-import type { AddressInfo } from 'node:net'
-import { Controller, Get, Module } from '@nestjs/common'
-import { APP_GUARD, NestFactory } from '@nestjs/core'
-import { SkipThrottle, Throttle, ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler'
 import { afterEach, expect, test } from 'vitest'
-import { type WeirStorage, weirStorage } from '../src/nest-throttler.js'
+import { weirStorage } from '../src/nest-throttler.js'
+import { of5, type Throttling, throttled } from './incumbents/nest.js'
 import { newName, onRedis } from './on-redis.js'
 
 const redis = onRedis()
@@ -16,39 +13,11 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close()
 })
 
-class Routes {
-  all(): string {
-    return 'ok'
-  }
-  own(): string {
-    return 'ok'
-  }
-  free(): string {
-    return 'ok'
-  }
-}
-const decorate = (name: 'all' | 'own' | 'free', decorators: readonly MethodDecorator[]): void => {
-  const descriptor = Object.getOwnPropertyDescriptor(Routes.prototype, name)
-  for (const each of decorators) each(Routes.prototype, name, descriptor as PropertyDescriptor)
-}
-decorate('all', [Get('/')])
-decorate('own', [Get('/own'), Throttle({ default: { ttl: 60_000, limit: 1 } }) as MethodDecorator])
-decorate('free', [Get('/free'), SkipThrottle() as MethodDecorator])
-Controller()(Routes)
-
 async function served(throttlers: object[]): Promise<string> {
-  class App {}
-  const storage: WeirStorage = weirStorage(redis.store, { name: newName() })
-  const options = { throttlers, storage } as Parameters<typeof ThrottlerModule.forRoot>[0]
-  Module({
-    imports: [ThrottlerModule.forRoot(options)],
-    controllers: [Routes],
-    providers: [{ provide: APP_GUARD, useClass: ThrottlerGuard }],
-  })(App)
-  const app = await NestFactory.create(App, { logger: false })
-  open.push(() => app.close())
-  await app.listen(0, '127.0.0.1')
-  return `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`
+  const storage = weirStorage(redis.store, { name: newName() })
+  const { url, close } = await throttled({ throttlers, storage } as Throttling)
+  open.push(close)
+  return url
 }
 
 async function statusesOf(url: string, count: number): Promise<number[]> {
@@ -72,26 +41,10 @@ test.each([
   expect(Number((await fetch(url)).headers.get('retry-after'))).toBeGreaterThan(55)
 })
 
-test('a route has a limit of its own, or none', async () => {
-  const url = await served([LIMIT])
-  expect(await statusesOf(`${url}/own`, 2)).toEqual([200, 429])
-  expect(await statusesOf(`${url}/free`, 5)).toEqual([200, 200, 200, 200, 200])
-  expect(await statusesOf(url, 4)).toEqual([200, 200, 200, 429])
-})
-
 test('begins anew when the window is over', async () => {
   const url = await served([{ ttl: 300, limit: 3, blockDuration: 0 }])
   expect(await statusesOf(url, 4)).toEqual([200, 200, 200, 429])
   await new Promise((resolve) => setTimeout(resolve, 320))
-  expect(await statusesOf(url, 1)).toEqual([200])
-})
-
-test('blockDuration refuses for so long from the first request above the limit', async () => {
-  const url = await served([{ ttl: 300, limit: 3, blockDuration: 1_200 }])
-  expect(await statusesOf(url, 4)).toEqual([200, 200, 200, 429])
-  await new Promise((resolve) => setTimeout(resolve, 400))
-  expect(await statusesOf(url, 1)).toEqual([429])
-  await new Promise((resolve) => setTimeout(resolve, 850))
   expect(await statusesOf(url, 1)).toEqual([200])
 })
 
@@ -117,4 +70,20 @@ test('throttlers of one key count apart', async () => {
   const hits = async (name: string): Promise<number> =>
     (await storage.increment('k', 60_000, 5, 0, name)).totalHits
   expect([await hits('a'), await hits('b'), await hits('a')]).toEqual([1, 1, 2])
+})
+
+test('version 5, which says no limit, needs the largest one, and is never above it', async () => {
+  const throttlers = [{ ttl: 60_000, limit: 3 }]
+  const statuses = async (options: object): Promise<number[]> => {
+    const storage = weirStorage(redis.store, { name: newName(), ...options })
+    const app = await throttled({ throttlers, storage } as Throttling, 'Routes', of5)
+    open.push(app.close)
+    return statusesOf(app.url, 4)
+  }
+  expect(await statuses({ limit: 100 })).toEqual([200, 200, 200, 429])
+  expect(await statuses({ limit: 2 })).toEqual([200, 200, 429, 429])
+  expect(await statuses({})).toEqual([500, 500, 500, 500])
+  await expect(weirStorage(redis.store).increment('k', 1_000)).rejects.toMatchObject({
+    code: 'WEIR_INVALID_OPTION',
+  })
 })

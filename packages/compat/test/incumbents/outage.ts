@@ -1,0 +1,201 @@
+// What users of a limiter get while Redis fails, under a load that comes whether or not earlier
+// requests were answered.
+
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { recommendedRedisOptions, redisStore } from '@weir/core'
+import { type RedisServer, startRedis } from '@weir/testkit'
+import { Redis } from 'ioredis'
+import type { Counting, Incumbent, Version } from './incumbent.js'
+
+/** Times are in seconds. */
+export interface Length {
+  readonly before: number
+  readonly outage: number
+  readonly after: number
+  /** Of a key, for an hour. */
+  readonly limit: number
+}
+
+/** What the table says. */
+export const FULL: Length = { before: 2, outage: 5, after: 3, limit: 200 }
+/** What CI runs. */
+export const SHORT: Length = { before: 0.4, outage: 1, after: 0.8, limit: 40 }
+
+export const PER_SECOND = 50
+/** How often what is due is sent. */
+const TURN_MS = 5
+const HOUR_MS = 3_600_000
+/** Whoever has no answer by then hangs. */
+const DRAIN_MS = 30_000
+
+export const OUTAGES = {
+  frozen: 'frozen and resumed',
+  killed: 'killed, and started anew at the end',
+  restarted: 'stopped, and started anew at once',
+} as const
+export type Outage = keyof typeof OUTAGES
+
+export interface Measured {
+  readonly requests: number
+  /** Of those answered before the outage, and of those from then on, without the time in which
+   *  the machine gave this process no CPU though it was due to run. */
+  readonly healthyMs: number
+  readonly longestMs: number
+  /** For how long this process itself did nothing. */
+  readonly stalledMs: number
+  /** Answers from 500 on, and connections that were cut. */
+  readonly failed: number
+  readonly unanswered: number
+  readonly admitted: number
+}
+
+export async function measure(
+  incumbent: Incumbent,
+  kind: Counting['kind'],
+  outage: Outage,
+  length: Length,
+): Promise<Measured> {
+  const first = await startRedis()
+  const { port } = first
+  const client = kind === 'own' ? incumbent.client(port) : new Redis(port, recommendedRedisOptions)
+  client.on('error', () => {})
+  const store = kind === 'own' ? undefined : redisStore(client)
+  let server: RedisServer = first
+  try {
+    await new Promise((resolve) => client.once('ready', resolve))
+    const counting: Counting =
+      store === undefined
+        ? { kind: 'own', redis: client, prefix: 'outage' }
+        : { kind: 'weir', store, name: 'outage' }
+    const [newest] = incumbent.versions
+    const options = incumbent.limitedTo(length.limit, HOUR_MS)
+    const running = await (newest as Version).serve(counting, options)
+    try {
+      const load = loadOn(running.url, incumbent.passed)
+      await sleep(length.before * 1_000)
+      load.outage()
+      server = await fail(outage, server, length.outage * 1_000)
+      await sleep(length.after * 1_000)
+      return await load.stop()
+    } finally {
+      await running.close()
+    }
+  } finally {
+    await store?.close()
+    client.disconnect()
+    await server.stop()
+  }
+}
+
+/** The server that is there afterwards. */
+async function fail(outage: Outage, server: RedisServer, forMs: number): Promise<RedisServer> {
+  if (outage === 'frozen') {
+    server.kill('SIGSTOP')
+    await sleep(forMs)
+    server.kill('SIGCONT')
+    return server
+  }
+  if (outage === 'killed') server.kill('SIGKILL')
+  await server.stop()
+  if (outage === 'killed') await sleep(forMs)
+  const next = await startRedis({ port: server.port })
+  if (outage === 'restarted') await sleep(forMs)
+  return next
+}
+
+interface Load {
+  /** The outage begins. */
+  outage(): void
+  stop(): Promise<Measured>
+}
+
+interface Span {
+  readonly atMs: number
+  readonly ms: number
+}
+
+function loadOn(url: string, passed: number): Load {
+  const delay = monitorEventLoopDelay({ resolution: 5 })
+  const statuses: number[] = []
+  const samples: Span[] = []
+  const pending = new Set<Promise<void>>()
+  let [requests, outageMs] = [0, 0]
+
+  async function request(): Promise<void> {
+    requests += 1
+    const atMs = performance.now()
+    const answer = await fetch(url, { headers: { 'x-user': 'ann' } }).catch(() => undefined)
+    await answer?.text().catch(() => {})
+    statuses.push(answer?.status ?? 599)
+    samples.push({ atMs, ms: performance.now() - atMs })
+  }
+
+  const begunMs = performance.now()
+  const load = everyTurn(() => {
+    const due = Math.floor(((performance.now() - begunMs) * PER_SECOND) / 1_000)
+    while (requests < due) {
+      const asked: Promise<void> = request().finally(() => pending.delete(asked))
+      pending.add(asked)
+    }
+  })
+
+  return {
+    outage() {
+      outageMs = performance.now()
+      delay.enable()
+    },
+    async stop() {
+      const stoppedMs = performance.now()
+      load.pause()
+      await Promise.race([Promise.all(pending), sleep(DRAIN_MS, undefined, { ref: false })])
+      if (pending.size > 0) samples.push({ atMs: stoppedMs, ms: performance.now() - stoppedMs })
+      delay.disable()
+      const stalls = load.stop()
+      const longest = (of: readonly Span[]): number =>
+        Math.max(0, ...of.map((sample) => withoutStalls(sample, stalls)))
+      return {
+        requests,
+        healthyMs: longest(samples.filter(({ atMs, ms }) => atMs + ms < outageMs)),
+        longestMs: longest(samples.filter(({ atMs, ms }) => atMs + ms >= outageMs)),
+        stalledMs: delay.max / 1e6,
+        failed: statuses.filter((status) => status >= 500).length,
+        unanswered: pending.size,
+        admitted: statuses.filter((status) => status === passed).length,
+      }
+    },
+  }
+}
+
+/** Also finds when this process was due to run and got no CPU. */
+function everyTurn(run: () => void): { pause(): void; stop(): readonly Span[] } {
+  const stalls: Span[] = []
+  let isPaused = false
+  let expectedMs = performance.now() + TURN_MS
+  let cpu = process.cpuUsage()
+  const timer = setInterval(() => {
+    const { user, system } = process.cpuUsage(cpu)
+    const ms = performance.now() - expectedMs - (user + system) / 1_000
+    if (ms > TURN_MS) stalls.push({ atMs: expectedMs, ms })
+    if (!isPaused) run()
+    expectedMs = performance.now() + TURN_MS
+    cpu = process.cpuUsage()
+  }, TURN_MS)
+  return {
+    pause() {
+      isPaused = true
+    },
+    stop() {
+      clearInterval(timer)
+      return stalls
+    },
+  }
+}
+
+function withoutStalls({ atMs, ms }: Span, stalls: readonly Span[]): number {
+  const during = stalls.map((stall) => {
+    const overlapMs = Math.min(atMs + ms, stall.atMs + stall.ms) - Math.max(atMs, stall.atMs)
+    return Math.max(0, overlapMs)
+  })
+  return ms - during.reduce((sum, each) => sum + each, 0)
+}
