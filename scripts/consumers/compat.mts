@@ -35,7 +35,7 @@ interface Client {
   ping(): Promise<string>
 }
 export const options: { db: Client | Map<string, string> } = { db: ofKoa(store) }
-export const left: Promise<[number, number, number]> = ofKoa(store).ratelimiter('k', 0, 1, 1)
+export const leftOfKoa: Promise<[number, number, number]> = ofKoa(store).ratelimiter('k', 0, 1, 1)
 
 // @ts-expect-error a limiter has points
 new RateLimiterMemory({ duration: 60 })
