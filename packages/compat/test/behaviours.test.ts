@@ -29,6 +29,7 @@ for (const { name, own, client, versions, behaviours } of INCUMBENTS) {
         const [version] = versions.filter((each) => isOf(behaviour, each))
         const connected: Redis = client(redis.server.port)
         try {
+          await new Promise((resolve) => connected.once('ready', resolve))
           const counting = { kind: 'own', redis: connected, prefix: newName() } as const
           const found = await seenOf(version as (typeof versions)[0], counting, behaviour)
           if (differs?.own === undefined) expect(found).toBe(seen)

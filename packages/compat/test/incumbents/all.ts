@@ -3,6 +3,7 @@
 import { betterAuthLimits } from './better-auth.js'
 import { expressRateLimit } from './express.js'
 import { fastifyRateLimit } from './fastify.js'
+import { rateLimiterFlexible } from './flexible.js'
 import { honoRateLimiter } from './hono.js'
 import type { Incumbent } from './incumbent.js'
 import { koaRatelimit } from './koa.js'
@@ -15,4 +16,5 @@ export const INCUMBENTS: readonly Incumbent[] = [
   nestThrottler,
   betterAuthLimits,
   koaRatelimit,
+  rateLimiterFlexible,
 ]
