@@ -157,12 +157,13 @@ const others = {
     ],
   },
   'all-faults': {
-    title: 'The whole fault matrix, with ioredis, with leases, and with node-redis',
+    title: 'The whole fault matrix, with ioredis, with leases, and with each other client',
     needs: redis,
-    commands: [[], ['--', '--leases'], ['--', '--library', 'node-redis']].map((options) => ({
-      run: npm('faults', ...options),
-      shown: true,
-    })),
+    commands: [
+      [],
+      ['--leases'],
+      ...['iovalkey', 'node-redis', 'glide'].map((library) => ['--library', library]),
+    ].map((options) => ({ run: npm('faults', '--', ...options), shown: true })),
   },
   'long-fleet': {
     title: 'Fleet: 10,000,000 simulated requests',

@@ -12,6 +12,7 @@ const { prometheus } = require('@weir/metrics/prometheus')
 require('reflect-metadata')
 const { RateLimitModule } = require('@weir/nest')
 
+require('@weir/core/glide')
 require('@weir/core/http')
 require('@weir/core/node-redis')
 require('@weir/core/testing')

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { weirStorage } from '@weir/compat/nest-throttler'
 import { fixedWindow, memoryStore, RateLimiter } from '@weir/core'
+import { fromGlide } from '@weir/core/glide'
 import '@weir/core/http'
 import { fromNodeRedis } from '@weir/core/node-redis'
 import '@weir/core/testing'
@@ -34,6 +35,7 @@ server.closeAllConnections()
 assert.deepEqual(statuses, [200, 429])
 assert.equal(typeof koaLimit({ limit: 1, window: '1m' }), 'function')
 assert.equal(typeof fromNodeRedis, 'function')
+assert.equal(typeof fromGlide, 'function')
 assert.equal(typeof weirStorage(memoryStore()).increment, 'function')
 assert.match((await prometheus([limiter]).scrape()).body, /outcome="denied"/)
 observe([limiter])()

@@ -72,7 +72,7 @@ const ROOMS = {
           const [room, ...rest] = relative(resolve('build'), path).split(sep)
           if (room === 'index.js' || room === 'cli') return null
           // In its entry, so that nobody loads what adapts a client that they do not use.
-          if (/^clients[\\/]node-redis/.test(rest.join(sep))) return null
+          if (/^clients[\\/](node-redis|glide)/.test(rest.join(sep))) return null
           return ['redis', 'http', 'testing', 'database'].includes(room) ? room : 'core'
         },
       },

@@ -138,7 +138,8 @@ be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome,
   {
     file: 'stores.md',
     title: 'Stores',
-    about: '`memoryStore`, `redisStore`, `fromNodeRedis` and `resilient`, and the options of each.',
+    about:
+      '`memoryStore`, `redisStore`, `fromNodeRedis`, `fromGlide` and `resilient`, and the options of each.',
     sections: [
       { name: 'memoryStore' },
       { name: 'redisStore' },
@@ -148,6 +149,8 @@ be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome,
       { name: 'fromNodeRedis', from: 'node-redis' },
       { name: 'recommendedNodeRedisOptions', from: 'node-redis' },
       { name: 'recommendedNodeRedisClusterOptions', from: 'node-redis' },
+      { name: 'fromGlide', from: 'glide' },
+      { name: 'recommendedGlideOptions', from: 'glide' },
       { name: 'resilient' },
       { name: 'ResilientStore' },
       { name: 'StoreHealth' },

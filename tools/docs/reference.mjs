@@ -37,6 +37,7 @@ const ENTRIES = {
   koa: '@weir/koa',
   nest: '@weir/nest',
   'node-redis': '@weir/core/node-redis',
+  glide: '@weir/core/glide',
   testing: '@weir/core/testing',
   metrics: '@weir/metrics',
   prometheus: '@weir/metrics/prometheus',
@@ -47,6 +48,7 @@ const ENTRIES = {
 const FOREIGN = [
   ['Redis', "import { Redis } from 'ioredis'"],
   ['createClient', "import { createClient } from 'redis'"],
+  ['GlideClient', "import { GlideClient } from '@valkey/valkey-glide'"],
   ['Koa', "import Koa from 'koa'"],
 ]
 
@@ -295,7 +297,7 @@ function endOf(symbol, from) {
 
 /** An example is a module of its own, so what it uses is imported. */
 function withImports(text, from) {
-  const words = new Set(text.replace(/(^|\s)\/\/.*/g, '').match(/\b[A-Za-z]\w+\b/g))
+  const words = new Set(text.replace(/(^|\s)\/\/.*/g, '').match(/(?<!\w|[^.]\.)[A-Za-z]\w+\b/g))
   const hasValue = (entry, name) => (exportsOf(entry).get(name)?.flags & SymbolFlags.Value) > 0
   const entries = [...new Set([from, ...Object.keys(ENTRIES)])].filter((entry) => entry in ENTRIES)
   const used = [...words].filter((word) => entries.some((entry) => hasValue(entry, word)))

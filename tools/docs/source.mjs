@@ -11,6 +11,7 @@ const ENTRIES = {
   http: 'packages/core/src/http/index.ts',
   store: 'packages/core/src/database/index.ts',
   'node-redis': 'packages/core/src/redis/clients/node-redis.ts',
+  glide: 'packages/core/src/redis/clients/glide.ts',
   testing: 'packages/core/src/testing/index.ts',
   express: 'packages/express/src/index.ts',
   koa: 'packages/koa/src/index.ts',

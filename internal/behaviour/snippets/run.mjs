@@ -10,6 +10,7 @@ import { once } from 'node:events'
 import { Server, Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { GlideClient } from '@valkey/valkey-glide'
 import {
   memoryStore,
   RateLimiter,
@@ -41,6 +42,13 @@ Socket.prototype.connect = function (...args) {
   const port = portOf.get(Number(options?.port))
   if (port !== undefined) Object.assign(options, { port, host: '127.0.0.1' })
   return connect.apply(this, args)
+}
+
+// It connects past Node.
+const { createClient } = GlideClient
+GlideClient.createClient = ({ addresses, ...options }) => {
+  const there = addresses.map(({ host, port }) => ({ host, port: portOf.get(port) ?? port }))
+  return createClient.call(GlideClient, { ...options, addresses: there })
 }
 
 process.on('warning', (warning) => {

@@ -37,8 +37,8 @@ export interface ClientProcess {
 
 /** Loading the modules takes a while on a busy machine; Redis may come late. */
 const START_MS = 20_000
-/** ioredis gives a hung connection 2 s to end. */
-const EXIT_MS = 4_000
+/** iovalkey gives a hung connection 4 s to end. */
+const EXIT_MS = 6_000
 /** Answers that are still out when the load ends get this long. Whoever needs more hangs. */
 const DRAIN_MS = 3_000
 

@@ -1,4 +1,5 @@
 import type { Check } from './checks.js'
+import type { Library } from './client/protocol.js'
 import type { Length } from './outage.js'
 import type { Stage } from './stage.js'
 
@@ -18,6 +19,8 @@ export interface Row {
   readonly fullOnly?: true
   /** Why it is not judged with leases: what its checks look at is what leases change. */
   readonly notWithLeases?: string
+  /** Libraries whose clients cannot be judged by it, and why. */
+  readonly notWith?: Partial<Readonly<Record<Library, string>>>
   run(stage: Stage, length: Length): Promise<readonly Check[]>
 }
 

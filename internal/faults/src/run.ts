@@ -1,5 +1,5 @@
 // The fault matrix as a command: `pnpm faults [--short] [--rows 2,3,17] [--jobs 2] [--leases]
-// [--library node-redis] [--write]`
+// [--library glide] [--write]`
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -30,19 +30,18 @@ if (named.length === 0) {
   console.error(`no such rows: ${values.rows}`)
   process.exit(2)
 }
-const chosen = values.leases
-  ? named.filter(({ notWithLeases }) => notWithLeases === undefined)
-  : named
-for (const row of named) {
-  if (!chosen.includes(row))
-    console.log(`left out: ${idOf(row)}, for with leases ${row.notWithLeases}`)
-}
 
 const library = LIBRARIES.find((each) => each === values.library)
 if (library === undefined) {
   console.error(`no such library: ${values.library}; there are ${LIBRARIES.join(', ')}`)
   process.exit(2)
 }
+const chosen = named.filter((row) => {
+  const leases = values.leases ? row.notWithLeases : undefined
+  const why = row.notWith?.[library] ?? (leases && `for with leases ${leases}`)
+  if (why !== undefined) console.log(`left out: ${idOf(row)}, ${why}`)
+  return why === undefined
+})
 if ((values.leases || library !== 'ioredis') && values.write) {
   console.error('--write is for what is on by default')
   process.exit(2)

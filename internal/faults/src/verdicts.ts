@@ -1,6 +1,15 @@
 // Checks that many rows share, on the log of a run.
-import { type Check, countAtMost, exactly, msAtMost, none, routine, shareAtMost } from './checks.js'
-import type { Sample, Stall } from './client/protocol.js'
+import {
+  type Check,
+  countAtLeast,
+  countAtMost,
+  exactly,
+  msAtMost,
+  none,
+  routine,
+  shareAtMost,
+} from './checks.js'
+import type { Job, Sample, Stall } from './client/protocol.js'
 import {
   admissions,
   allowance,
@@ -16,11 +25,13 @@ import {
   timeToNormal,
 } from './figures.js'
 import { LIMIT, type Run, WINDOW_MS } from './outage.js'
+import type { Wire } from './stage.js'
 
 /** Later than this is a hang, whatever the machine does. */
 const HANG_MS = 1_000
-/** ioredis itself takes 2 s to give up a connection that does not end. */
-const EXIT_MS = 3_000
+/** ioredis 6 itself takes 2 s to give up a connection that does not end, version 5 and iovalkey
+ *  take twice that. */
+const EXIT_MS = 5_000
 
 /**
  * What holds in every row: no crash, no unhandled rejection, no error, no hang, and nothing left
@@ -149,8 +160,16 @@ export function flapping({ reports, fault }: Run, perSecond: number): Check {
   return countAtMost('flaps', most, Math.ceil((perSecond * (fault.to - fault.from)) / 1_000))
 }
 
-/** Decisions of users that were sent to Redis while the breaker was open. */
-export function sentWhileOpen({ reports, calls, end }: Run, keys: readonly string[]): Check {
+/**
+ * Decisions of users that were sent to Redis while the breaker was open. GLIDE keeps what it is
+ * asked while it has no connection, and sends it when it has one: what was asked in the deadline
+ * before the breaker opened, by its name and, to a new server, by its source.
+ */
+export function sentWhileOpen(
+  { reports, samples, calls, end }: Run,
+  keys: readonly string[],
+  { library }: Partial<Job>,
+): Check {
   const decisions = calls.filter(
     (call) =>
       call.mode === 'consume' &&
@@ -159,10 +178,26 @@ export function sentWhileOpen({ reports, calls, end }: Run, keys: readonly strin
   const open = reports.flatMap(({ transitions }) => intervalsIn(transitions, ['open'], end))
   // What was written before the opening may pass the proxy a little after it.
   const late = decisions.filter(({ at }) => open.some(({ from, to }) => at > from + 50 && at < to))
+  if (library === 'glide') {
+    const isKept = ({ at, degraded }: Sample): boolean =>
+      degraded && open.some(({ from }) => at > from - DEADLINE_MS && at < from)
+    return countAtMost('sent while open', late.length, 2 * samples.filter(isKept).length)
+  }
   return none(
     'sent while open',
     late.map(({ name, mode }) => `${name} ${mode}`),
   )
+}
+
+/** That of a store by default, and time for it to be noticed. */
+const DEADLINE_MS = 150
+
+/**
+ * The client has made a new connection. GLIDE's cannot be told to: the operating system ends one
+ * that has fallen silent.
+ */
+export function connectedAnew(wire: Wire, { library }: Partial<Job>): Check[] {
+  return library === 'glide' ? [] : [countAtLeast('connections', wire.stats.connections, 2)]
 }
 
 /** There was a breaker to open, and it did. */

@@ -36,6 +36,7 @@ test('ESM and CommonJS are one copy: limiters of both count together, and warn o
   const program = `
     import { createRequire } from 'node:module'
     import * as esm from '@weir/core'
+    import * as glide from '@weir/core/glide'
     import * as http from '@weir/core/http'
     import * as nodeRedis from '@weir/core/node-redis'
     import * as store from '@weir/core/store'
@@ -54,8 +55,8 @@ test('ESM and CommonJS are one copy: limiters of both count together, and warn o
     const allowed = []
     for (let i = 0; i < 4; i += 1) allowed.push((await limiters[i % 2].consume('ann')).allowed)
     await new Promise((resolve) => setImmediate(resolve))
-    const entries = { '': esm, '/http': http, '/node-redis': nodeRedis, '/store': store }
-    Object.assign(entries, { '/testing': testing })
+    const entries = { '': esm, '/glide': glide, '/http': http, '/node-redis': nodeRedis }
+    Object.assign(entries, { '/store': store, '/testing': testing })
     const other = Object.entries(entries).flatMap(([path, entry]) => {
       const required = require('@weir/core' + path)
       return Object.keys({ ...entry, ...required }).filter((name) => entry[name] !== required[name])
@@ -72,15 +73,16 @@ test('ESM and CommonJS are one copy: limiters of both count together, and warn o
 test('the copy that bundlers take has the exports of the one that Node runs', () => {
   const program = `
     import * as core from '@weir/core'
+    import * as glide from '@weir/core/glide'
     import * as http from '@weir/core/http'
     import * as nodeRedis from '@weir/core/node-redis'
     import * as store from '@weir/core/store'
-    const entries = [core, http, nodeRedis, store]
+    const entries = [core, glide, http, nodeRedis, store]
     console.log(JSON.stringify(entries.map((entry) => Object.keys(entry).sort())))
   `
   const [ofNode, ofBundlers] = COPIES.map(([, options]) => run(program, options))
   expect(ofBundlers).toEqual(ofNode)
-  expect(ofNode).toHaveLength(4)
+  expect(ofNode).toHaveLength(5)
 })
 
 test.each(COPIES)('functions and classes keep their names in the copy %s', (_, options) => {

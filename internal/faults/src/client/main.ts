@@ -53,7 +53,8 @@ async function start(job: Job): Promise<void> {
   skewClock(job.skewMs ?? 0)
   // Only now: what they read of the clock while they load is skewed, too.
   const { openTarget } = await import('./target.js')
-  const targets = Array.from({ length: job.stores ?? 1 }, () => openTarget(job))
+  const opening = Array.from({ length: job.stores ?? 1 }, () => openTarget(job))
+  const targets = await Promise.all(opening)
   const requests = new Requests(job, targets, journal, epochOffsetMs)
   const loop = openLoop(
     job.ratePerSecond,

@@ -15,7 +15,7 @@ export interface PolicySettings {
 
 /** Whose client the process has. */
 export type Library = (typeof LIBRARIES)[number]
-export const LIBRARIES = ['ioredis', 'node-redis'] as const
+export const LIBRARIES = ['ioredis', 'iovalkey', 'node-redis', 'glide'] as const
 
 /** What a user's process is set up to do. */
 export interface Job {

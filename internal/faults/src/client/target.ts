@@ -13,8 +13,8 @@ export interface Target {
   leftListeners(): readonly string[]
 }
 
-export function openTarget(job: Job): Target {
-  const client = openClient(job)
+export async function openTarget(job: Job): Promise<Target> {
+  const client = await openClient(job)
   const leftListeners = watchListeners(client.events)
   if (job.failFirst !== undefined) client.failFirst(job.failFirst)
   const store = weir.redisStore(client.given, job.store)

@@ -1,11 +1,12 @@
 // The client of a user, of any library that is supported, set up as recommended or not at all.
 
-import type { EventEmitter } from 'node:events'
+import { EventEmitter } from 'node:events'
 import * as weir from '@weir/core'
+import { fromGlide, recommendedGlideOptions } from '@weir/core/glide'
 import * as nodeRedis from '@weir/core/node-redis'
-import { Cluster, Redis } from 'ioredis'
+import * as ioredis from 'ioredis'
 import * as redis from 'redis'
-import type { Address, Job } from './protocol.js'
+import type { Address, Job, Library } from './protocol.js'
 
 export interface UserClient {
   /** What is handed to `redisStore`. */
@@ -19,15 +20,27 @@ export interface UserClient {
   failFirst(command: string): void
 }
 
-export function openClient({ to, client, library = 'ioredis' }: Job): UserClient {
-  const isPlain = client === 'plain'
-  return library === 'ioredis' ? ofIoredis(to, isPlain) : ofNodeRedis(to, isPlain)
+export async function openClient({ to, client, library = 'ioredis' }: Job): Promise<UserClient> {
+  return OPEN[library](to, client === 'plain')
+}
+
+type Open = (to: Address, isPlain: boolean) => UserClient | Promise<UserClient>
+
+/** Those that no other row needs are loaded only where they are used. */
+const OPEN: Readonly<Record<Library, Open>> = {
+  ioredis: (to, isPlain) => ofIoredis(ioredis, to, isPlain),
+  iovalkey: async (to, isPlain) => {
+    const iovalkey = await import('iovalkey')
+    return ofIoredis(iovalkey as unknown as typeof ioredis, to, isPlain)
+  },
+  'node-redis': ofNodeRedis,
+  glide: ofGlide,
 }
 
 const HOST = '127.0.0.1'
 
-function ofIoredis(to: Address, isPlain: boolean): UserClient {
-  const client = ioredisTo(to, isPlain)
+function ofIoredis(library: typeof ioredis, to: Address, isPlain: boolean): UserClient {
+  const client = ioredisTo(library, to, isPlain)
   return {
     given: client,
     events: client,
@@ -41,7 +54,11 @@ function ofIoredis(to: Address, isPlain: boolean): UserClient {
   }
 }
 
-function ioredisTo(to: Address, isPlain: boolean): Redis | Cluster {
+function ioredisTo(
+  { Cluster, Redis }: typeof ioredis,
+  to: Address,
+  isPlain: boolean,
+): ioredis.Redis | ioredis.Cluster {
   const options = isPlain ? {} : weir.recommendedRedisOptions
   if ('port' in to) return new Redis(to.port, HOST, options)
   if ('sentinels' in to) {
@@ -86,6 +103,34 @@ function nodeRedisTo(to: Address, isPlain: boolean): AnyNodeRedis {
     ...(isPlain ? {} : nodeRedis.recommendedNodeRedisClusterOptions),
     rootNodes,
   })
+}
+
+async function ofGlide(to: Address, isPlain: boolean): Promise<UserClient> {
+  const client = await glideTo(to, isPlain)
+  return {
+    given: fromGlide(client),
+    // It has none.
+    events: new EventEmitter(),
+    ready: async () => {
+      await client.ping()
+    },
+    incr: (key) => client.incr(key),
+    close: () => client.close(),
+    failFirst: (command) => failFirst(client, 'customCommand', command),
+  }
+}
+
+async function glideTo(to: Address, isPlain: boolean) {
+  const { GlideClient, GlideClusterClient, Logger } = await import('@valkey/valkey-glide')
+  Logger.setLoggerConfig('off')
+  if ('sentinels' in to) throw new Error('GLIDE has no Sentinels')
+  // Else there is no client before there is a server.
+  const options = isPlain ? { lazyConnect: true } : recommendedGlideOptions
+  const ports = 'port' in to ? [to.port] : to.cluster
+  const addresses = ports.map((port) => ({ host: HOST, port }))
+  return 'port' in to
+    ? GlideClient.createClient({ ...options, addresses })
+    : GlideClusterClient.createClient({ ...options, addresses })
 }
 
 function failFirst(client: object, method: string, command: string): void {

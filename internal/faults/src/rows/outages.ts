@@ -1,11 +1,12 @@
 // Redis is away, for a while and wholly: dead, hung, swallowed by the network, slow, or not there
 // yet.
 import { freePort, type RedisServer } from '@weir/testkit'
-import { type Check, countAtLeast } from '../checks.js'
+import type { Check } from '../checks.js'
 import { type Fault, KEY, LIMIT, load, type Run, underFault } from '../outage.js'
 import type { Row } from '../row.js'
 import type { Stage, Wire } from '../stage.js'
 import {
+  connectedAnew,
   latency,
   median,
   normalWithin,
@@ -31,7 +32,11 @@ interface Outage extends Omit<Row, 'run'> {
   judge(run: Run, scene: Scene): readonly Check[]
 }
 
-const gone = (run: Run): Check[] => [opened(run), sentWhileOpen(run, [KEY]), ...sane(run)]
+const gone = (run: Run, { stage }: Scene): Check[] => [
+  opened(run),
+  sentWhileOpen(run, [KEY], stage.changes),
+  ...sane(run),
+]
 
 const kill: Outage = {
   number: '2',
@@ -48,24 +53,24 @@ const kill: Outage = {
       await wire.set('pass')
     },
   }),
-  judge: (run) => [
+  judge: (run, scene) => [
     slowest(run, 150),
     median(run, 2),
     over(run, 2 * LIMIT - 1),
     normalWithin(run, 1_500),
-    ...gone(run),
+    ...gone(run, scene),
   ],
 }
 
 const HUNG = {
   pass: '<= 3 % of requests over 50 ms, p50 <= 2 ms, max <= 150 ms; over <= 2L',
-  judge: (run: Run): readonly Check[] => [
+  judge: (run: Run, scene: Scene): readonly Check[] => [
     slow(run, 50, 0.03),
     slowest(run, 150),
     median(run, 2),
     over(run, 2 * LIMIT),
     normalWithin(run, 1_500),
-    ...gone(run),
+    ...gone(run, scene),
   ],
 }
 
@@ -86,9 +91,9 @@ const blackHole: Outage = {
   must: 'the same, and give the socket up',
   provoke: ({ wire }) => ({ begin: () => wire.set('blackhole'), end: () => wire.set('pass') }),
   pass: HUNG.pass,
-  judge: (run, { wire }) => [
-    ...HUNG.judge(run),
-    countAtLeast('connections', wire.stats.connections, 2),
+  judge: (run, scene) => [
+    ...HUNG.judge(run, scene),
+    ...connectedAnew(scene.wire, scene.stage.changes),
   ],
 }
 
@@ -124,7 +129,12 @@ const latency200: Outage = {
     begin: () => wire.set({ latencyMs: 100 }),
     end: () => wire.set('pass'),
   }),
-  judge: (run) => [median(run, 2), latency(run, 0.99, 110), over(run, 2 * LIMIT), ...gone(run)],
+  judge: (run, scene) => [
+    median(run, 2),
+    latency(run, 0.99, 110),
+    over(run, 2 * LIMIT),
+    ...gone(run, scene),
+  ],
 }
 
 const pause: Outage = {

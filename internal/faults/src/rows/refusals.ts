@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort, type RedisServer, waitUntil } from '@weir/testkit'
-import { type Check, countAtLeast } from '../checks.js'
-import { type Fault, KEY, LIMIT, load, type Run, underFault } from '../outage.js'
+import type { Check } from '../checks.js'
+import { type Fault, KEY, LIMIT, load, underFault } from '../outage.js'
 import type { Row } from '../row.js'
 import type { Stage, Wire } from '../stage.js'
 import {
+  connectedAnew,
   flapping,
   median,
   normalWithin,
@@ -26,7 +27,7 @@ interface Refusal {
   readonly args?: readonly string[]
   prepare?(server: RedisServer): Promise<unknown>
   provoke(server: RedisServer, stage: Stage): Fault
-  judge?(run: Run, wire: Wire): readonly Check[]
+  judge?(wire: Wire, stage: Stage): readonly Check[]
 }
 
 const config = (server: RedisServer, name: string, value: string): Promise<unknown> =>
@@ -59,7 +60,7 @@ const readOnly: Refusal = {
     },
     end: async () => void (await server.command('REPLICAOF', 'NO', 'ONE')),
   }),
-  judge: (_, wire) => [countAtLeast('connections', wire.stats.connections, 2)],
+  judge: (wire, { changes }) => connectedAnew(wire, changes),
 }
 
 const noReplicas: Refusal = {
@@ -196,9 +197,9 @@ function rowOf({ args = [], prepare, provoke, judge, ...row }: Refusal): Row {
         median(run, 2),
         over(run, 2 * LIMIT),
         normalWithin(run, 1_500),
-        ...(judge?.(run, wire) ?? []),
+        ...(judge?.(wire, stage) ?? []),
         opened(run),
-        sentWhileOpen(run, [KEY]),
+        sentWhileOpen(run, [KEY], stage.changes),
         ...sane(run),
       ]
     },

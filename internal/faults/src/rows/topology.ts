@@ -42,6 +42,7 @@ const sentinelFailover: Row = {
   ...failover,
   variant: 'Sentinel',
   fault: 'failover: primary killed under load, Sentinel',
+  notWith: { glide: 'as GLIDE has no Sentinels' },
   async run(stage, length) {
     const sentinel = await stage.sentinel()
     const [primary] = sentinel.servers

@@ -64,7 +64,7 @@ const settling: Use = {
 }
 
 function under(row: Row, use: Use): Row {
-  const { number, variant, fault, alone, fullOnly } = row
+  const { number, variant, fault, alone, fullOnly, notWith } = row
   return {
     number,
     variant: variant === undefined ? use.name : `${variant} ${use.name}`,
@@ -72,6 +72,7 @@ function under(row: Row, use: Use): Row {
     must: use.must,
     pass: use.pass,
     ...(alone && { alone }),
+    ...(notWith && { notWith }),
     ...((fullOnly || !IN_SHORT.includes(number)) && { fullOnly: true }),
     async run(stage, length) {
       let ratePerSecond = RATE

@@ -10,10 +10,10 @@ export interface ConnectionOptions {
   readonly time: Time
 }
 
-/** A client for `redisStore`, adapted by `fromNodeRedis`. */
+/** A client for `redisStore`, adapted by `fromNodeRedis` or `fromGlide`. */
 export interface AdaptedClient {
   /** Whose client it is. */
-  readonly library: 'node-redis'
+  readonly library: 'node-redis' | 'glide'
 }
 
 /** What it is to Weir itself. */

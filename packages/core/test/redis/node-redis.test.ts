@@ -4,35 +4,27 @@
 import { startCluster, startProxy, startRedis, startSentinel, waitUntil } from '@weir/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 import { processTime } from '../../src/base/time.js'
-import {
-  fixedWindow,
-  livePolicies,
-  RateLimiter,
-  type RedisStore,
-  type RedisStoreOptions,
-  redisStore,
-} from '../../src/index.js'
+import { type RateLimiter, type RedisStoreOptions, redisStore } from '../../src/index.js'
 import type { Adapter } from '../../src/redis/client.js'
 import { fromNodeRedis, recommendedNodeRedisOptions } from '../../src/redis/clients/node-redis.js'
-import { storeConformance } from '../../src/testing/index.js'
 import { nodeRedisClient, nodeRedisCluster, VERSIONS } from './node-redis.js'
+import {
+  ALONE,
+  asking,
+  comesBack,
+  countsProcessesAndSetsLimits,
+  keepTheContract,
+  limiterOn,
+  redisDecides,
+  STRICT,
+} from './other-clients.js'
 
 const { port, clusterPorts } = inject('redis')
-const STRICT = { whenUnavailable: 'throw', deadlineMs: 10_000 } as const
-const ALONE = { instances: 1 }
-const policy = fixedWindow({ name: 'p', limit: 1_000_000, window: '1h' })
 
 const open: (() => unknown)[] = []
 afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close()
 })
-
-let names = 0
-function limiterOn(store: RedisStore, limit = 1_000_000): RateLimiter {
-  names += 1
-  const name = `node-redis-${process.pid}-${names}`
-  return new RateLimiter({ name, store, policy: fixedWindow({ name: 'p', limit, window: '1h' }) })
-}
 
 describe.each(VERSIONS)('%s', (_, library) => {
   const single = nodeRedisClient(library, port)
@@ -43,20 +35,10 @@ describe.each(VERSIONS)('%s', (_, library) => {
     cluster.destroy()
   })
 
-  describe.each([
-    ['by default', {}],
-    ['with hash tags', { hashTags: 16 }],
-  ] as const)('a store keeps the contract of a store, %s', (_, options: RedisStoreOptions) => {
-    describe.each([
-      ['a single server', single],
-      ['a Cluster', cluster],
-    ])('on %s', (_, client) => {
-      const cases = storeConformance((clock) =>
-        redisStore(fromNodeRedis(client), { ...STRICT, ...options, clock }),
-      )
-      for (const { name, run } of cases) test(name, run)
-    })
-  })
+  keepTheContract([
+    ['a single server', fromNodeRedis(single)],
+    ['a Cluster', fromNodeRedis(cluster)],
+  ])
 
   test.each([2, 3])('a store decides by RESP%d', async (RESP) => {
     const client = nodeRedisClient(library, port, { RESP })
@@ -115,18 +97,8 @@ describe.each(VERSIONS)('%s', (_, library) => {
     expect(limit - remaining).toBeLessThanOrEqual(asked)
   })
 
-  test('processes are counted, and live limits are set and read', async () => {
-    const store = redisStore(fromNodeRedis(single), STRICT)
-    open.push(() => store.close())
-    names += 1
-    const name = `node-redis-live-${process.pid}-${names}`
-    const live = livePolicies(store, { name, defaults: { api: policy } })
-    open.push(() => live.close())
-    const limiter = new RateLimiter({ name, store, policy: live.policy('api') })
-    await live.set('api', fixedWindow({ name: 'p', limit: 7, window: '1h' }))
-    await waitUntil('the limit is 7', async () => (await limiter.peek('k')).limit === 7)
-    await waitUntil('it is counted', async () => store.health().instances >= 1)
-  })
+  test('processes are counted, and live limits are set and read', () =>
+    countsProcessesAndSetsLimits(fromNodeRedis(single)))
 
   test('before it is connected, and after it is closed, decisions are local and in time', async () => {
     const client = nodeRedisClient(library, port)
@@ -134,7 +106,7 @@ describe.each(VERSIONS)('%s', (_, library) => {
     const limiter = limiterOn(store)
     expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
     await client.connect()
-    await waitUntil('Redis decides', async () => (await limiter.consume('k')).source === 'store')
+    await redisDecides(limiter)
     client.destroy()
     expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
     await store.close()
@@ -190,15 +162,11 @@ describe.each(VERSIONS)('%s', (_, library) => {
     const store = redisStore(fromNodeRedis(client), ALONE)
     open.push(() => client.destroy())
     await client.connect()
-    const limiter = limiterOn(store)
-    await waitUntil('Redis decides', async () => (await limiter.consume('k')).source === 'store')
-    await server.stop()
-    const begunMs = performance.now()
-    expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
-    expect(performance.now() - begunMs).toBeLessThan(150)
-    const again = await startRedis({ port: server.port })
-    open.push(() => again.stop())
-    await waitUntil('Redis decides', async () => (await limiter.consume('k')).source === 'store')
+    const startAgain = async () => {
+      const again = await startRedis({ port: server.port })
+      open.push(() => again.stop())
+    }
+    await comesBack(limiterOn(store), () => server.stop(), startAgain)
   })
 })
 
@@ -215,15 +183,10 @@ describe('a connection of node-redis on which nothing comes any more is given up
     await client.connect()
     const store = redisStore(fromNodeRedis(client), { ...ALONE, ...options })
     open.push(() => store.close())
-    const limiter = new RateLimiter({ store, policy })
-    await waitUntil('Redis decides', async () => (await limiter.consume('k')).source === 'store')
+    const limiter = limiterOn(store)
+    await redisDecides(limiter)
     expect(proxy.stats.connections).toBe(1)
     return { proxy, limiter }
-  }
-
-  function asking(limiter: RateLimiter): void {
-    const timer = setInterval(() => limiter.consume('k').catch(() => {}), 20)
-    open.push(() => clearInterval(timer))
   }
 
   const for2s = () => new Promise((resolve) => setTimeout(resolve, 2_000))
@@ -232,7 +195,7 @@ describe('a connection of node-redis on which nothing comes any more is given up
     const { proxy, limiter } = await behindProxy({})
     await proxy.set('blackhole')
     const startedMs = performance.now()
-    asking(limiter)
+    open.push(asking(limiter))
     await waitUntil('a new connection', async () => proxy.stats.connections >= 2)
     expect(performance.now() - startedMs).toBeGreaterThan(900)
     await waitUntil('another one', async () => proxy.stats.connections >= 3)
@@ -244,7 +207,7 @@ describe('a connection of node-redis on which nothing comes any more is given up
   test('but not where a reply may take longer', async () => {
     const { proxy, limiter } = await behindProxy({ deadlineMs: 5_000 })
     await proxy.set('blackhole')
-    asking(limiter)
+    open.push(asking(limiter))
     await for2s()
     expect(proxy.stats.connections).toBe(1)
   })
@@ -257,14 +220,14 @@ describe('a connection of node-redis on which nothing comes any more is given up
     while (performance.now() < endMs);
     const keys = Array.from({ length: 40 }, (_, i) => `after${i}`)
     await Promise.all([before, ...keys.map((key) => limiter.consume(key))])
-    await waitUntil('Redis decides', async () => (await limiter.consume('k')).source === 'store')
+    await redisDecides(limiter)
     expect(proxy.stats.connections).toBe(1)
   })
 
   test('but not where replies are slow', async () => {
     const { proxy, limiter } = await behindProxy({})
     await proxy.set({ latencyMs: 350 })
-    asking(limiter)
+    open.push(asking(limiter))
     await waitUntil('many late replies', async () => (proxy.stats.commands.get('EVALSHA') ?? 0) > 8)
     await for2s()
     expect(proxy.stats.connections).toBe(1)
@@ -277,17 +240,14 @@ describe('a connection of node-redis on which nothing comes any more is given up
     const client = nodeRedisCluster(library, servers.ports)
     open.push(() => client.destroy())
     await client.connect()
-    const limiter = new RateLimiter({ store: redisStore(fromNodeRedis(client), ALONE), policy })
+    const limiter = limiterOn(redisStore(fromNodeRedis(client), ALONE))
     const keys = Array.from({ length: 30 }, (_, i) => `k${i}`)
     await Promise.all(keys.map((key) => limiter.consume(key)))
     const silent = servers.masters[0]
     const closed: (number | undefined)[] = []
     for (const { client: node, port } of client.masters) node?.on('end', () => closed.push(port))
     silent?.kill('SIGSTOP')
-    const timer = setInterval(() => {
-      for (const key of keys) limiter.consume(key).catch(() => {})
-    }, 20)
-    open.push(() => clearInterval(timer))
+    open.push(asking(limiter, keys))
     await waitUntil('it is given up', async () => closed.length > 0)
     silent?.kill('SIGCONT')
     await waitUntil('all decide', async () => {
@@ -321,7 +281,7 @@ describe('what is no client of node-redis is refused', () => {
     open.push(() => client.destroy())
     await client.connect()
     const limiter = limiterOn(redisStore(fromNodeRedis(client), ALONE))
-    await waitUntil('Redis decides', async () => (await limiter.consume('k')).source === 'store')
+    await redisDecides(limiter)
     await client.subscribe('news', () => {})
     expect(() => fromNodeRedis(client)).toThrow(/subscribes with RESP2/)
     expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })

@@ -55,11 +55,13 @@ function warnOf(options: Options, isCluster: boolean): void {
 
 /** What to write instead. */
 function rightFor(client: unknown): string {
-  const { sendCommand, withTypeMapping } = (client ?? {}) as Options
+  const { sendCommand, withTypeMapping, customCommand } = (client ?? {}) as Options
   if (isFunction(sendCommand) && isFunction(withTypeMapping))
     return "fromNodeRedis(client), of '@weir/core/node-redis', for a client of node-redis"
-  const others = "fromNodeRedis(client), of '@weir/core/node-redis', or { callText }"
-  return `an ioredis client, Redis or Cluster; or ${others}`
+  if (isFunction(customCommand))
+    return "fromGlide(client), of '@weir/core/glide', for a client of Valkey GLIDE"
+  const others = "fromNodeRedis, of '@weir/core/node-redis'; fromGlide, of '@weir/core/glide'"
+  return `a client of ioredis or iovalkey, Redis or Cluster; ${others}; or { callText }`
 }
 
 function refuse(option: string, value: unknown, why: string): never {

@@ -1,0 +1,371 @@
+// Clients of Valkey GLIDE: stores on both kinds keep the contract of a store, and failures of Redis
+// are noticed in time, though GLIDE tells of none.
+
+import { Batch, Decoder, GlideMonitorClient, ProtocolVersion } from '@valkey/valkey-glide'
+import { type RedisServer, startCluster, startProxy, startRedis, waitUntil } from '@weir/testkit'
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, describe, expect, inject, test } from 'vitest'
+import { processTime } from '../../src/base/time.js'
+import { redisStore } from '../../src/index.js'
+import type { Adapter } from '../../src/redis/client.js'
+import {
+  fromGlide,
+  type GlideLike,
+  recommendedGlideOptions,
+} from '../../src/redis/clients/glide.js'
+import type { Connection } from '../../src/redis/connection.js'
+import { COMMANDS } from '../../src/redis/permissions.js'
+import { glideClient, glideCluster } from './glide.js'
+import {
+  ALONE,
+  asking,
+  comesBack,
+  countsProcessesAndSetsLimits,
+  IN_TIME_MS,
+  keepTheContract,
+  limiterOn,
+  redisDecides,
+  STRICT,
+} from './other-clients.js'
+
+const { port, clusterPorts } = inject('redis')
+const single = await glideClient(port)
+const cluster = await glideCluster(clusterPorts)
+afterAll(() => {
+  single.close()
+  cluster.close()
+})
+
+const open: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+})
+
+const KINDS = [
+  ['a single server', fromGlide(single)],
+  ['a Cluster', fromGlide(cluster)],
+] as const
+
+function connectionOf(client: GlideLike): Connection {
+  const options = { deadlineMs: 100, time: processTime }
+  return (fromGlide(client) as Adapter).connectionWith(options)
+}
+
+/** A client that is closed after the test. */
+async function clientOf(of: number, options: object = {}) {
+  const client = await glideClient(of, options)
+  open.push(() => client.close())
+  return client
+}
+
+function storeOn(client: GlideLike, deadlineMs = 100) {
+  const store = redisStore(fromGlide(client), { ...ALONE, deadlineMs })
+  open.push(() => store.close())
+  return store
+}
+
+async function server(options: { port?: number } = {}): Promise<RedisServer> {
+  const started = await startRedis(options)
+  open.push(() => started.stop())
+  return started
+}
+
+const forMs = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+keepTheContract(KINDS)
+
+test.each(KINDS)('processes are counted, and live limits are set and read, on %s', (_, client) =>
+  countsProcessesAndSetsLimits(client),
+)
+
+describe('a store decides', () => {
+  test.each([
+    ['by RESP2', { protocol: ProtocolVersion.RESP2 }],
+    ['by RESP3', { protocol: ProtocolVersion.RESP3 }],
+    ['where replies are texts by default', { defaultDecoder: Decoder.String }],
+    ['in another database', { databaseId: 3 }],
+    ['where the client was connected before', { lazyConnect: false }],
+    [
+      'where the client subscribes, too',
+      { pubsubSubscriptions: { channelsAndPatterns: { 0: new Set(['news']) }, callback() {} } },
+    ],
+  ])('%s', async (_, options) => {
+    const limiter = limiterOn(redisStore(fromGlide(await clientOf(port, options)), STRICT), 2)
+    const decisions = [await limiter.consume('k'), await limiter.consume('k')]
+    expect(decisions.map(({ remaining }) => remaining)).toEqual([1, 0])
+    expect(await limiter.consume('k')).toMatchObject({ allowed: false, source: 'store' })
+  })
+
+  test('in bytes: the number of that decoder is the one of GLIDE', async () => {
+    expect(Decoder.Bytes).toBe(0)
+    const reply = await connectionOf(single).call('eval', ["return '\\255'", '0'])
+    expect(reply).toEqual(Buffer.from([255]))
+  })
+
+  test('for a user who may do what Weir and GLIDE need, also on a new connection', async () => {
+    const guarded = await server()
+    const may = [...COMMANDS, 'INFO', 'PING'].map((name) => `+${name}`)
+    await guarded.command('ACL', 'SETUSER', 'app', 'on', '>secret', '~weir:*', ...may)
+    const credentials = { username: 'app', password: 'secret' }
+    const limiter = limiterOn(storeOn(await clientOf(guarded.port, { credentials })))
+    await redisDecides(limiter)
+    await guarded.command('CLIENT', 'KILL', 'USER', 'app')
+    await redisDecides(limiter)
+  })
+
+  test('in the database of the client', async () => {
+    const client = await clientOf(port, { databaseId: 3 })
+    expect(connectionOf(client).database).toBe(3)
+    await limiterOn(redisStore(fromGlide(client), STRICT)).consume('in-database-3')
+    expect(await client.customCommand(['KEYS', '*in-database-3*'])).toHaveLength(1)
+  })
+
+  test('after the server has forgotten its scripts', async () => {
+    const limiter = limiterOn(redisStore(fromGlide(single), STRICT))
+    await limiter.consume('k')
+    await single.customCommand(['SCRIPT', 'FLUSH'])
+    expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'store' })
+  })
+})
+
+test('an error of the server is what ioredis would tell', async () => {
+  const client = new Redis(port)
+  open.push(() => client.disconnect())
+  const codes = ['ERR', 'NOPERM', 'READONLY', 'LOADING', 'OOM', 'MISCONF', 'TRYAGAIN', 'CROSSSLOT']
+  const scripts = [
+    ...codes.map((code) => `return redis.error_reply('${code} of a test')`),
+    'error("a mistake")',
+    "redis.call('SET', KEYS[1], 'a') return redis.call('LPUSH', KEYS[1], 'a')",
+  ]
+  const { call } = connectionOf(single)
+  const told = (error: Error) => ({ name: error.name, message: error.message })
+  for (const script of scripts) {
+    const args = [script, '1', 'glide-errors'] as const
+    const expected = await client.eval(script, 1, 'glide-errors').then(() => undefined, told)
+    expect(expected?.name).toBe('ReplyError')
+    expect(await call('eval', [...args]).then(() => undefined, told)).toEqual(expected)
+  }
+  await client.del('glide-errors')
+  const unknown = await call('evalsha', ['0'.repeat(40), '0']).catch(told)
+  expect(unknown).toMatchObject({
+    name: 'ReplyError',
+    message: expect.stringMatching(/^NOSCRIPT /),
+  })
+})
+
+describe('while there is no connection', () => {
+  test('decisions are local and in time, and Redis decides once it is there', async () => {
+    const first = await startRedis()
+    await first.stop()
+    const client = await clientOf(first.port, recommendedGlideOptions)
+    const limiter = limiterOn(storeOn(client))
+    for (let i = 0; i < 5; i += 1) {
+      const begunMs = performance.now()
+      expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
+      expect(performance.now() - begunMs).toBeLessThan(IN_TIME_MS)
+    }
+    await server({ port: first.port })
+    await redisDecides(limiter)
+  })
+
+  test('what is asked while a client connects waits for it', async () => {
+    const client = await clientOf(port)
+    const limiter = limiterOn(redisStore(fromGlide(client), { ...STRICT, ...ALONE }))
+    expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'store' })
+  })
+
+  test('GLIDE is given nothing to keep but a question that tells of a connection', async () => {
+    const { port: of } = await server()
+    const proxy = await startProxy(of)
+    open.push(() => proxy.stop())
+    const client = await clientOf(proxy.port)
+    const limiter = limiterOn(storeOn(client))
+    await redisDecides(limiter)
+    // One is under way when the connection is lost, which GLIDE tells.
+    await proxy.set('mute')
+    const underWay = limiter.consume('k')
+    await forMs(20)
+    await proxy.set('refuse')
+    await underWay
+    expect(await limiter.consume('k')).toMatchObject({ source: 'local' })
+    const before = proxy.stats.commands.get('EVALSHA')
+    await proxy.set('pass')
+    await client.ping()
+    expect(proxy.stats.commands.get('EVALSHA')).toBe(before)
+    await redisDecides(limiter)
+  })
+
+  test('a closed client decides nothing: decisions are local and in time', async () => {
+    const client = await glideClient(port)
+    const limiter = limiterOn(storeOn(client))
+    await redisDecides(limiter)
+    client.close()
+    expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
+    expect(connectionOf.bind(undefined, client)).toThrow(/the client is closed/)
+  })
+})
+
+describe('when Redis', () => {
+  test('restarts, that is noticed at once, and Redis decides again', async () => {
+    const { port: of, stop } = await startRedis()
+    const client = await clientOf(of, recommendedGlideOptions)
+    await comesBack(limiterOn(storeOn(client)), stop, () => server({ port: of }))
+  })
+
+  test('freezes for less than requestTimeout, nothing is counted twice after it', async () => {
+    const frozen = await server()
+    const store = storeOn(await clientOf(frozen.port))
+    const limiter = limiterOn(store)
+    let asked = 0
+    const ask = () => {
+      asked += 1
+      return limiter.consume('k')
+    }
+    await waitUntil('Redis decides', async () => (await ask()).source === 'store')
+    frozen.kill('SIGSTOP')
+    const endMs = performance.now() + 1_000
+    while (performance.now() < endMs) await Promise.all([ask(), forMs(20)])
+    frozen.kill('SIGCONT')
+    await waitUntil('Redis decides', async () => (await ask()).source === 'store')
+    await waitUntil('all is counted', async () => store.health().localKeys === 0)
+    const { limit, remaining } = await limiter.peek('k')
+    expect(limit - remaining).toBe(asked)
+  })
+
+  test('is slow, its late replies are heard, and nothing is counted twice', async () => {
+    const { port: of } = await server()
+    const proxy = await startProxy(of)
+    open.push(() => proxy.stop())
+    const store = storeOn(await clientOf(proxy.port))
+    const limiter = limiterOn(store)
+    await redisDecides(limiter)
+    const before = await limiter.peek('k')
+    await proxy.set({ latencyMs: 200 })
+    const asked = await Promise.all(Array.from({ length: 20 }, () => limiter.consume('k')))
+    expect(asked.map(({ source }) => source)).toEqual(asked.map(() => 'local'))
+    await forMs(1_000)
+    await proxy.set('pass')
+    await waitUntil('Redis decides', async () => (await limiter.peek('k')).source === 'store')
+    await waitUntil('all is counted', async () => store.health().localKeys === 0)
+    expect(before.remaining - (await limiter.peek('k')).remaining).toBe(20)
+  })
+})
+
+describe('of a Cluster', () => {
+  const keys = Array.from({ length: 30 }, (_, i) => `k${i}`)
+
+  test('one node freezes: the keys of the others are decided by Redis', async () => {
+    const args = ['--cluster-require-full-coverage', 'no']
+    const servers = await startCluster({ masters: 3, replicas: 0, args })
+    open.push(() => servers.stop())
+    const client = await glideCluster(servers.ports, recommendedGlideOptions)
+    open.push(() => client.close())
+    // Those that Redis decides are decided in time on a busy machine, too.
+    const store = storeOn(client, 1_000)
+    const limiter = limiterOn(store)
+    const sources = async () => {
+      const decisions = await Promise.all(keys.map((key) => limiter.consume(key)))
+      return decisions.map(({ source }) => source)
+    }
+    const isStore = (source: string) => source === 'store'
+    await waitUntil('all decide', async () => (await sources()).every(isStore))
+    expect(
+      store
+        .health()
+        .nodes.map(({ name }) => name)
+        .sort(),
+    ).toEqual(servers.masters.map((master) => `127.0.0.1:${master.port}`).sort())
+    const [frozen] = servers.masters as [RedisServer]
+    const slots = await Promise.all(keys.map((key) => frozen.command('CLUSTER', 'KEYSLOT', key)))
+    const isSpared = (_: unknown, i: number) => Number(slots[i]) >= Math.floor(16_384 / 3)
+    frozen.kill('SIGSTOP')
+    await waitUntil('its breaker opens', async () => {
+      await sources()
+      return store.health().nodes.some(({ state }) => state === 'open')
+    })
+    for (let i = 0; i < 10; i += 1) {
+      expect((await sources()).filter(isSpared).every(isStore)).toBe(true)
+      await forMs(20)
+    }
+    frozen.kill('SIGCONT')
+    await waitUntil('all decide', async () => (await sources()).every(isStore))
+  })
+
+  test('a replica takes over from a master that was killed', async () => {
+    const servers = await startCluster({ nodeTimeoutMs: 1_000 })
+    open.push(() => servers.stop())
+    const client = await glideCluster(servers.ports, recommendedGlideOptions)
+    open.push(() => client.close())
+    const limiter = limiterOn(storeOn(client))
+    const all = () => Promise.all(keys.map((key) => limiter.peek(key)))
+    const isStore = async () => (await all()).every(({ source }) => source === 'store')
+    await waitUntil('all decide', isStore)
+    servers.masters[0]?.kill('SIGKILL')
+    open.push(asking(limiter, keys))
+    await waitUntil('not all decide', async () => !(await isStore()))
+    await waitUntil('all decide', isStore)
+  })
+})
+
+describe('what is no client of GLIDE is refused', () => {
+  test.each([
+    ['nothing', undefined],
+    ['a text', 'redis://localhost'],
+    ['an empty object', {}],
+    ['a client of another library', { callBuffer: async () => undefined }],
+    ['a batch', new Batch(true)],
+    ['a client that monitors', GlideMonitorClient.prototype],
+  ])('%s', (_, client) => {
+    expect(() => fromGlide(client as never)).toThrow(
+      expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
+    )
+  })
+
+  test('one that is closed', async () => {
+    const client = await glideClient(port)
+    client.close()
+    expect(() => fromGlide(client)).toThrow(
+      expect.objectContaining({
+        code: 'WEIR_INVALID_OPTION',
+        message: expect.stringMatching(/the client is closed/),
+      }),
+    )
+  })
+
+  test('one that reads from replicas only', async () => {
+    const client = await clientOf(port, { readOnly: true })
+    expect(() => fromGlide(client)).toThrow(
+      expect.objectContaining({
+        code: 'WEIR_INVALID_OPTION',
+        message: expect.stringMatching(/readOnly is true/),
+      }),
+    )
+  })
+
+  test('redisStore says what to write for a client that is not adapted', () => {
+    for (const client of [single, cluster])
+      expect(() => redisStore(client as never)).toThrow(
+        /fromGlide\(client\), of '@weir\/core\/glide'/,
+      )
+  })
+})
+
+test('stores on clients of one place are one store', async () => {
+  const place = async (client: Promise<GlideLike>) => {
+    const made = await client
+    open.push(() => made.close())
+    return connectionOf(made).place.join()
+  }
+  const [first, same, database, nodes, reversed, other] = await Promise.all([
+    place(glideClient(port)),
+    place(glideClient(port, { requestTimeout: 7 })),
+    place(glideClient(port, { databaseId: 1 })),
+    place(glideCluster(clusterPorts)),
+    place(glideCluster([...clusterPorts].reverse())),
+    place(glideClient(1, { addresses: [{ host: '10.0.0.1' }] })),
+  ])
+  expect(same).toBe(first)
+  expect(database).not.toBe(first)
+  expect(reversed).toBe(nodes)
+  expect(other).toBe('10.0.0.1:6379,0,')
+})

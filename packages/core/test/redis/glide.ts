@@ -1,0 +1,29 @@
+// Clients of Valkey GLIDE, ready to be used.
+
+import { GlideClient, GlideClusterClient, Logger } from '@valkey/valkey-glide'
+import { recommendedGlideOptions } from '../../src/redis/clients/glide.js'
+
+// It prints what goes wrong with a connection.
+Logger.setLoggerConfig('off')
+
+/** For a machine that is busy. */
+const PATIENT = {
+  ...recommendedGlideOptions,
+  requestTimeout: 20_000,
+  advancedConfiguration: { connectionTimeout: 5_000 },
+}
+
+const addressesOf = (ports: readonly number[]) => {
+  return ports.map((port) => ({ host: '127.0.0.1', port }))
+}
+
+export function glideClient(port: number, options: object = {}): Promise<GlideClient> {
+  return GlideClient.createClient({ ...PATIENT, addresses: addressesOf([port]), ...options })
+}
+
+export function glideCluster(
+  ports: readonly number[],
+  options: object = {},
+): Promise<GlideClusterClient> {
+  return GlideClusterClient.createClient({ ...PATIENT, addresses: addressesOf(ports), ...options })
+}
