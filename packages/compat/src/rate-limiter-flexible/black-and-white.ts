@@ -35,10 +35,10 @@ export class RLWrapperBlackAndWhite extends RateLimiterCompatibleAbstract {
 
   constructor(options: IRLWrapperBlackAndWhiteOptions) {
     super()
-    const { isBlackListed, isWhiteListed, blackList = [], whiteList = [] } = options ?? {}
+    const { isBlackListed, isWhiteListed, blackList, whiteList } = options ?? {}
     this.limiter = checkedLimiter('limiter', options?.limiter)
-    this.blackList = blackList
-    this.whiteList = whiteList
+    this.blackList = Array.isArray(blackList) ? blackList : []
+    this.whiteList = Array.isArray(whiteList) ? whiteList : []
     this.isBlackListed = checkedTest('isBlackListed', isBlackListed)
     this.isWhiteListed = checkedTest('isWhiteListed', isWhiteListed)
     this.runActionAnyway = options.runActionAnyway ?? false

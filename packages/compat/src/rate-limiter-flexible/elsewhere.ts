@@ -35,6 +35,10 @@ export const RateLimiterDrizzleNonAtomic: Elsewhere = missing(
 )
 export const RateLimiterEtcd: Elsewhere = missing('RateLimiterEtcd', DATABASE)
 export const RateLimiterEtcdNonAtomic: Elsewhere = missing('RateLimiterEtcdNonAtomic', DATABASE)
+export const RateLimiterEtcdTransactionFailedError: Elsewhere = missing(
+  'RateLimiterEtcdTransactionFailedError',
+  DATABASE,
+)
 
 function missing(name: string, right: string): Elsewhere {
   return class {

@@ -6,14 +6,14 @@ import { keyOf } from '../key.js'
 import { RateLimiterAbstract } from './abstract.js'
 import { checkedLimiter, type Key, type RateLimiterLike } from './compatible.js'
 import { Consuming, isOfStore } from './consuming.js'
-import { type Counters, countersOf } from './counters.js'
+import { countersOf } from './counters.js'
 import { checkedPoints, type IRateLimiterStoreOptions, msOf } from './options.js'
 import { RateLimiterRes } from './result.js'
 
-/** For a prefix of keys, which may change. */
+/** For a prefix of keys and an insurance, which may change. */
 interface Made {
   readonly keyPrefix: string
-  readonly counters: Counters
+  readonly isInsured: boolean
   readonly consuming: Consuming
 }
 
@@ -21,7 +21,7 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
   blockOnConsumed: number
   readonly inMemoryBlockOnConsumed: number
   readonly inMemoryBlockDuration: number
-  readonly insuranceLimiter: RateLimiterLike | undefined
+  insuranceLimiter: RateLimiterLike | undefined
   readonly #store: Store
   #made: Made | undefined
 
@@ -71,9 +71,8 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
     this.#checkOptions(options)
     return this.#insured(
       async () => {
-        const { counters, consuming } = this.#now
-        const charged = await counters.charge(consuming.limit, keyOf(key), points)
-        return consuming.resultOf(charged, points)
+        const { consuming } = this.#now
+        return consuming.resultOf(await consuming.charge(keyOf(key), points), points)
       },
       (other) => other.penalty(key, points, options),
     )
@@ -85,13 +84,8 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
     this.#checkOptions(options)
     return this.#insured(
       async () => {
-        const { counters, consuming } = this.#now
-        // In one turn, so that a Redis that does not answer is waited for once.
-        const [, counted] = await Promise.all([
-          counters.giveBack(consuming.limit, keyOf(key), points),
-          counters.look(consuming.limit, keyOf(key)),
-        ])
-        return consuming.resultOf(counted)
+        const { consuming } = this.#now
+        return consuming.resultOf(await consuming.giveBack(keyOf(key), points))
       },
       (other) => other.reward(key, points, options),
     )
@@ -101,8 +95,8 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
   async get(key: Key, options?: object): Promise<RateLimiterRes | null> {
     return this.#insured(
       async () => {
-        const { counters, consuming } = this.#now
-        const counted = await counters.look(consuming.limit, keyOf(key))
+        const { consuming } = this.#now
+        const counted = await consuming.look(keyOf(key))
         return counted.consumed > 0 || counted.isBlocked ? consuming.resultOf(counted) : null
       },
       (other) => other.get(key, options),
@@ -123,9 +117,9 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
     this.#checkDuration('secDuration of set()', secDuration < 0 ? undefined : secDuration)
     return this.#insured(
       async () => {
-        const { counters, consuming } = this.#now
+        const { consuming } = this.#now
         await consuming.forget(keyOf(key))
-        if (points > 0) await counters.charge(consuming.limit, keyOf(key), points)
+        if (points > 0) await consuming.charge(keyOf(key), points)
         return new RateLimiterRes(0, this.msDuration, points)
       },
       (other) => other.set(key, points, secDuration, options),
@@ -152,8 +146,8 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
   async delete(key: Key, options?: object): Promise<boolean> {
     return this.#insured(
       async () => {
-        const { counters, consuming } = this.#now
-        const { consumed, isBlocked, isLocal } = await counters.look(consuming.limit, keyOf(key))
+        const { consuming } = this.#now
+        const { consumed, isBlocked, isLocal } = await consuming.look(keyOf(key))
         if (isLocal) return false
         await consuming.forget(keyOf(key))
         return consumed > 0 || isBlocked
@@ -170,11 +164,11 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
 
   get #now(): Made {
     const { keyPrefix } = this
-    if (this.#made?.keyPrefix !== keyPrefix) {
-      const whenUnavailable = this.insuranceLimiter === undefined ? undefined : 'throw'
-      const counters = countersOf(this.#store, keyPrefix, whenUnavailable)
-      this.#made = { keyPrefix, counters, consuming: new Consuming(this, counters) }
-    }
+    const isInsured = this.insuranceLimiter !== undefined
+    const made = this.#made
+    if (made?.keyPrefix === keyPrefix && made.isInsured === isInsured) return made
+    const counters = countersOf(this.#store, keyPrefix, isInsured ? 'throw' : undefined)
+    this.#made = { keyPrefix, isInsured, consuming: new Consuming(this, counters) }
     return this.#made
   }
 

@@ -39,6 +39,8 @@ export interface IRateLimiterStoreOptions extends IRateLimiterOptions {
 export interface IRateLimiterRedisOptions extends IRateLimiterStoreOptions {
   /** Has no effect: Weir waits for no client that is not ready. */
   rejectIfRedisNotReady?: boolean | undefined
+  /** Has no effect, as there. */
+  storeType?: string | undefined
   /** Has no effect: which library a client is of shows. */
   useRedisPackage?: boolean | undefined
 }

@@ -28,7 +28,7 @@ export class RateLimiterUnion {
       if (result.status === 'fulfilled') granted[keyPrefix] = result.value
       else refused[keyPrefix] = result.reason
     }
-    if (Object.keys(refused).length > 0) throw refused
+    if (settled.some(({ status }) => status === 'rejected')) throw refused
     return granted
   }
 }

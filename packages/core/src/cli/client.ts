@@ -87,10 +87,11 @@ function ofNodeRedis(
   const client = isCluster
     ? createCluster({ ...recommendedNodeRedisClusterOptions, rootNodes: [{ url }] })
     : createClient({ ...once, url })
-  client.connect().catch(() => {})
+  // One that is connecting is only destroyed once it has connected.
+  const connecting = client.connect().catch(() => {})
   return {
     client: fromNodeRedis(client),
     onError: (listener) => client.on('error', listener),
-    close: () => client.isOpen && client.destroy(),
+    close: () => void connecting.then(() => client.isOpen && client.destroy()),
   }
 }

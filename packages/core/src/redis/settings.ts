@@ -8,7 +8,7 @@
 // `.` or `=`.
 
 import { createHash } from 'node:crypto'
-import { StoreError } from '../base/errors.js'
+import { quote, StoreError } from '../base/errors.js'
 import type { Time } from '../base/time.js'
 import { withDeadline } from '../layers/resilience/deadlines.js'
 import { reasonOf } from '../layers/resilience/failures.js'
@@ -166,7 +166,10 @@ function askingBy(
     const keys = endings.map((ending) => `${prefix}:{settings:${name}}${ending}`)
     try {
       const reply = call(source, [String(keys.length), ...keys, now, ...args])
-      return textsOf(await withDeadline(reply, ms, time, 'Redis'))
+      const told = await withDeadline(reply, ms, time, 'Redis')
+      // Numbers are of the scripts that tell nothing else.
+      if (Array.isArray(told) || typeof told === 'number') return textsOf(told)
+      throw new Error(`an answer that is ${quote(told)}`)
     } catch (error) {
       if (error instanceof StoreError) throw error
       const remedy = isRefusal(error) ? `; ${remedyFor(connection, prefix, COMMANDS)}` : ''

@@ -374,6 +374,14 @@ test('where node-redis cannot connect, the command says what it said', async () 
   expect(await commandIn('redis')(...args)).toContain('the client said "connect ECONNREFUSED')
 })
 
+test('by node-redis, the command ends as soon as it has refused something', async () => {
+  const run = commandIn('redis')
+  const began = performance.now()
+  const args = ['set', 'free', 'garbage', '--name', 'a', '--redis', `redis://127.0.0.1:${port}`]
+  expect(await run(...args)).toContain('WEIR_INVALID_POLICY')
+  expect(performance.now() - began).toBeLessThan(5_000)
+})
+
 test('a project that has neither is told what to install', async () => {
   const what = 'weir limits needs ioredis or redis, and there is neither in this folder'
   expect(await commandIn()('list', '--name', 'a')).toContain(what)

@@ -147,18 +147,53 @@ describe.each([
 })
 
 test.each([
-  [{ callText: 5 }, /client is .*give an ioredis client/],
+  [{ callText: 5 }, /client is .*give a client of ioredis/],
   [{ callText: () => '', isReady: true }, /isReady is true; give a function/],
 ])('%j is no client', (given, message) => {
   expect(() => redisStore(given as never)).toThrow(message)
 })
 
-test('a text client that is not ready is not asked, and decisions are local', async () => {
+test.each([
+  ['is not ready', () => false],
+  [
+    'cannot say whether it is ready',
+    () => {
+      throw new Error('socket of undefined')
+    },
+  ],
+  ['promises to say whether it is ready', async () => false],
+])('a text client that %s is not asked, and decisions are local', async (_, isReady) => {
   const callText = vi.fn()
-  const store = redisStore({ callText, isReady: () => false }, ALONE)
+  const store = redisStore({ callText, isReady: isReady as () => boolean }, ALONE)
   const policy = fixedWindow({ name: 'p', limit: 5, window: '1h' })
   const limiter = new RateLimiter({ name: 'unready', store, policy, shared: true })
   expect((await limiter.consume('k')).source).toBe('local')
   expect(callText).not.toHaveBeenCalled()
   await store.close()
+})
+
+test.each([undefined, null, '', 'OK', {}, new Error('no')])(
+  'a change of live limits that is answered with %o has failed',
+  async (reply) => {
+    const store = redisStore({ callText: async () => reply }, STRICT)
+    const policy = fixedWindow({ name: 'p', limit: 5, window: '1h' })
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    const live = livePolicies(store, { name: 'garbage', defaults: { api: policy } })
+    await expect(live.set('api', policy)).rejects.toMatchObject({ code: 'WEIR_STORE_FAILED' })
+    live.close()
+    await store.close()
+    warned.mockRestore()
+  },
+)
+
+test.each([undefined, null, 'no'])('a client that rejects with %o has failed', async (reason) => {
+  const callText = (): Promise<never> => Promise.reject(reason)
+  const store = redisStore({ callText }, STRICT)
+  const policy = fixedWindow({ name: 'p', limit: 5, window: '1h' })
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  const live = livePolicies(store, { name: 'rejects', defaults: { api: policy } })
+  await expect(live.set('api', policy)).rejects.toMatchObject({ code: 'WEIR_STORE_FAILED' })
+  live.close()
+  await store.close()
+  warned.mockRestore()
 })

@@ -26,7 +26,7 @@ function codeOf(error: unknown): string {
 
 /** What the store, the connection or the client said, quoted. */
 export function reasonOf(error: unknown): string {
-  const { cause } = error as { cause?: unknown }
+  const { cause } = (error ?? {}) as { cause?: unknown }
   const told = cause instanceof Error ? cause : error
   return quote(told instanceof Error ? told.message : told)
 }

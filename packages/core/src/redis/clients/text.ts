@@ -50,7 +50,17 @@ export function textConnection(client: TextClient): Connection {
     inOneWrite(_, items, ask) {
       for (const item of items) ask(item, call)
     },
-    unready: () => (client.isReady?.() === false ? 'the client is not ready' : undefined),
+    unready: () => (isReadyNow(client) ? undefined : 'the client is not ready'),
     attempt: () => undefined,
+  }
+}
+
+/** A client of a user's: what throws, or gives a promise, is not ready. */
+function isReadyNow(client: TextClient): boolean {
+  if (client.isReady === undefined) return true
+  try {
+    return client.isReady() === true
+  } catch {
+    return false
   }
 }

@@ -1,0 +1,164 @@
+// What an attack from outside found: requests that are under way when a key begins anew, is blocked
+// or given back by others.
+
+import { recommendedRedisOptions, redisStore } from '@weir/core'
+import { Redis } from 'ioredis'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import {
+  RateLimiterMemory,
+  RateLimiterRedis,
+  RateLimiterUnion,
+  RLWrapperBlackAndWhite,
+} from '../src/rate-limiter-flexible.js'
+import { newName, onRedis } from './on-redis.js'
+
+const redis = onRedis()
+
+interface Process {
+  readonly limiter: RateLimiterRedis
+  /** Holds back what is sent after so many more calls. */
+  holdAfter(calls: number): void
+  letGo(): void
+}
+
+/** Limiters of one prefix, each with a client and a store of its own. */
+async function processes(count: number, options: object): Promise<Process[]> {
+  const keyPrefix = newName()
+  const made = Array.from({ length: count }, async (_, rank): Promise<Process> => {
+    const client = new Redis(redis.server.port, recommendedRedisOptions)
+    onTestFinished(() => client.disconnect())
+    await new Promise((resolve) => client.once('ready', resolve))
+    let held: Promise<void> | undefined
+    let free = 0
+    let letGo = (): void => {}
+    const slowed = {
+      callBuffer: async (command: string, args: string[]) => {
+        if (free > 0) free -= 1
+        else await held
+        return client.callBuffer(command, args)
+      },
+    }
+    const instances = { count, rank }
+    const storeClient = redisStore(slowed, { instances, deadlineMs: 5_000 })
+    onTestFinished(() => storeClient.close())
+    return {
+      limiter: new RateLimiterRedis({
+        storeClient,
+        keyPrefix,
+        points: 10,
+        duration: 60,
+        ...options,
+      }),
+      holdAfter(calls) {
+        free = calls
+        held = new Promise((resolve) => {
+          letGo = resolve
+        })
+      },
+      letGo() {
+        held = undefined
+        letGo()
+      },
+    }
+  })
+  return Promise.all(made)
+}
+
+async function passedOf(
+  limiter: RateLimiterMemory | RateLimiterRedis,
+  asked: number,
+): Promise<number> {
+  const all = Array.from({ length: asked }, () => limiter.consume('k'))
+  const settled = await Promise.allSettled(all)
+  for (const each of settled) {
+    if (each.status === 'rejected') expect(each.reason).not.toBeInstanceOf(Error)
+  }
+  return settled.filter(({ status }) => status === 'fulfilled').length
+}
+
+test('requests that are refused as a window ends do not use up the next one', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const limiter = new RateLimiterMemory({ points: 5, duration: 1 })
+  for (let window = 0; window < 20; window += 1) {
+    let passed = 0
+    for (let turn = 0; turn < 10; turn += 1) {
+      passed += await passedOf(limiter, 20)
+      await vi.advanceTimersByTimeAsync(100)
+    }
+    expect(passed).toBe(5)
+  }
+})
+
+test('after another process has deleted a key, all of its points are there', async () => {
+  const [one, other] = (await processes(2, {})) as [Process, Process]
+  expect(await passedOf(one.limiter, 50)).toBe(10)
+  await other.limiter.delete('k')
+  // For as long a refusal may be told again.
+  await new Promise((resolve) => setTimeout(resolve, 1_100))
+  expect(await passedOf(one.limiter, 50)).toBe(10)
+})
+
+test('what is given back, or added to the limit, passes again', async () => {
+  const limiter = new RateLimiterMemory({ points: 10, duration: 60 })
+  expect(await passedOf(limiter, 20)).toBe(10)
+  await limiter.reward('k', 15)
+  expect((await limiter.get('k'))?.consumedPoints).toBe(5)
+  expect(await passedOf(limiter, 30)).toBe(5)
+  await limiter.delete('k')
+  expect(await passedOf(limiter, 12)).toBe(10)
+  limiter.points = 20
+  // Of those that were refused, one is charged.
+  expect(await passedOf(limiter, 30)).toBe(9)
+})
+
+test('a request that is refused stays refused when the key is blocked meanwhile', async () => {
+  const [one, other] = (await processes(2, { points: 3 })) as [Process, Process]
+  // The scripts are known from here on.
+  await one.limiter.penalty('else')
+  await expect(one.limiter.consume('else', 3)).rejects.toMatchObject({ consumedPoints: 4 })
+  await other.limiter.consume('k', 3)
+  one.holdAfter(1)
+  const refused = one.limiter.consume('k').then(
+    () => 'passed',
+    ({ consumedPoints }) => consumedPoints > 3,
+  )
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  await other.limiter.block('k', 30)
+  one.letGo()
+  expect(await refused).toBe(true)
+})
+
+test('of four processes that ask at once, no more pass than the limit, also where each may block', async () => {
+  for (const options of [
+    {},
+    { blockDuration: 1 },
+    { blockDuration: 1, blockOnConsumed: 20 },
+    { blockDuration: 100, duration: 2 },
+  ]) {
+    const fleet = await processes(4, options)
+    const passed = await Promise.all(fleet.map(({ limiter }) => passedOf(limiter, 50)))
+    expect(passed.reduce((sum, each) => sum + each, 0)).toBe(10)
+  }
+})
+
+test('an insurance that is set later is asked', async () => {
+  const client = new Redis(1, { ...recommendedRedisOptions, lazyConnect: true })
+  client.on('error', () => {})
+  onTestFinished(() => client.disconnect())
+  const limiter = new RateLimiterRedis({ storeClient: client, points: 100, duration: 60 })
+  limiter.insuranceLimiter = new RateLimiterMemory({ points: 1, duration: 60 })
+  await limiter.consume('k')
+  await expect(limiter.consume('k')).rejects.toMatchObject({ consumedPoints: 2 })
+})
+
+test('a union refuses whatever its prefixes are, and lists may be null', async () => {
+  const union = new RateLimiterUnion(
+    new RateLimiterMemory({ keyPrefix: '__proto__', points: 1, duration: 60 }),
+  )
+  await union.consume('k')
+  await expect(union.consume('k')).rejects.toBeDefined()
+  const limiter = new RateLimiterMemory({ points: 1, duration: 60 })
+  const lists = { limiter, blackList: null, whiteList: null } as never
+  expect((await new RLWrapperBlackAndWhite(lists).consume('k')).consumedPoints).toBe(1)
+})
