@@ -1,9 +1,17 @@
 // Packs the published packages as a release would, installs the tarballs in an empty folder, and
-// uses them from CommonJS, from ESM and from TypeScript. Needs a build.
+// uses them from CommonJS, from ESM and from TypeScript. Then it compiles and starts the first
+// program of each README, without a Redis. Needs a build.
 //
 //   node scripts/pack-smoke.mjs [a folder with tarballs, which are used instead]
 import { execFileSync, spawnSync } from 'node:child_process'
-import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,6 +24,14 @@ const consumers = fileURLToPath(new URL('consumers/', import.meta.url))
 // npm would pack what cannot be installed, so it is refused.
 const byNpm = spawnSync('npm', ['pack', '--dry-run'], { cwd: join(root, 'packages/core') })
 if (byNpm.status === 0) throw new Error('npm packs, but nothing could install it')
+
+const compilerOptions = {
+  target: 'es2023',
+  types: ['node'],
+  strict: true,
+  skipLibCheck: true,
+  noEmit: true,
+}
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-pack-'))
 
@@ -41,6 +57,7 @@ try {
 
   const others = [
     'express@5',
+    'express-rate-limit@8',
     'koa@3',
     '@nestjs/common@11',
     '@nestjs/core@11',
@@ -72,6 +89,7 @@ try {
     run('node', join('node_modules', 'typescript', 'bin', 'tsc'), '-p', `${project}.json`)
     console.log(`TypeScript consumer, ${project}: ok`)
   }
+  startReadmes()
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
@@ -83,14 +101,33 @@ function run(command, ...args) {
 /** A project of these files, and of their copies that are CommonJS. */
 function tsconfig(files, options) {
   return JSON.stringify({
-    compilerOptions: {
-      target: 'es2023',
-      types: ['node'],
-      strict: true,
-      skipLibCheck: true,
-      noEmit: true,
-      ...options,
-    },
+    compilerOptions: { ...compilerOptions, ...options },
     files: files.flatMap((file) => [file, file.replace('.mts', '.cts')]),
   })
+}
+
+function startReadmes() {
+  const names = publishedPackages(root).map(({ manifest }) => manifest.name)
+  const readmes = names.map((name) => [name, join(folder, 'node_modules', name, 'README.md')])
+  const files = [['weir', join(root, 'README.md')], ...readmes].map(([name, readme]) => {
+    const text = readFileSync(readme, 'utf8')
+    const program = /^```ts\n(import [\s\S]*?)^```$/m.exec(text)?.[1]
+    if (program === undefined) throw new Error(`the README of ${name} has no program`)
+    const file = `readme-${name.replace('@weir/', '')}.mts`
+    // Nobody listens there.
+    writeFileSync(join(folder, file), program.replaceAll('localhost:6379', '127.0.0.1:1'))
+    return file
+  })
+  const decorators = { experimentalDecorators: true, emitDecoratorMetadata: true }
+  const emit = { noEmit: false, outDir: 'readmes', rootDir: '.', module: 'nodenext' }
+  const options = { ...compilerOptions, ...decorators, ...emit }
+  writeFileSync(join(folder, 'readmes.json'), JSON.stringify({ compilerOptions: options, files }))
+  run('node', join('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'readmes.json')
+  writeFileSync(join(folder, 'leave.mjs'), 'setTimeout(() => process.exit(), 1_000)\n')
+  for (const file of files) {
+    const started = join('readmes', file.replace('.mts', '.mjs'))
+    // What it prints is of a Redis that is not there.
+    execFileSync('node', ['--import', './leave.mjs', started], { cwd: folder, stdio: 'pipe' })
+  }
+  console.log(`programs of READMEs: ${files.length} started`)
 }

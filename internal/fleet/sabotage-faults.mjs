@@ -285,8 +285,8 @@ export const FAULTS = [
   [
     'of requests that are asked one by one the first is forgotten',
     'redis/transport/exchange.ts',
-    '      this.#options.send(call.entries.map((entry) => ({ ...call, entries: [entry] })))',
-    '      this.#options.send(call.entries.slice(1).map((entry) => ({ ...call, entries: [entry] })))',
+    '    this.#options.send(call.entries.map((entry) => ({ ...call, script, entries: [entry] })))',
+    '    this.#options.send(call.entries.slice(1).map((entry) => ({ ...call, script, entries: [entry] })))',
     'cluster, resharding',
     SHARED_SLOTS,
   ],

@@ -7,6 +7,7 @@ import { machine } from './machine.js'
 import { LEGEND, type Result, report, sectionText, withReport } from './report.js'
 import { FULL, type Scale, SHORT } from './scenario.js'
 import { algorithms } from './scenarios/algorithms.js'
+import { clients } from './scenarios/clients.js'
 import { hotFleet } from './scenarios/hot-fleet.js'
 import { phases } from './scenarios/phases.js'
 import { versions } from './scenarios/versions.js'
@@ -24,7 +25,7 @@ const { values } = parseArgs({
 })
 
 const wanted = values.only?.split(',').map((id) => id.trim())
-const all = [...scenarios, algorithms, phases, versions, hotFleet]
+const all = [...scenarios, clients, algorithms, phases, versions, hotFleet]
 const chosen = wanted === undefined ? scenarios : all.filter(({ id }) => wanted.includes(id))
 const unknown = wanted?.filter((id) => all.every((scenario) => scenario.id !== id)) ?? []
 const rounds = values.rounds === undefined ? undefined : Number(values.rounds)

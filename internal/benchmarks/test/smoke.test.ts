@@ -9,11 +9,12 @@ import { BUCKET } from '../src/redis/weir.js'
 import { report } from '../src/report.js'
 import { TINY } from '../src/scenario.js'
 import { algorithms } from '../src/scenarios/algorithms.js'
+import { clients } from '../src/scenarios/clients.js'
 import { phases } from '../src/scenarios/phases.js'
 import { compare, versions } from '../src/scenarios/versions.js'
 import { scenarios } from '../src/scenarios.js'
 
-test.concurrent.each([...scenarios, algorithms, phases])('$id', async (scenario) => {
+test.concurrent.each([...scenarios, clients, algorithms, phases])('$id', async (scenario) => {
   const tables = await scenario.measure(TINY)
   for (const { rows } of tables) {
     for (const { samples } of rows) {

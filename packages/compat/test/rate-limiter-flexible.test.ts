@@ -382,10 +382,14 @@ test('the first refused request costs two calls, later ones at most one a second
       ...{ storeClient: redis.store, keyPrefix: newName(), points: 2, duration: 60 },
       ...options,
     })
-  expect(await costs(make({}), 'k')).toEqual([1, 1, 2, 1, 0])
+  const [first, second, third, ...later] = await costs(make({}), 'k')
+  expect([first, second, third]).toEqual([1, 1, 2])
+  expect(Math.max(...later)).toBeLessThanOrEqual(1)
   expect(await costs(make({ inMemoryBlockOnConsumed: 3 }), 'k')).toEqual([1, 1, 2, 0, 0])
   // The block, and the window that is forgotten, beside what the first refusal costs.
-  expect(await costs(make({ blockDuration: 60 }), 'k')).toEqual([1, 1, 4, 1, 0])
+  const [, , blocking, ...blocked] = await costs(make({ blockDuration: 60 }), 'k')
+  expect(blocking).toBe(4)
+  expect(Math.max(...blocked)).toBeLessThanOrEqual(1)
 })
 
 test('limiters of one prefix count together, whatever client or store they were given', async () => {

@@ -11,9 +11,13 @@ import { withSubjects } from './stage.js'
 import type { RedisSubjectKind } from './subject.js'
 import { subjects } from './subjects.js'
 
-const LISTS: Readonly<Record<'single' | 'cluster', readonly RedisSubjectKind[]>> = {
-  single: [...subjects, ...leased],
-  cluster: clusterSubjects,
+type List = () => readonly RedisSubjectKind[] | Promise<readonly RedisSubjectKind[]>
+
+const LISTS: Readonly<Record<'single' | 'cluster' | 'clients', List>> = {
+  single: () => [...subjects, ...leased],
+  cluster: () => clusterSubjects,
+  // An earlier Weir has no adapters of other libraries.
+  clients: async () => (await import('./by-client.js')).byClient,
 }
 
 export interface SubjectJob {
@@ -37,7 +41,7 @@ export interface SubjectTurn {
 }
 
 const { list, name, ports, exercise, keys } = JSON.parse(process.argv[2] as string) as SubjectJob
-const kind = LISTS[list].find((each) => each.name === name)
+const kind = (await LISTS[list]()).find((each) => each.name === name)
 assert.ok(kind, `there is no subject ${name}`)
 const servers = ports.map((port) => ({ port, command: openConnection(port).command }))
 const distinct = distinctKeys(keys)

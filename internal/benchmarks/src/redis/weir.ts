@@ -51,14 +51,20 @@ interface Client extends RedisLike {
   disconnect(): void
 }
 
+/** What is handed to `redisStore`, and how it ends. */
+interface Given {
+  readonly adapted: Parameters<typeof redisStore>[0]
+  readonly disconnect: () => void
+}
+
 /** A limiter over a client, which ends with it, by the policy of that name. */
 export function limiting(
-  client: Client,
+  given: Client | Given,
   name: string,
   limit: number,
   options: RedisStoreOptions = {},
 ): RedisSubject {
-  const store = redisStore(client, options)
+  const store = redisStore('adapted' in given ? given.adapted : given, options)
   const limiter = new RateLimiter({
     store,
     policy: (POLICIES[name] as (limit: number) => Policy)(limit),
@@ -85,7 +91,7 @@ export function limiting(
     takesAhead: options.leases !== undefined,
     async close() {
       await store.close()
-      client.disconnect()
+      given.disconnect()
     },
   }
 }
