@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { packPackage } from '../internal/release/pack.mjs'
 import { publishedPackages } from '../internal/release/packages.mjs'
 
@@ -123,11 +123,13 @@ function startReadmes() {
   const options = { ...compilerOptions, ...decorators, ...emit }
   writeFileSync(join(folder, 'readmes.json'), JSON.stringify({ compilerOptions: options, files }))
   run('node', join('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'readmes.json')
-  writeFileSync(join(folder, 'leave.mjs'), 'setTimeout(() => process.exit(), 1_000)\n')
+  const leave = join(folder, 'leave.mjs')
+  writeFileSync(leave, 'setTimeout(() => process.exit(), 1_000)\n')
   for (const file of files) {
     const started = join('readmes', file.replace('.mts', '.mjs'))
     // What it prints is of a Redis that is not there.
-    execFileSync('node', ['--import', './leave.mjs', started], { cwd: folder, stdio: 'pipe' })
+    const args = ['--import', pathToFileURL(leave).href, started]
+    execFileSync('node', args, { cwd: folder, stdio: 'pipe' })
   }
   console.log(`programs of READMEs: ${files.length} started`)
 }
