@@ -191,9 +191,9 @@ export const FAULTS = [
   ],
   [
     'a lease that ends gives back what was spent of it',
-    'layers/leases/leases.ts',
-    '    const costs = target.policySet.policies.map(() => left)\n',
-    '    const costs = target.policySet.policies.map(() => left + 1)\n',
+    'layers/leases/lease.ts',
+    '  const costs = policies.map(() => left)\n',
+    '  const costs = policies.map(() => left + 1)\n',
   ],
   [
     'who waits for units that are on their way passes without one',

@@ -44,7 +44,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     ],
   },
   unknownInstances: {
-    when: 'processes start while Redis is away, and `instances` is not given',
+    when: 'processes start while Redis is away, or lose it within a second of their start, before they have counted each other, and `instances` is not given',
     passes: 'L + L for each that starts',
     examples: [example('two', `${LIMIT} + 2 × ${LIMIT}`, bounds.unknownInstances(LIMIT, 2))],
   },

@@ -56,12 +56,16 @@ export class HotKey {
   /** The one that is spent, and the next one. */
   readonly leases: Lease[] = []
   asked: Asked | undefined
+  /** Units are to be asked for in the next turn. */
+  isDue = false
   refusal: Refusal | undefined
   /** No units are asked for until then. */
   pausedUntilUs: number = Number.NEGATIVE_INFINITY
   /** Of the last lease; 0: there was none. */
   size = 0
   roundTripUs = 0
+  /** Of the last request. */
+  nowUs: number
   #sinceUs: number
   #count = 0
   #countBefore = 0
@@ -70,11 +74,13 @@ export class HotKey {
     this.policySet = policySet
     this.keep = keep
     this.other = other
+    this.nowUs = nowUs
     this.#sinceUs = nowUs
   }
 
   /** So many units more are asked for. Returns whether a new stretch of time begins. */
   grow(units: number, nowUs: number, heldUs: number): boolean {
+    this.nowUs = nowUs
     const forUs = nowUs - this.#sinceUs
     const isNew = forUs > heldUs || forUs < 0
     if (isNew) {

@@ -1,6 +1,7 @@
 // A lease, and what is answered by it or in its place.
 
-import { MadePolicyResult, MadeResult } from '../../request.js'
+import type { LayerRequest } from '../../layer.js'
+import { correctionOf, MadePolicyResult, MadeResult } from '../../request.js'
 import type { PolicyResult, StoreResult, Target } from '../../store.js'
 
 /** Units that were granted ahead. */
@@ -122,4 +123,17 @@ export function denialOf(
   }
   const sent = source === 'cache' ? undefined : sentAtMs
   return new MadeResult(0, nowUs + laterMs * 1_000, untilUs, policies, source, sent)
+}
+
+/** Gives back what is left of a lease, as far as nothing stands on it. */
+export function cancelOf(
+  target: Target,
+  { policies, untilUs, nowUs }: StoreResult,
+  left: number,
+  mayBeReset: boolean,
+): LayerRequest {
+  const costs = policies.map(() => left)
+  // A reset ends leases beforehand: what is granted in its instant is granted after it.
+  const receipt = { untilUs, nowUs: mayBeReset ? nowUs : nowUs + 1 }
+  return correctionOf('cancel', target, costs, receipt)
 }

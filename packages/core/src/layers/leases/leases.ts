@@ -5,21 +5,17 @@
 // (`ahead` of kernels). They are spent sooner, so each counts for at least as long as if Redis had
 // heard of it, and no bound changes (docs/decisions/0023-leases.md). Where it makes no difference
 // when within a window a unit is taken, a lease ends with the window.
-//
 // What is left of a lease goes back when it ends, as far as nothing that was taken later stands on
-// it (`cancel`). The rest is lost.
-//
-// A process that is granted less than it asks for answers by that denial for about as long as a
-// lease lasts, so a flood of refused requests is no flood of calls.
+// it (`cancel`). A process that is granted less than it asks for answers by that denial for about
+// as long as a lease lasts, so a flood of refused requests is no flood of calls.
 
 import { traitsOf } from '../../algorithms/modes.js'
 import { memoized, perName, Recent } from '../../base/cache.js'
 import { idOf } from '../../base/key-text.js'
 import { IGNORED, type Layer, type LayerRequest, type Pending } from '../../layer.js'
-import { correctionOf } from '../../request.js'
 import type { PolicySet, StoreResult, Target } from '../../store.js'
 import { Asked, classOf, freeing, HotKey, type Keys, type Waiting } from './hot-key.js'
-import { denialOf, isDenial, Lease, windowUs } from './lease.js'
+import { cancelOf, denialOf, isDenial, Lease, windowUs } from './lease.js'
 import { FEWEST, isLeasable, type LeaseLimits, type LeasesOptions, limitsFor } from './limits.js'
 
 /** A key is hot when as many units are asked for while a lease lasts. */
@@ -33,7 +29,7 @@ const SHARE = 0.75
 const DEVIATIONS = 2
 /** How a lease compares with what was spent of the one before, if that was not used up. */
 const GROWTH = 1.25
-/** The next lease is asked for so many round trips before the present one is used up. */
+/** Before a lease is used up, the next one is asked for. */
 const ROUND_TRIPS = 2
 
 export class Leases implements Layer {
@@ -131,8 +127,21 @@ export class Leases implements Layer {
     if (lease.left === 0) this.#endLease(key, lease)
     const soon = (ROUND_TRIPS * key.roundTripUs * key.demand) / (limits.heldMs * 1_000)
     const isSoon = soon > 0 && lease.left <= soon && isLast
-    if (isSoon && this.#mayAsk(key, request, nowUs)) this.#take(key, request, [], limits, nowUs)
+    if (isSoon && this.#mayAsk(key, request, nowUs)) this.#takeSoon(key, request, limits)
     return true
+  }
+
+  /** Not in the turn of the decision, which would wait until the call is written. */
+  #takeSoon(key: HotKey, request: LayerRequest, limits: LeaseLimits): void {
+    if (key.isDue) return
+    key.isDue = true
+    this.#options.time.soon(() => {
+      const { isDue, nowUs } = key
+      key.isDue = false
+      // Else it was ended meanwhile.
+      const may = isDue && !this.#isClosed && this.#mayAsk(key, request, nowUs)
+      if (may) this.#take(key, request, [], limits, nowUs)
+    })
   }
 
   #refuses(key: HotKey, pending: Pending, nowUs: number): boolean {
@@ -257,6 +266,7 @@ export class Leases implements Layer {
 
   /** Redis is to know all. */
   #end(key: HotKey): void {
+    key.isDue = false
     if (key.asked !== undefined) key.asked.isUnwanted = true
     // The older one stands beneath the newer one.
     for (const lease of [...key.leases].reverse()) this.#endLease(key, lease)
@@ -283,12 +293,8 @@ export class Leases implements Layer {
   #giveBack({ left, target, result, giveBackUntilMs }: Lease, mayBeReset: boolean): void {
     // Where the event loop was held up, others may have taken what has drained since.
     if (left === 0 || this.#options.time.nowMs() > giveBackUntilMs) return
-    const { untilUs, nowUs, degraded } = result
-    const costs = target.policySet.policies.map(() => left)
-    // A reset ends leases beforehand: what is granted in its instant is granted after it.
-    const receipt = { untilUs, nowUs: mayBeReset ? nowUs : nowUs + 1 }
-    const back = correctionOf('cancel', target, costs, receipt)
     // Else units that were spent would be given back here, where nobody knows that they were.
-    this.#next.ask({ ...back, isForStore: !degraded }, IGNORED)
+    const isForStore = !result.degraded
+    this.#next.ask({ ...cancelOf(target, result, left, mayBeReset), isForStore }, IGNORED)
   }
 }
