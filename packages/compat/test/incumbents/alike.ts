@@ -17,7 +17,7 @@ export function alike<Request, Answer>(reads: Reads<Request, Answer>): Behaviour
 function limits<Request>(userOf: (request: Request) => string | undefined): Behaviour[] {
   return [
     {
-      promise: '`limit`: so many requests of a key pass in a window, the next are refused',
+      promise: '`limit`: requests of a key beyond it are refused until the window ends',
       asks: [...times(4), { user: 'bob' }],
       seen: '200 x3, 429, 200',
     },

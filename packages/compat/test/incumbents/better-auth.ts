@@ -51,7 +51,7 @@ async function serve(
 
 const behaviours: readonly Behaviour[] = [
   {
-    promise: '`max`: so many requests of an address pass within `window`, the next are refused',
+    promise: '`max`: requests of an address beyond it are refused within `window`',
     asks: [...times(4), { user: 'bob' }],
     seen: '200 x3, 429, 200',
   },

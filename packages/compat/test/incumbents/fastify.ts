@@ -42,7 +42,7 @@ const LOOK = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset',
 
 const behaviours: readonly Behaviour[] = [
   {
-    promise: '`max`: so many requests of a key pass in a window, the next are refused',
+    promise: '`max`: requests of a key beyond it are refused until the window ends',
     asks: [...times(4), { user: 'bob' }],
     seen: '200 x3, 429, 200',
   },
@@ -100,7 +100,7 @@ const behaviours: readonly Behaviour[] = [
     seen: '200 x8, 429',
   },
   {
-    promise: '`ban`: 403 after so many refusals, until the window is over',
+    promise: '`ban`: 403 after this many refusals, until the window is over',
     options: { ban: 2, timeWindow: 2_000 },
     asks: [...times(7), { afterMs: 2_100 }],
     seen: '200 x3, 429 x2, 403 x2, 200',

@@ -36,7 +36,7 @@ function limiterOn(counting: Counting, options: Options): here.RateLimiterRedis 
 
 const behaviours: readonly Behaviour[] = [
   {
-    promise: '`points`: so many of a key are taken within `duration`, the next are refused',
+    promise: '`points`: what a key asks for beyond them is refused within `duration`',
     asks: [...times(4), { user: 'bob' }],
     seen: '200 x3, 429, 200',
   },

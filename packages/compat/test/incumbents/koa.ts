@@ -34,7 +34,7 @@ const LOOK = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset',
 
 const behaviours: readonly Behaviour[] = [
   {
-    promise: '`max`: so many requests of an id pass within `duration`, the next are refused',
+    promise: '`max`: requests of an id beyond it are refused within `duration`',
     asks: [...times(4), { user: 'bob' }],
     seen: '200 x3, 429, 200',
   },

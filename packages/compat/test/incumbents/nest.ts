@@ -107,7 +107,7 @@ const LOOK = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset',
 
 const behaviours: readonly Behaviour[] = [
   {
-    promise: '`limit`: so many requests of a tracker pass within `ttl`, the next are refused',
+    promise: '`limit`: requests of a tracker beyond it are refused within `ttl`',
     asks: [...times(4), { user: 'bob' }],
     seen: '200 x3, 429, 200',
   },
