@@ -23,8 +23,8 @@ interface DecisionBase {
   /** Units of the binding policy that are in use: `limit` less `remaining`. Made when it is read,
    *  so it is not in what is logged or copied. */
   readonly used: number
-  /** When that is, by the store's clock. Undefined: nothing was asked that knows. Made when it is
-   *  read, like `used`. */
+  /** When the binding policy has forgotten all that was taken, by the store's clock. Undefined: no
+   *  store has decided. Made when it is read, like `used`. */
   readonly resetTime: Date | undefined
   /** The result of each policy, in the order in which the policies were given. */
   readonly policies: readonly PolicyResult[]
@@ -126,11 +126,10 @@ function usedOf({ limit, remaining }: Pick<DecisionBase, 'limit' | 'remaining'>)
   return limit === Number.POSITIVE_INFINITY ? 0 : Math.max(0, limit - remaining)
 }
 
-function resetTimeOf(
-  { resetAfterMs }: Pick<DecisionBase, 'resetAfterMs'>,
-  result: StoreResult | undefined,
-): Date | undefined {
-  return result && new Date(Math.ceil(result.nowUs / 1_000) + resetAfterMs)
+function resetTimeOf(policy: Policy, result: StoreResult | undefined): Date | undefined {
+  const at = result?.policies.findIndex((each) => each.policy === policy) ?? -1
+  const untilUs = result?.untilUs[at]
+  return untilUs === undefined ? undefined : new Date(Math.ceil(untilUs / 1_000))
 }
 
 class AllowedDecision implements Allowed {
@@ -164,7 +163,7 @@ class AllowedDecision implements Allowed {
   }
 
   get resetTime(): Date | undefined {
-    return resetTimeOf(this, this.receipt.result)
+    return resetTimeOf(this.policy, this.receipt.result)
   }
 }
 
@@ -212,7 +211,7 @@ class DeniedDecision implements Denied {
   }
 
   get resetTime(): Date | undefined {
-    return resetTimeOf(this, this.#result)
+    return resetTimeOf(this.policy, this.#result)
   }
 
   static copyOf(one: DeniedDecision): DeniedDecision {

@@ -316,3 +316,23 @@ test.each([
   await store.close()
   expect(allowed).toBeGreaterThan(0.9 * 80 * 18)
 })
+
+test('a decision out of a lease says the same time of the reset as one of the store', async () => {
+  const clock = fakeClock()
+  const [process] = processesOf(1, fixedWindow({ limit: 400, window: '10s' }), clock)
+  const { limiter, store } = process as Process
+  const first = await limiter.consume('k')
+  const ends = new Set<number | undefined>()
+  const sources = new Set<string>()
+  for (let turn = 0; turn < 10; turn += 1) {
+    const all = await Promise.all(Array.from({ length: 10 }, () => limiter.consume('k')))
+    for (const { source, resetTime } of all) {
+      sources.add(source)
+      ends.add(resetTime?.getTime())
+    }
+    clock.advance(50)
+  }
+  expect(sources).toContain('lease')
+  expect([...ends]).toEqual([first.resetTime?.getTime()])
+  await store.close()
+})
