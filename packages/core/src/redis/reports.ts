@@ -6,6 +6,7 @@
 // Both have a TTL, and nothing of a process is left when it is gone.
 
 import { hostname } from 'node:os'
+import { quote, StoreError } from '../base/errors.js'
 import type { Settings } from '../settings.js'
 
 /** That are read at once. */
@@ -82,10 +83,17 @@ export function redisReports(ask: Ask): Required<Pick<Settings, 'report' | 'repo
       await ask(REPORT, name, [`${place}-${mark}`, text, String(ttlMs)], ENDINGS)
     },
     async reports(name) {
-      const flat = (await ask(REPORTS, name, [], ENDINGS)) as string[]
+      const flat = listIn(await ask(REPORTS, name, [], ENDINGS))
       return pairsIn(flat).map(([process, text]) => ({ process, text }))
     },
   }
+}
+
+/** @throws {StoreError} WEIR_STORE_FAILED: a proxy, or the client, has answered something else */
+export function listIn(reply: unknown): string[] {
+  if (Array.isArray(reply)) return reply
+  const what = `Redis answered a script of settings with ${quote(reply)}`
+  throw new StoreError('WEIR_STORE_FAILED', `${what}; it should be a list`)
 }
 
 /** Fields and values, as Redis lists them: one after the other. */

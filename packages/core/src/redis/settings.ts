@@ -8,7 +8,7 @@
 // `.` or `=`.
 
 import { createHash } from 'node:crypto'
-import { quote, StoreError } from '../base/errors.js'
+import { StoreError } from '../base/errors.js'
 import type { Time } from '../base/time.js'
 import { withDeadline } from '../layers/resilience/deadlines.js'
 import { reasonOf } from '../layers/resilience/failures.js'
@@ -22,7 +22,7 @@ import {
 import type { Connection } from './connection.js'
 import type { RedisSettings } from './options.js'
 import { isRefusal, remedyFor } from './permissions.js'
-import { type Ask, pairsIn, REPORTS_COMMANDS, redisReports, TIME_HEAD } from './reports.js'
+import { type Ask, listIn, pairsIn, REPORTS_COMMANDS, redisReports, TIME_HEAD } from './reports.js'
 
 /** A call that takes longer has failed, unless the store is more patient; one of many fields may
  *  take a little. */
@@ -140,6 +140,8 @@ export const SETTINGS_SCRIPTS: Readonly<Record<'news' | 'page' | 'change' | 'res
 const OWN_COMMANDS = ['EVALSHA', 'EVAL', 'TIME', 'HGET', 'HMGET', 'HSET', 'HDEL', 'HSCAN', 'DEL']
 const COMMANDS = [...OWN_COMMANDS, ...REPORTS_COMMANDS]
 
+type Page = [next: string, flat: string[]]
+
 interface SettingsOptions extends Pick<RedisSettings, 'format' | 'clock' | 'deadlineMs'> {
   readonly time: Time
 }
@@ -166,10 +168,7 @@ function askingBy(
     const keys = endings.map((ending) => `${prefix}:{settings:${name}}${ending}`)
     try {
       const reply = call(source, [String(keys.length), ...keys, now, ...args])
-      const told = await withDeadline(reply, ms, time, 'Redis')
-      // Numbers are of the scripts that tell nothing else.
-      if (Array.isArray(told) || typeof told === 'number') return textsOf(told)
-      throw new Error(`an answer that is ${quote(told)}`)
+      return textsOf(await withDeadline(reply, ms, time, 'Redis'))
     } catch (error) {
       if (error instanceof StoreError) throw error
       const remedy = isRefusal(error) ? `; ${remedyFor(connection, prefix, COMMANDS)}` : ''
@@ -188,7 +187,7 @@ export function redisSettings(connection: Connection, options: SettingsOptions):
     ...redisReports(ask),
     async news(name, since) {
       const args = [since?.id ?? '', since === undefined ? '' : String(since.version)]
-      const reply = (await ask(NEWS, name, args)) as string[]
+      const reply = listIn(await ask(NEWS, name, args))
       const [now, id = '', version, restored, isComplete, ...changes] = reply
       const numbers = { version: Number(version), restored: Number(restored) }
       const readable = changes.map(changeOf).filter(isReadable)
@@ -197,12 +196,12 @@ export function redisSettings(connection: Connection, options: SettingsOptions):
       return { nowUs: Number(now), id, ...numbers, changes: known }
     },
     async page(name, cursor) {
-      const [next, flat] = (await ask(PAGES, name, [cursor])) as [string, string[]]
+      const [next, flat] = listIn(await ask(PAGES, name, [cursor])) as unknown as Page
       return { next, fields: pairsIn(flat).filter(([field]) => /^[.=]/.test(field)) }
     },
     async change(name, { id, leadUs, field, value, most }) {
       const args = [id, String(leadUs), field, value, String(most)]
-      const reply = (await ask(CHANGE, name, args)) as string[]
+      const reply = listIn(await ask(CHANGE, name, args))
       const [given, known = '', version, now, active, was = ''] = reply
       const outcome = given as SettingAnswer['outcome']
       const numbers = { version: Number(version), nowUs: Number(now), activeUs: Number(active) }

@@ -2,7 +2,8 @@
 // that make texts of bulk replies. A walk through all modes by them is in differential.test.ts.
 
 import { waitUntil } from '@weir/testkit'
-import { describe, expect, test, vi } from 'vitest'
+import { Redis } from 'ioredis'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   concurrency,
   fixedWindow,
@@ -17,6 +18,7 @@ import {
   type TextClient,
   tokenBucket,
 } from '../../src/index.js'
+import { settingsOf } from '../../src/live/checks.js'
 import { HEARTBEAT } from '../../src/redis/heartbeat.js'
 import { REPORT, REPORTS } from '../../src/redis/reports.js'
 import { SETTINGS_SCRIPTS } from '../../src/redis/settings.js'
@@ -196,4 +198,34 @@ test.each([undefined, null, 'no'])('a client that rejects with %o has failed', a
   live.close()
   await store.close()
   warned.mockRestore()
+})
+
+test.each(['', 'OK', '1 2 x 4 5', '1 2 1e400 4 5', '1 2 0.5 4 5'])(
+  'a decision that is answered with %j is made without Redis',
+  async (reply) => {
+    const store = redisStore({ callText: async () => reply }, ALONE)
+    const policy = fixedWindow({ name: 'p', limit: 5, window: '1h' })
+    const limiter = new RateLimiter({ name: 'garbage', store, policy, shared: true })
+    expect(await limiter.consume('k')).toMatchObject({ source: 'local', remaining: 4 })
+    await store.close()
+  },
+)
+
+test('live limits are set, reported and read by a client whose numbers are texts', async () => {
+  const options: object = { ...client.options, stringNumbers: true }
+  const numbers = new Redis(options)
+  onTestFinished(() => numbers.disconnect())
+  const store = redisStore(numbers, STRICT)
+  const name = `forms-numbers-${process.pid}`
+  const policy = fixedWindow({ name: 'p', limit: 5, window: '1h' })
+  const warned = vi.spyOn(process, 'emitWarning')
+  const live = livePolicies(store, { name, defaults: { api: policy } })
+  await live.set('api', fixedWindow({ name: 'p', limit: 7, window: '1h' }))
+  const settings = settingsOf(store)
+  await settings.report?.(name, 'mark', 'text', 60_000)
+  const reports = await settings.reports?.(name)
+  expect(reports?.map(({ text }) => text)).toContain('text')
+  expect(warned).not.toHaveBeenCalled()
+  live.close()
+  await store.close()
 })

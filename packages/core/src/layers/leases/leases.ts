@@ -29,7 +29,7 @@ const SHARE = 0.75
 const DEVIATIONS = 2
 /** How a lease compares with what was spent of the one before, if that was not used up. */
 const GROWTH = 1.25
-/** Before a lease is used up, the next one is asked for. */
+/** How many round trips before a lease is used up the next one is asked for. */
 const ROUND_TRIPS = 2
 
 export class Leases implements Layer {

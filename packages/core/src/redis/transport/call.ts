@@ -12,7 +12,7 @@ import { type KeyFormat, type KeyNames, keyNames, keysOf } from './keys.js'
 import { unpackNumbers } from './msgpack.js'
 import type { RedisNode } from './nodes.js'
 import { type Script, scriptOf } from './script.js'
-import type { ScriptForm } from './script-forms.js'
+import { numbersInText, type ScriptForm } from './script-forms.js'
 
 /** What is the same for all calls of a policy set. */
 export interface PreparedScript {
@@ -204,7 +204,7 @@ export function withSource({ script, args }: Call): string[] {
  */
 export function numbersOf({ prepared, entries }: Call, packed: unknown): readonly number[] {
   const numbers = prepared.repliesInText
-    ? String(packed).split(' ').map(Number)
+    ? numbersInText(String(packed))
     : unpackNumbers(packed as Buffer)
   if (numbers.length === 1 && prepared.hasPeriods) return numbers
   if (numbers.length < 1 + entries.length * (1 + 3 * prepared.readings.length))

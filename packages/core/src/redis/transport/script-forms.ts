@@ -7,6 +7,8 @@
 // With replies in text: for clients that make texts of bulk strings, in which packed numbers would
 // be lost.
 
+import { quote } from '../../base/errors.js'
+
 export interface ScriptForm {
   readonly hasLiteralKeys?: boolean
   readonly repliesInText?: boolean
@@ -54,4 +56,12 @@ end
 
 export function replyingInText(source: string): string {
   return TEXT_OF + source.replaceAll('cmsgpack.pack(', 'text_of(')
+}
+
+/** @throws {TypeError} if it is something else */
+export function numbersInText(text: string): number[] {
+  const numbers = text.split(' ').map(Number)
+  if (text === '' || !numbers.every(Number.isSafeInteger))
+    throw new TypeError(`the reply is ${quote(text)} where numbers belong`)
+  return numbers
 }

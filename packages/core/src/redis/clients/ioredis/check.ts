@@ -31,7 +31,7 @@ export function checkedClient(given: unknown): RedisLike {
   return client
 }
 
-/** What ioredis calls the state of a client that can send no commands, and what it means. */
+/** By the states of a client that can send no commands. */
 const UNFIT: Readonly<Record<string, string>> = {
   pipeline: 'is a pipeline or a transaction of one; give the client itself',
   end: 'is closed; give one that is not',
@@ -39,9 +39,16 @@ const UNFIT: Readonly<Record<string, string>> = {
   monitor: 'monitors, and can send nothing else; give a client of its own',
 }
 
+interface State {
+  readonly status?: string
+  readonly mode?: string
+  readonly isPipeline?: boolean
+}
+
 function checkState(client: RedisLike): void {
-  const { mode, isPipeline } = client as { readonly mode?: string; readonly isPipeline?: boolean }
-  const why = UNFIT[isPipeline ? 'pipeline' : ''] ?? UNFIT[client.status ?? ''] ?? UNFIT[mode ?? '']
+  const { status, mode, isPipeline } = client as State
+  const state = isPipeline ? 'pipeline' : status === 'end' ? status : mode
+  const why = state && UNFIT[state]
   if (why !== undefined) throw rangeError('WEIR_INVALID_OPTION', `the client ${why}`)
 }
 
