@@ -85,7 +85,7 @@ const change = {
     ],
   },
   figures: {
-    title: 'Figures of docs/algorithms.md, not written',
+    title: 'Figures of the algorithms, not written',
     needs: redis,
     commands: [npm('figures', '--', '--short')],
   },

@@ -49,6 +49,9 @@ test.each([
   ['docs/images', 'what runs show', 'pictures.mjs'],
   ['docs/images/architecture.svg', 'what the tree has', 'architecture.mjs'],
   ['docs/images of overload', 'what the simulation shows', 'load-pictures.mjs'],
+  ['docs/images/outage.svg', 'what a run shows', 'outage-picture.mjs'],
+  ['docs/images/lock-out.svg', 'what a run shows', 'lock-out-picture.mjs'],
+  ['docs/images/leases.svg', 'what a run shows', 'lease-picture.mjs'],
 ])('%s is %s', (_, __, tool) => {
   const args = [join(root, 'tools/docs', tool), '--check']
   const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })

@@ -1,4 +1,4 @@
-// The figures of docs/algorithms.md as a command: `pnpm figures [--short] [--write]`
+// The figures of results/algorithms.md as a command: `pnpm figures [--short] [--write]`
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -17,7 +17,7 @@ if (values.write && values.short) {
   console.error('--write is for a whole run')
   process.exit(2)
 }
-const page = fileURLToPath(new URL('../../../docs/algorithms.md', import.meta.url))
+const page = fileURLToPath(new URL('../results/algorithms.md', import.meta.url))
 const tables = await algorithms.measure(values.short ? SHORT : FULL)
 const today = new Date().toISOString().slice(0, 10)
 const text = [

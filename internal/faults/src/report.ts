@@ -28,11 +28,14 @@ export function measured(checks: readonly Check[]): string {
 }
 
 const HEAD = ['| # | fault | Weir must | to pass | measured |', '|---|---|---|---|---|']
+const HEAD_OF_USE = ['| # | measured |', '|---|---|']
 
 function tableLine({ row, state, checks }: Verdict): string {
   const cell = (text: string): string => text.replaceAll('|', '\\|')
   const figures = `${measured(checks)}${state === 'passed' ? '' : ` (**${state}**)`}`
-  return `| ${[idOf(row), row.fault, row.must, row.pass, figures].map(cell).join(' | ')} |`
+  const { fault, must, pass, use } = row
+  const cells = use === undefined ? [fault, must, pass, figures] : [figures]
+  return `| ${[idOf(row), ...cells].map(cell).join(' | ')} |`
 }
 
 const START = '<!-- faults:start -->'
@@ -46,13 +49,23 @@ export function withTable(page: string, table: string): string {
   return `${page.slice(0, start + START.length)}\n${table}\n${page.slice(end)}`
 }
 
-/** The page with these lines of its table anew. The others stay, in the order of all rows. */
+/**
+ * The page with these lines of its tables anew. The others stay, in the order of all rows; those of
+ * a use come after the rest, with what holds for all of them once.
+ */
 export function withLines(page: string, verdicts: readonly Verdict[], all: readonly Row[]): string {
   const table = page.slice(page.indexOf(START), page.indexOf(END))
   const lines = new Map(
     [...table.matchAll(/^\| ([^|]+?) +\|.*$/gm)].map(([text, id]) => [id, text]),
   )
   for (const verdict of verdicts) lines.set(idOf(verdict.row), tableLine(verdict))
-  const told = all.flatMap((row) => lines.get(idOf(row)) ?? [])
-  return withTable(page, [...HEAD, ...told].join('\n'))
+  const toldOf = (use: string | undefined): string[] =>
+    all.filter((row) => row.use === use).flatMap((row) => lines.get(idOf(row)) ?? [])
+  const uses = [...new Map(all.map((row) => [row.use, row])).values()].flatMap((row) => {
+    const told = toldOf(row.use)
+    if (row.use === undefined || told.length === 0) return []
+    const title = `**${row.use}**, under the same faults. Weir must ${row.must}; to pass, ${row.pass}.`
+    return ['', title, '', ...HEAD_OF_USE, ...told]
+  })
+  return withTable(page, [...HEAD, ...toldOf(undefined), ...uses].join('\n'))
 }

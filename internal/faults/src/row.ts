@@ -13,6 +13,9 @@ export interface Row {
   readonly must: string
   /** The figures to reach, in words. */
   readonly pass: string
+  /** The same fault as another row, under another use. All rows of a use must do and reach the
+   *  same, so they share a table. */
+  readonly use?: string
   /** It needs the whole machine. */
   readonly alone?: true
   /** The short form of the matrix leaves it out. */

@@ -77,7 +77,7 @@ if (values.write) await write(inOrder)
 process.exit(inOrder.every(({ state }) => state === 'passed') ? 0 : 1)
 
 async function write(judged: readonly Verdict[]): Promise<void> {
-  const page = fileURLToPath(new URL('../../../docs/resilience.md', import.meta.url))
+  const page = fileURLToPath(new URL('../../../docs/faults.md', import.meta.url))
   await writeFile(page, withLines(await readFile(page, 'utf8'), judged, rows))
   console.log(`written to ${page}`)
 }

@@ -99,12 +99,35 @@ test('lines of rows that were judged are written anew, and the others stay', () 
   expect(withLines(written, [], [row, other, added])).toBe(written)
 })
 
-test('the table in docs/resilience.md has the rows that there are', () => {
-  const page = readFileSync(new URL('../../../docs/resilience.md', import.meta.url), 'utf8')
+test('rows of a use follow the others, and what holds for all of them is said once', () => {
+  const waits: Row = { ...row, variant: 'waiting', must: 'wait', pass: 'in time', use: 'waiting' }
+  const other: Row = { ...row, number: '4' }
+  const of = (some: Row): Verdict => ({ ...verdict('passed', []), row: some })
+  const all = [row, waits, other]
+  const page = withLines('<!-- faults:start -->\n<!-- faults:end -->', all.map(of), all)
+  const lines = page.split('\n').slice(3, -1)
+  expect(lines.map((each) => each.split(' |')[0])).toEqual([
+    '| 3',
+    '| 4',
+    '',
+    '**waiting**, under the same faults. Weir must wait; to pass, in time.',
+    '',
+    '| #',
+    '|---|---|',
+    '| 3 waiting',
+  ])
+  expect(lines.at(-1)).toBe('| 3 waiting |  |')
+  expect(withLines(page, [], all)).toBe(page)
+})
+
+test('the table in docs/faults.md has the rows that there are', () => {
+  const page = readFileSync(new URL('../../../docs/faults.md', import.meta.url), 'utf8')
   const table = page.slice(
     page.indexOf('<!-- faults:start -->'),
     page.indexOf('<!-- faults:end -->'),
   )
   const ids = [...table.matchAll(/^\| ([^|]+?) +\|/gm)].map((match) => match[1])
-  expect(ids.slice(1)).toEqual(rows.map(idOf))
+  const uses = [...new Set(rows.map(({ use }) => use))]
+  const inOrder = uses.flatMap((use) => rows.filter((row) => row.use === use).map(idOf))
+  expect(ids.filter((id) => id !== '#')).toEqual(inOrder)
 })

@@ -1,6 +1,6 @@
 // Random programs on rate-limiter-flexible and on its classes over Weir, in step. What
-// docs/compat.md names as different is left out: points below 0, what a block counts, a block that
-// is cut short, and what a window is that lost all its points.
+// docs/compat-rate-limiter-flexible.md names as different is left out: points below 0, what a block
+// counts, a block that is cut short, and what a window is that lost all its points.
 
 import { afterEach, expect, test, vi } from 'vitest'
 import { clientOf, KINDS, LIBRARIES, type Limiter, makerOf, type Options } from './flexible.js'

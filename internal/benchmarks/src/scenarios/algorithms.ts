@@ -1,5 +1,5 @@
 // What each algorithm costs in Redis, and the most that attackers get of its policies: the figures
-// of docs/algorithms.md.
+// of results/algorithms.md.
 
 import { strict as assert } from 'node:assert'
 import { fileURLToPath } from 'node:url'

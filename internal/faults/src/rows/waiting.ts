@@ -33,13 +33,13 @@ function ratePerKey({ ratePerSecond, keys }: Job): number {
 }
 
 /**
- * Waiting ends in time: by its timeout, and a deadline of the call. Who had a turn in Redis passes
- * beside those who wait here then.
+ * Waiting ends in time: by its timeout, and a deadline of the call. Requests that had a turn in
+ * Redis pass beside those that wait here then.
  */
 const waiting: Use = {
   name: 'waiting',
   must: 'wait on, in time',
-  pass: 'max <= timeout + 150 ms; over <= 2L and those in the queue',
+  pass: 'max <= timeout + 150 ms; over <= 2L and what is in the queue',
   does: (job) => ({
     does: 'wait',
     policy: { make: 'leakyBucket', options: { name: 'line', ...line(ratePerKey(job)) } },
@@ -71,6 +71,7 @@ function under(row: Row, use: Use): Row {
     fault,
     must: use.must,
     pass: use.pass,
+    use: use.name,
     ...(alone && { alone }),
     ...(notWith && { notWith }),
     ...((fullOnly || !IN_SHORT.includes(number)) && { fullOnly: true }),

@@ -259,7 +259,7 @@ export function countersOf(
   members: readonly Member[],
 ): ReadonlyMap<string, readonly Counter[]> {
   const { keys, policies, policyKeys, leases } = plan
-  // See docs/resilience.md: a tenth of the smallest limit is leased at the most, and as much again
+  // See docs/leases.md: a tenth of the smallest limit is leased at the most, and as much again
   // before that is spent.
   const tenth = Math.floor(Math.min(...policies.map(({ limit }) => limit)) / 10)
   const leased = leases === undefined ? 0 : 2 * members.length * Math.min(leases.units, tenth)

@@ -96,7 +96,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     ],
   },
   moreKeysThanRemembered: {
-    when: 'an outage begins, and a process has seen so many other keys since that it no longer remembers this one ([`maxLocalKeys`](#how-many-keys))',
+    when: 'an outage begins, and a process has seen so many other keys since that it no longer remembers this one ([`maxLocalKeys`](local-quotas.md#how-many-keys))',
     passes: 'L + the q of each such process',
     examples: [
       example(
@@ -107,7 +107,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     ],
   },
   ownPolicyInOutage: {
-    when: '`whenUnavailable` is [a policy](#small-limits) with the limit P',
+    when: '`whenUnavailable` is [a policy](local-quotas.md#small-limits) with the limit P',
     passes: 'n × P in the outage, beside what passed before it',
     examples: [example('P = 5, n = 10', '10 × 5', bounds.ownPolicyInOutage(5, 10))],
   },

@@ -1,4 +1,4 @@
-// What was measured while Redis failed, as a table for docs/compat.md.
+// What was measured while Redis failed, as a table for docs/compat-tested.md.
 
 import type { Incumbent } from './incumbent.js'
 import { type Measured, OUTAGES } from './outage.js'

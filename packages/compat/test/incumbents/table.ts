@@ -1,4 +1,4 @@
-// What behaves over which store, as tables for docs/compat.md.
+// What behaves over which store, as tables for docs/compat-tested.md.
 
 import type { Behaviour, Incumbent } from './incumbent.js'
 

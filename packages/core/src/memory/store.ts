@@ -1,4 +1,6 @@
-// The memory store: the TypeScript kernels over tables in this process.
+// The memory store: the TypeScript kernels over tables in this process. States are numbers in typed
+// arrays, without an object or a timer for each key (table.ts); states that have ended are removed
+// in slices (sweeper.ts).
 
 import type { Kernel } from '../algorithms/algorithm.js'
 import { type Counter, decide } from '../algorithms/driver.js'

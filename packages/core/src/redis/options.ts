@@ -54,7 +54,7 @@ export interface RedisStoreOptions extends ResilientOptions {
   /**
    * Takes up to `units` of a hot key ahead in one call, and hands them out without asking Redis,
    * for up to `holdMs`. What one process holds the others lack, a reset elsewhere shows up to
-   * `holdMs` later, and refunds of buckets may let a little more pass: see docs/resilience.md.
+   * `holdMs` later, and refunds of buckets may let a little more pass: see docs/leases.md.
    * `units` is 2 to 10,000, `holdMs` 5 to 1,000. Default: no leases. Worth it where one process is
    * asked for a key some 1,000 times a second and more.
    */

@@ -1,5 +1,5 @@
-// What Weir must be permitted on Redis, and the warning if it is not. docs/resilience.md has the
-// same list.
+// What Weir must be permitted on Redis, and the warning if it is not. docs/acl.md has the same
+// list.
 
 import type { StoreError } from '../base/errors.js'
 import type { Time } from '../base/time.js'

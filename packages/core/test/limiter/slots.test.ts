@@ -1,4 +1,5 @@
-// What each part of the API means for slots: the rows of the table in docs/concurrency.md.
+// What each part of the API means for slots: the rows of the table in
+// docs/concurrency-reference.md.
 
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {

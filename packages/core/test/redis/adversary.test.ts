@@ -1,5 +1,5 @@
 // How much an attacker gets in any one window: by knowing the edges, and by thousands of attempts
-// to do better. The figures stand in docs/algorithms.md (`pnpm figures`).
+// to do better. `pnpm figures` measures it.
 
 import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'

@@ -102,7 +102,7 @@ async function walk(client: RedisLike, hashTags: number | undefined, policy: Pol
     // A look ends the lease: what one that goes on past this moment gives is the matter of
     // leases.test.ts.
     compare(step, 'peek', await ask((limiter) => limiter.peek('k')))
-    // A process that is refused a lease refuses for up to a second (docs/resilience.md#leases).
+    // A process that is refused a lease refuses for up to a second (docs/leases.md).
     if (below(3) === 0) {
       clock.advance(below(3_000) + (isRefused ? 1_000 : 0))
       isRefused = false

@@ -1,5 +1,5 @@
 // What a decision costs as a multiple of something measured beside it, on a busy machine too. The
-// figures themselves are in docs/algorithms.md and docs/benchmarks.md.
+// figures themselves are in docs/benchmarks.md and in internal/benchmarks/results.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'

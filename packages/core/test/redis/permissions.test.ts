@@ -1,4 +1,4 @@
-// What docs/resilience.md says that Weir needs of a Redis user, on real servers: no more, and what
+// What docs/acl.md says that Weir needs of a Redis user, on real servers: no more, and what
 // is missing is warned of.
 
 import { readdirSync, readFileSync } from 'node:fs'
@@ -41,7 +41,7 @@ import {
 } from '../../src/index.js'
 import { COMMANDS } from '../../src/redis/permissions.js'
 
-const docs = readFileSync(resolve(import.meta.dirname, '../../../../docs/resilience.md'), 'utf8')
+const docs = readFileSync(resolve(import.meta.dirname, '../../../../docs/acl.md'), 'utf8')
 /** The rules of the documented lines. */
 const [RULES, OF_A_CLUSTER] = [...docs.matchAll(/^ACL SETUSER weir (.*)$/gm)].map((match) => {
   return (match[1] as string).split(' ')

@@ -1,9 +1,10 @@
 // Windows that are periods of a calendar: hours, days, weeks, months or years of a time zone. The
 // arithmetic and the state are those of a fixed window, whose window is what is left of the period.
 //
-// `Intl` is not to be had in Redis, so the process says which period it is, by the last time that
-// the server told it. A script that finds its own clock outside of that period changes nothing and
-// names its time, and is asked once more with the period of that time (redis/transport).
+// Redis has no `Intl`, so the process says which period it is, by the last time that the server
+// told it. A script that finds its own clock outside of that period changes nothing and replies
+// with its time, and is asked once more with the period of that time (redis/transport). If the
+// clock has then left that period as well, the call has failed.
 
 import { Recent } from '../../base/cache.js'
 import {
