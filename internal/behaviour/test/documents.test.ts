@@ -15,14 +15,15 @@ test('the tests that SECURITY.md names are there', () => {
     expect([name, files.some((file) => file.endsWith(`/${name}`))]).toEqual([name, true])
 })
 
-test("the README's figures are those of docs/benchmarks.md", () => {
-  const measured = readFileSync(join(root, 'docs/benchmarks.md'), 'utf8')
+test("the README's figures are those of the benchmarks", () => {
+  const tables = 'internal/benchmarks/results/tables.md'
+  const measured = readFileSync(join(root, tables), 'utf8')
   const cellsOf = (line: string): string[] => line.split('|').map((cell) => cell.trim())
   /** Client CPU and Redis CPU of a subject under a heading, to tenths. */
   function figuresOf(heading: string, name: string): string[] {
-    const [, part = ''] = measured.split(`\n### ${heading}\n`)
+    const [, part = ''] = measured.split(`\n## ${heading}\n`)
     const row = part
-      .split('\n### ')[0]
+      .split('\n## ')[0]
       ?.split('\n')
       .find((line) => line.startsWith(`| ${name} |`))
     const [, , , client = '', redis = ''] = cellsOf(row ?? '')

@@ -83,7 +83,7 @@ function verdictOf({ atMost = Infinity, atLeast = -Infinity }: Goal, value: numb
 }
 
 /** What a bound is a multiple of, in words. */
-export function boundOf({ atMost, atLeast }: Goal): string {
+export function boundOf({ atMost, atLeast }: Pick<Goal, 'atMost' | 'atLeast'>): string {
   return atMost === undefined ? `at least ${atLeast}` : `at most ${atMost}`
 }
 

@@ -1,14 +1,7 @@
-// Goals and figures as Markdown, for a terminal and for the docs.
+// Goals and figures as Markdown, for a terminal and for the laboratory notes.
 
-import { BEST_PEER, boundOf, differs, type Judgement, judge } from './goals.js'
-import type { Scenario } from './scenario.js'
-import { spread } from './statistics.js'
-import { figure, type Metric, type Row, ratio, type Table } from './table.js'
-
-export interface Result {
-  readonly scenario: Scenario
-  readonly tables: readonly Table[]
-}
+import { BEST_PEER, boundOf } from './goals.js'
+import type { Figure, KeptGoal, KeptTable, RunRecord, Section } from './record.js'
 
 export interface Report {
   /** What is to be reached, and whether it is. */
@@ -17,44 +10,44 @@ export interface Report {
   readonly figures: string
 }
 
-export function report(results: readonly Result[], head: string): Report {
-  return { goals: goalsText(results), figures: [head, ...results.map(sectionText)].join('\n\n') }
+export function report({ measured, sections }: RunRecord): Report {
+  return {
+    goals: goalsText(sections),
+    figures: [measured, LEGEND, ...sections.map(sectionText)].join('\n\n'),
+  }
 }
 
 /** One scenario's figures. */
-export function sectionText({ scenario, tables }: Result): string {
+export function sectionText({ title, measured, about, tables }: Section): string {
   const titled = tables.length > 1
   return [
-    `### ${scenario.title}`,
-    scenario.about,
+    `## ${title}`,
+    ...(measured === undefined ? [] : [measured]),
+    about,
     ...tables.flatMap((table) => [...(titled ? [`**${table.title}**`] : []), tableText(table)]),
   ].join('\n\n')
 }
 
-function goalsText(results: readonly Result[]): string {
-  const rows = results.flatMap(({ scenario, tables }) =>
-    scenario.goals.map((goal) => ({ scenario, ...judge(goal, tables) })),
-  )
-  const lines = rows.map(({ scenario, ...judgement }) => goalText(scenario.title, judgement))
+function goalsText(sections: readonly Section[]): string {
+  const lines = sections.flatMap(({ title, goals }) => goals.map((goal) => goalText(title, goal)))
   const titles = ['where', 'what', 'to reach', 'reached', 'peer', 'floor', '']
   return [
-    summary(rows),
+    summary(sections.flatMap(({ goals }) => goals)),
     [cells(titles), `|${'---|'.repeat(titles.length)}`, ...lines].join('\n'),
   ].join('\n\n')
 }
 
-function summary(judgements: readonly Judgement[]): string {
-  const countOf = (wanted: Judgement['verdict']): number =>
-    judgements.filter(({ verdict }) => verdict === wanted).length
-  const texts = [`${countOf('met')} of ${judgements.length} met`, `${countOf('missed')} missed`]
+function summary(goals: readonly KeptGoal[]): string {
+  const countOf = (wanted: KeptGoal['verdict']): number =>
+    goals.filter(({ verdict }) => verdict === wanted).length
+  const texts = [`${countOf('met')} of ${goals.length} met`, `${countOf('missed')} missed`]
   if (countOf(undefined) > 0) texts.push(`${countOf(undefined)} not measured`)
   return `${texts.join('; ')}.`
 }
 
-function goalText(title: string, judgement: Judgement): string {
-  const { goal, per, values, peer, floor, verdict } = judgement
+function goalText(title: string, { goal, per, values, peer, floor, verdict }: KeptGoal): string {
   const measure = (value: number): string =>
-    goal.per === undefined ? number(value, value < 10 ? 2 : 0) : value.toFixed(value < 1 ? 3 : 2)
+    per === undefined ? number(value, value < 10 ? 2 : 0) : value.toFixed(value < 1 ? 3 : 2)
   const reached = values.map(({ subject, value, ...judged }) => {
     const text = measure(value)
     return `${short(subject)} ${judged.verdict === 'met' ? text : `**${text}**`}`
@@ -67,61 +60,48 @@ function goalText(title: string, judgement: Judgement): string {
   return cells([...[title, what, boundOf(goal), reached.join(', ')], ...[...besides, told]])
 }
 
-export function tableText(table: Table): string {
-  const titles = table.metrics.map(({ title, base }) =>
+export function tableText({ metrics, rows }: KeptTable): string {
+  const titles = metrics.map(({ title, base }) =>
     base === undefined ? title : `${title} (x ${base})`,
   )
-  const lines = table.rows.map((row) => {
-    const name = row.kind === 'weir' ? `**${row.subject}**` : row.subject
-    return cells([name, ...table.metrics.map((metric) => cellText(table, row, metric))])
+  const lines = rows.map(({ subject, kind, figures }) => {
+    const name = kind === 'weir' ? `**${subject}**` : subject
+    return cells([name, ...metrics.map(({ id, digits }) => cellText(figures[id], digits))])
   })
   return [cells(['', ...titles]), `|${'---|'.repeat(titles.length + 1)}`, ...lines].join('\n')
 }
 
-/**
- * Median, ratio to the base, how far the rounds disagree; and what was expected, if that is far
- * off.
- */
-function cellText(table: Table, row: Row, metric: Metric): string {
-  const value = figure(table, row.subject, metric.id)
-  if (value === undefined) return ''
-  const parts = [number(value, metric.digits)]
-  const times = ratio(table, row.subject, metric)
+/** Median, ratio to the base, spread of the rounds, and what was expected if it is far off. */
+function cellText(figure: Figure | undefined, digits: number): string {
+  if (figure === undefined) return ''
+  const { value, times, spread, expected } = figure
+  const parts = [number(value, digits)]
   if (times !== undefined) parts.push(`(${times.toFixed(2)})`)
-  const samples = row.samples[metric.id] as readonly number[]
-  // Of what is shown as 0 there is no part.
-  if (samples.length > 2 && Number(value.toFixed(metric.digits)) > 0)
-    parts.push(`±${Math.round(spread(samples) * 50)} %`)
-  const expected = times === undefined ? undefined : differs(metric, row.subject, times)
+  if (spread !== undefined) parts.push(`±${spread} %`)
   if (expected !== undefined) parts.push(`[!] expected ${expected}`)
   return parts.join(' ')
 }
 
-/** Of a row of goals, which all are Weir's. */
+/** In a row of goals, which are all Weir's. */
 function short(subject: string): string {
   return subject.replace(/^Weir,? /, '')
 }
 
-function number(value: number, digits: number): string {
+export function number(value: number, digits: number): string {
   return value.toLocaleString('en-US', {
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
   })
 }
 
-function cells(texts: readonly string[]): string {
+export function cells(texts: readonly string[]): string {
   return `| ${texts.map((text) => text.replaceAll('|', '\\|')).join(' | ')} |`
 }
 
 /** What the marks in the tables mean. */
 export const LEGEND: string = `Medians of the rounds; in brackets the ratio to the row named in the heading, the median of the rounds' ratios; ± half the distance between the quartiles. [!] marks a peer whose ratio is more than 25 % off what an earlier, independent measurement of the same version found. "${BEST_PEER}" is the one with the best figure in that column.`
 
-/** The page with the report between its marks. What is around them is written by hand. */
-export function withReport(page: string, { goals, figures }: Report): string {
-  return withPart(withPart(page, 'goals', goals), 'figures', figures)
-}
-
-/** A page with a text between the marks of a part. */
+/** A page with a text between the marks of a part. What is around them is written by hand. */
 export function withPart(page: string, name: string, text: string): string {
   const [start, end] = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`]
   const [from, to] = [page.indexOf(start), page.indexOf(end)]

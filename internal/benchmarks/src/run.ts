@@ -1,10 +1,10 @@
 // The benchmarks as a command: `pnpm bench [--only hot-key,refused] [--rounds 9] [--short]
-// [--one-core] [--reference 2d54f0d] [--write]`
-import { readFile, writeFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
+// [--one-core] [--reference 2d54f0d] [--write]`, or `pnpm bench --recorded`
 import { parseArgs } from 'node:util'
+import { filesOf, readRecord, writeFiles, writeRecord } from './files.js'
 import { machine } from './machine.js'
-import { LEGEND, type Result, report, sectionText, withReport } from './report.js'
+import { type Result, recordOf, renewed, sectionOf } from './record.js'
+import { LEGEND, report, sectionText } from './report.js'
 import { FULL, type Scale, SHORT } from './scenario.js'
 import { algorithms } from './scenarios/algorithms.js'
 import { clients } from './scenarios/clients.js'
@@ -21,8 +21,15 @@ const { values } = parseArgs({
     'one-core': { type: 'boolean', default: false },
     reference: { type: 'string' },
     write: { type: 'boolean', default: false },
+    recorded: { type: 'boolean', default: false },
   },
 })
+
+// The pages from the record, when their writer has changed: nothing is measured.
+if (values.recorded) {
+  await writeFiles(await readRecord())
+  process.exit(0)
+}
 
 const wanted = values.only?.split(',').map((id) => id.trim())
 const all = [...scenarios, clients, algorithms, phases, versions, hotFleet]
@@ -31,12 +38,13 @@ const unknown = wanted?.filter((id) => all.every((scenario) => scenario.id !== i
 const rounds = values.rounds === undefined ? undefined : Number(values.rounds)
 if (unknown.length > 0 || (rounds !== undefined && !(Number.isInteger(rounds) && rounds > 0))) {
   console.error(
-    `usage: pnpm bench [--only ${all.map(({ id }) => id).join(',')}] [--rounds 9] [--short] [--one-core] [--reference 2d54f0d] [--write]`,
+    `usage: pnpm bench [--only ${all.map(({ id }) => id).join(',')}] [--rounds 9] [--short] [--one-core] [--reference 2d54f0d] [--write], or pnpm bench --recorded`,
   )
   process.exit(2)
 }
-if (values.write && (wanted !== undefined || values.short)) {
-  console.error('--write is for a whole run')
+const unrecorded = chosen.filter((scenario) => !scenarios.includes(scenario)).map(({ id }) => id)
+if (values.write && (values.short || unrecorded.length > 0)) {
+  console.error(`--write does not go with ${values.short ? '--short' : unrecorded.join(', ')}`)
   process.exit(2)
 }
 
@@ -48,9 +56,9 @@ const base: Scale = {
 const scale: Scale =
   rounds === undefined ? base : { ...base, rounds, longRounds: Math.ceil(rounds / 3) }
 
-// Before anything is measured for half an hour, there must be a place for it.
-const page = fileURLToPath(new URL('../../../docs/benchmarks.md', import.meta.url))
-if (values.write) withReport(await readFile(page, 'utf8'), { goals: '', figures: '' })
+// Before anything is measured for half an hour, the pages must have a place for it.
+const before = values.write ? await readRecord() : undefined
+if (before !== undefined) await filesOf(before)
 
 const results: Result[] = []
 for (const scenario of chosen) {
@@ -58,19 +66,20 @@ for (const scenario of chosen) {
   const result = { scenario, tables: await scenario.measure(scale) }
   results.push(result)
   // At once, so that what was measured is not lost with a later scenario that fails.
-  console.log(`${sectionText(result)}\n`)
+  console.log(`${sectionText(sectionOf(result))}\n`)
   console.error(`${scenario.id}: ${((performance.now() - started) / 1_000).toFixed(0)} s`)
 }
 
 const command = ['pnpm bench', ...process.argv.slice(2).filter((arg) => arg !== '--write')].join(
   ' ',
 )
-const head = `${await machine(command)}\n\n${LEGEND}`
-const { goals, figures } = report(results, head)
-console.log(`${head}\n\n${goals}`)
-if (values.write) {
-  await writeFile(page, withReport(await readFile(page, 'utf8'), { goals, figures }))
-  console.error(`written to ${page}`)
+const found = recordOf(results, await machine(command))
+console.log(`${found.measured}\n\n${LEGEND}\n\n${report(found).goals}`)
+if (before !== undefined) {
+  const record = wanted === undefined ? found : renewed(before, found)
+  await writeRecord(record)
+  await writeFiles(record)
+  console.error('written: internal/benchmarks/results, docs/benchmarks.md and its chart')
 }
 // Some peers keep timers.
 process.exit(0)

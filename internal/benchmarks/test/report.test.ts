@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { bars } from '../src/bars.js'
+import { fileAt, filesOf, readRecord } from '../src/files.js'
 import { BEST_PEER, type Goal, judge } from '../src/goals.js'
-import { report, tableText, withReport } from '../src/report.js'
+import { keptTable, recordOf, renewed } from '../src/record.js'
+import { report, tableText, withPart } from '../src/report.js'
 import type { Scenario } from '../src/scenario.js'
 import { multiple, type Table } from '../src/table.js'
 
@@ -81,19 +84,22 @@ test('a goal for what nothing measures is a mistake', () => {
   )
 })
 
-const { goals: judged, figures } = report([{ scenario, tables: [table] }], 'Head.')
+const kept = recordOf([{ scenario, tables: [table] }], 'Head.')
+const { goals: judged, figures } = report(kept)
 
 test('a figure that is shown as 0 has no spread', () => {
   const samples = { us: [0.001, 0.02, 0.9], rate: [1, 2, 3] }
-  const text = tableText({ ...table, rows: [{ subject: 'once', kind: 'peer', samples }] })
+  const text = tableText(
+    keptTable({ ...table, rows: [{ subject: 'once', kind: 'peer', samples }] }),
+  )
   expect(text.split('\n').at(-1)).toBe('| once | 0.0 | 2 ±25 % |')
 })
 
 test('the report tells figures, ratios, spreads, and peers that are not as expected', () => {
-  expect(figures).toMatchInlineSnapshot(`
-    "Head.
-
-    ### What it costs
+  const [head, , ...section] = figures.split('\n\n')
+  expect(head).toBe('Head.')
+  expect(section.join('\n\n')).toMatchInlineSnapshot(`
+    "## What it costs
 
     Nothing is measured.
 
@@ -121,18 +127,43 @@ test('and which goals are met', () => {
   `)
 })
 
-test('the page keeps what is around the report', () => {
-  const page = (goalsHere: string, figuresHere: string): string =>
-    `One.\n<!-- goals:start -->${goalsHere}<!-- goals:end -->\nTwo.\n<!-- figures:start -->${figuresHere}<!-- figures:end -->\nThree.`
-  const first = withReport(page('', '\n'), { goals: 'Few.', figures: 'Many.' })
-  expect(first).toBe(page('\n\nFew.\n\n', '\n\nMany.\n\n'))
-  expect(withReport(first, { goals: 'All.', figures: 'More.' })).toBe(
-    page('\n\nAll.\n\n', '\n\nMore.\n\n'),
-  )
-  expect(() => withReport('no marks', { goals: '', figures: '' })).toThrow(/no place/)
+test('a page keeps what is around the report', () => {
+  const page = (text: string): string => `One.\n<!-- goals:start -->${text}<!-- goals:end -->\nTwo.`
+  const first = withPart(page('\n'), 'goals', 'Few.')
+  expect(first).toBe(page('\n\nFew.\n\n'))
+  expect(withPart(first, 'goals', 'All.')).toBe(page('\n\nAll.\n\n'))
+  expect(() => withPart('no marks', 'goals', '')).toThrow(/no place/)
 })
 
-test('the page in the docs has a place for it', async () => {
-  const page = await readFile(new URL('../../../docs/benchmarks.md', import.meta.url), 'utf8')
-  expect(withReport(page, { goals: 'Few.', figures: 'Many.' })).toMatch(/Few\.(.|\n)*Many\./)
+test('a record says of a scenario that was measured anew when that was', () => {
+  const later = recordOf([{ scenario: { ...scenario, about: 'Anew.' }, tables: [table] }], 'Later.')
+  const other = { ...kept, sections: [{ ...kept.sections[0], id: 'other' }, ...kept.sections] }
+  const { measured, sections } = renewed(other as typeof kept, later)
+  expect(measured).toBe('Head.')
+  expect(sections.map(({ measured, about }) => [measured, about])).toEqual([
+    [undefined, 'Nothing is measured.'],
+    ['Later.', 'Anew.'],
+  ])
+  expect(report({ measured, sections }).figures).toMatch(/## What it costs\n\nLater\.\n\nAnew\./)
+})
+
+test('a record that was kept as JSON reports the same', () => {
+  expect(report(JSON.parse(JSON.stringify(kept)))).toEqual(report(kept))
+})
+
+test('docs/benchmarks.md, its chart and the notes show what the last run found', async () => {
+  const files = await filesOf(await readRecord())
+  expect(files).toHaveLength(4)
+  for (const [path, text] of files) expect(await readFile(fileAt(path), 'utf8'), path).toBe(text)
+})
+
+test('a bar is as long as its parts together', () => {
+  const rows = [
+    { name: 'one', isOurs: true, values: [1, 0.5] },
+    { name: 'two', isOurs: false, values: [2, 1] },
+  ]
+  const svg = bars({ title: 'T', parts: ['a', 'b'], groups: [{ title: 'G', rows }] })
+  const all = [...svg.matchAll(/width="([\d.]+)" height="15"/g)].map(([, width]) => Number(width))
+  expect(all).toEqual([136.7, 68.3, 273.3, 136.7])
+  expect(svg).toContain('>3.0</text>')
 })

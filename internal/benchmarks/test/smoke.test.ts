@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { BUILT, nextMessage, startChild } from '../src/child.js'
 import type { Job } from '../src/memory/main.js'
 import { MAP } from '../src/memory/subjects.js'
+import { recordOf } from '../src/record.js'
 import { BUCKET } from '../src/redis/weir.js'
 import { report } from '../src/report.js'
 import { TINY } from '../src/scenario.js'
@@ -21,8 +22,8 @@ test.concurrent.each([...scenarios, clients, algorithms, phases])('$id', async (
       for (const value of Object.values(samples).flat()) expect(value).not.toBeNaN()
     }
   }
-  const { goals, figures } = report([{ scenario, tables }], 'A tiny run.')
-  expect(figures).toContain(`### ${scenario.title}`)
+  const { goals, figures } = report(recordOf([{ scenario, tables }], 'A tiny run.'))
+  expect(figures).toContain(`## ${scenario.title}`)
   expect(goals + figures).not.toMatch(/NaN|undefined|not measured/)
 })
 
@@ -42,6 +43,6 @@ test('two versions are measured side by side', async () => {
       }
     }
   }
-  const { figures } = report([{ scenario: versions, tables }], 'A tiny run.')
+  const { figures } = report(recordOf([{ scenario: versions, tables }], 'A tiny run.'))
   expect(figures).toContain('| present | reference | present / reference |')
 })

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { type Results, readDocument, readResult } from '../src/planning/files.js'
 import type { Inputs } from '../src/planning/inputs.js'
 import { PLAIN, type Workload } from '../src/planning/load.js'
-import { PAGE, pageWith } from '../src/planning/page.js'
+import { pageWith, partsOfPages } from '../src/planning/page.js'
 import { picturesOf } from '../src/planning/pictures.js'
 import { type Stretch, simulate } from '../src/planning/simulate.js'
 import { partsOf } from '../src/planning/statistics.js'
@@ -132,8 +132,11 @@ const results: Results = {
   plan: readResult('plan'),
 }
 
-test('docs/scaling.md and its pictures show what was measured and simulated', () => {
-  expect(pageWith(readDocument(PAGE), results)).toBe(readDocument(PAGE))
+test('docs/scaling.md, its notes and its pictures show what was measured and simulated', () => {
+  const pages = Object.entries(partsOfPages(results))
+  expect(pages).toHaveLength(2)
+  for (const [path, parts] of pages)
+    expect(pageWith(readDocument(path), parts), path).toBe(readDocument(path))
   for (const [name, picture] of picturesOf(results.plan)) expect(readDocument(name)).toBe(picture)
 })
 

@@ -58,13 +58,13 @@ export type Row<There, Here> = Sides<There, Here> &
 export type Rows<There, Here> = Row<There, Here> | readonly Row<There, Here>[]
 
 export interface Table<There, Here> {
-  /** The heading of docs/migrating.md. */
+  /** As its page in docs/migrating is called. */
   readonly from: string
   /** By the names of the options there, or by what else users write. */
   readonly rows: Readonly<Record<string, Rows<There, Here>>>
   readonly startThere: (setUp: There) => Start
   readonly startHere: (setUp: Here) => Start
-  /** The names of what a set-up here uses, which docs/migrating.md gives for the option. */
+  /** The names of what a set-up here uses, which that page gives for the option. */
   readonly uses: (setUp: Here) => readonly string[]
 }
 
@@ -94,9 +94,7 @@ export function compare<There, Here>(table: Table<There, Here>): void {
         }
         expect(await look(row, row.here, start)).toEqual(seenHere)
         if (differs !== undefined) expect(seenHere).not.toEqual(seen)
-        expect(documented(from, option), 'docs/migrating.md').toEqual(
-          expect.arrayContaining([...used]),
-        )
+        expect(documented(from, option), pageOf(from)).toEqual(expect.arrayContaining([...used]))
       })
     }
   })
@@ -207,16 +205,19 @@ export async function listen(listener: RequestListener): Start {
   return { url: `http://127.0.0.1:${port}`, close }
 }
 
-const document = readFileSync(resolve(import.meta.dirname, '../../../docs/migrating.md'), 'utf8')
-
-/** The words of code beside those for an option, in the table of a section. */
+/** The words of code beside those for an option, in the table of a limiter's page. */
 export function documented(from: string, option: string): string[] {
-  const section = document.split(/^## From /m).find((text) => text.startsWith(`${from}\n`)) ?? ''
-  const cells = [...section.matchAll(/^\| (.*?) +\| (.*?) +\|$/gm)]
-  const name = option.replace(/^.*[ .@]/, '')
-  const beside = cells.filter(([, left = '']) => wordsIn(left).includes(name))
-  if (beside.length === 0) throw new Error(`docs/migrating.md has no row for ${option} of ${from}`)
+  const name = pageOf(from)
+  const page = readFileSync(resolve(import.meta.dirname, '../../..', name), 'utf8')
+  const cells = [...page.matchAll(/^\| (.*?) +\| (.*?) +\|$/gm)]
+  const word = option.replace(/^.*[ .@]/, '')
+  const beside = cells.filter(([, left = '']) => wordsIn(left).includes(word))
+  if (beside.length === 0) throw new Error(`${name} has no row for ${option}`)
   return beside.flatMap(([, , right = '']) => wordsIn(right))
+}
+
+function pageOf(from: string): string {
+  return `docs/migrating/${from.replace('@', '').replace('/', '-')}.md`
 }
 
 function wordsIn(cell: string): string[] {

@@ -1,4 +1,4 @@
-// The metrics that there are. docs/metrics.md has a row for each, and a test compares them.
+// The metrics that there are. docs/all-metrics.md has a row for each, and a test compares them.
 
 import type { Definition, Join } from './metric.js'
 

@@ -130,7 +130,7 @@ export const hotKeyLoad: Scenario = {
 export const leasesLoad: Scenario = {
   id: 'leases',
   title: 'One hot key in Redis, with leases',
-  about: `${IN_FLIGHT} requests in flight from one process and connection, all on one key of one Redis. Leases, of 100 units for 50 ms, are not a default, so no goal is asked of them. Before, two processes that ask until well past a limit of 5,000 were seen to get no more than that, and all but 100 each at the least.`,
+  about: `${IN_FLIGHT} requests in flight from one process and connection, all on one key of one Redis. Leases (100 units for 50 ms) are not a default, so they have no goal. Before measuring, two processes that ask well past a limit of 5,000 have to get no more than that, and at least all but 100 each.`,
   goals: [],
   measure: async (scale) => {
     await checkLeases()

@@ -42,7 +42,7 @@ export const memoryManyKeys: Scenario = {
   id: 'memory-many-keys',
   title: 'In memory, 1,000,000 keys',
   about:
-    'Bytes (heap and array buffers, after garbage collection) that a key takes after one request, beyond its text, which the caller has, too; and CPU time of a decision on a random one of them. rate-limiter-flexible and koa-ratelimit make key texts of their own. @fastify/rate-limit is told to keep all keys.',
+    'Bytes (heap and array buffers, after garbage collection) that a key takes after one request, beyond its text, which the caller also holds; and CPU time of a decision on a random one of them. rate-limiter-flexible and koa-ratelimit make key texts of their own. @fastify/rate-limit is told to keep all keys.',
   goals: [many],
   measure: (scale) =>
     measure('many-keys', scale, Math.ceil(scale.rounds / 2), [
@@ -73,7 +73,7 @@ export const memoryExpiry: Scenario = {
   id: 'memory-expiry',
   title: 'In memory, 1,000,000 keys end together',
   about:
-    'The longest turn of the event loop, in CPU time, from when all keys, asked about once, have ended, while 20 new keys come each millisecond. koa-ratelimit and @nestjs/throttler are left out: one never forgets a key, the other only once a minute, which is not in this time.',
+    'The longest turn of the event loop, in CPU time, after all keys, each asked about once, have expired, while 20 new keys come each millisecond. koa-ratelimit and @nestjs/throttler are left out: the first never forgets a key, the second only once a minute, which is later.',
   goals: [longest],
   measure: (scale) =>
     measure('expiry', scale, scale.longRounds, [
@@ -85,7 +85,7 @@ export const memoryChurn: Scenario = {
   id: 'memory-churn',
   title: 'In memory, new keys all the time',
   about:
-    '100,000 new keys a second for 8 seconds, each asked about once, with windows of 4 seconds: memory at the worst, garbage included, and what is left of it two windows after the last.',
+    '100,000 new keys a second for 8 seconds, each asked about once, with windows of 4 seconds: peak memory, garbage included, and what is left of it two windows after the last key.',
   goals: [],
   measure: (scale) =>
     measure('churn', scale, scale.longRounds, [

@@ -69,7 +69,7 @@ const metrics: readonly Metric[] = [
 export const servers: Scenario = {
   id: 'servers',
   title: 'Whole servers',
-  about: `CPU time of the server process for each request, ${CONNECTIONS} connections, ${CLIENTS} clients in turn, all allowed; load comes from another process. Weir limits by { limit, window } with draft-8 headers, express-rate-limit sends those too. Most of a request is the system's: sending the response wakes the load process, which takes longer the less that has to do; so look at user mode, too. Express itself takes so much that what is added there is within the noise.`,
+  about: `CPU time of the server process for each request, ${CONNECTIONS} connections, ${CLIENTS} clients in turn, all allowed; load comes from another process. Weir limits by { limit, window } with draft-8 headers, which express-rate-limit also sends. Most of a request is system time: sending the response wakes the load process, which takes longer the less busy that process is, so compare user mode as well. Express itself takes so much that the added part is within the noise.`,
   goals: [],
   measure,
 }

@@ -34,7 +34,7 @@ const goals: readonly Goal[] = [
 export const waiting: Scenario = {
   id: 'waiting',
   title: 'Waiting for a turn',
-  about: `200 who wait in ${PROCESSES} processes for one bucket of ${PER_SECOND} a second: how long after its turn, on Redis's clock, each passes. Nobody may pass before. Below that is no process that waits by timers: the floor is as many of them, set for the same times, and on a busy machine they are late, too.`,
+  about: `200 requests wait in ${PROCESSES} processes for one bucket of ${PER_SECOND} a second: how long after its turn, on Redis's clock, each passes. None may pass earlier. The floor is as many timers for the same times, which a busy machine also delays.`,
   goals,
   measure,
 }

@@ -1,4 +1,4 @@
-// What was measured and simulated, as files of the repository, and the page that shows them.
+// What was measured and simulated, as files of the repository, and the pages that show them.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -25,12 +25,12 @@ export function writeResult<Name extends keyof Results>(name: Name, result: Resu
   writeFileSync(fileOf(name), `${JSON.stringify(result, shortened, 2)}\n`)
 }
 
-export function readDocument(name: string): string {
-  return readFileSync(join(root, 'docs', name), 'utf8')
+export function readDocument(path: string): string {
+  return readFileSync(join(root, path), 'utf8')
 }
 
-export function writeDocument(name: string, text: string): void {
-  writeFileSync(join(root, 'docs', name), text)
+export function writeDocument(path: string, text: string): void {
+  writeFileSync(join(root, path), text)
 }
 
 /** Four digits are more than anything here is worth. */

@@ -12,7 +12,7 @@
 import { parseArgs } from 'node:util'
 import { type Results, readDocument, readResult, writeDocument, writeResult } from './files.js'
 import { measure } from './measure.js'
-import { PAGE, pageWith, partsOfPage } from './page.js'
+import { pageWith, partsOfPages } from './page.js'
 import { picturesOf } from './pictures.js'
 import { plan } from './plan.js'
 import { validate } from './validate.js'
@@ -42,11 +42,12 @@ const validated = await resultOf('validated', values.validate && (() => validate
 const planned = await resultOf('plan', values.plan && (() => plan(inputs, tell)))
 tell('')
 const results = { inputs, validated, plan: planned }
+const pages = Object.entries(partsOfPages(results))
 if (values.write) {
-  writeDocument(PAGE, pageWith(readDocument(PAGE), results))
+  for (const [path, parts] of pages) writeDocument(path, pageWith(readDocument(path), parts))
   for (const [name, text] of picturesOf(planned)) writeDocument(name, text)
 } else {
-  for (const [name, text] of Object.entries(partsOfPage(results)))
-    console.log(`${name}\n\n${text}\n`)
+  for (const [, parts] of pages)
+    for (const [name, text] of Object.entries(parts)) console.log(`${name}\n\n${text}\n`)
 }
 process.exit(0)

@@ -1,5 +1,5 @@
-// The parts of docs/scaling.md that are written from the results. What is around them is written by
-// hand, and holds no figure.
+// The parts of docs/scaling.md and of its notes that are written from the results. What is around
+// them is written by hand, and holds no figure.
 
 import type { Results } from './files.js'
 import type { Inputs } from './inputs.js'
@@ -20,25 +20,33 @@ import {
 } from './plan.js'
 import type { Validated } from './validate.js'
 
-export const PAGE = 'scaling.md'
-/** By the names that they have on the page. */
-export function partsOfPage(results: Results): Readonly<Record<string, string>> {
-  const { inputs, validated, plan } = results
+type Parts = Readonly<Record<string, string>>
+
+/** By the page that they are on and the names that they have there. */
+export function partsOfPages({
+  inputs,
+  validated,
+  plan,
+}: Results): Readonly<Record<string, Parts>> {
   return {
-    oneRedis: oneRedis(plan),
-    hotKey: hotKey(plan),
-    leased: leased(plan),
-    cluster: cluster(plan),
-    memory: memory(inputs),
-    inputs: inputsText(inputs, plan),
-    validation: validation(validated),
+    'docs/scaling.md': {
+      oneRedis: oneRedis(plan),
+      hotKey: hotKey(plan),
+      leased: leased(plan),
+      cluster: cluster(plan),
+      memory: memory(inputs),
+    },
+    'internal/fleet/planning/README.md': {
+      inputs: inputsText(inputs, plan),
+      validation: validation(validated),
+    },
   }
 }
 
-/** The page, with all parts between their marks. */
-export function pageWith(page: string, results: Results): string {
+/** A page, with all its parts between their marks. */
+export function pageWith(page: string, parts: Parts): string {
   let text = page
-  for (const [name, part] of Object.entries(partsOfPage(results))) {
+  for (const [name, part] of Object.entries(parts)) {
     const [start, end] = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`]
     const [from, to] = [text.indexOf(start), text.indexOf(end)]
     if (from < 0 || to < from) throw new Error(`the page has no place for ${name}`)

@@ -5,9 +5,9 @@ import { CLUSTERED_AT_ONCE, isFull, type Plan, type Planned, TAGS } from './plan
 
 export function picturesOf(plan: Plan): readonly (readonly [name: string, svg: string])[] {
   return [
-    ['images/scaling-one-redis.svg', oneRedis(plan)],
-    ['images/scaling-latency.svg', latency(plan)],
-    ['images/scaling-cluster.svg', cluster(plan)],
+    ['docs/images/scaling-one-redis.svg', oneRedis(plan)],
+    ['docs/images/scaling-latency.svg', latency(plan)],
+    ['docs/images/scaling-cluster.svg', cluster(plan)],
   ]
 }
 

@@ -5,7 +5,7 @@ import type { World } from '../world/world.js'
 import type { SimulatedRedis } from './server.js'
 
 /** What a call takes the server, and each of its keys: about what is measured of a real one
- *  (docs/benchmarks.md, script time). */
+ *  (internal/benchmarks/results/tables.md, script time). */
 const CALL_US = 15
 const KEY_US = 3
 

@@ -1,0 +1,123 @@
+// What docs/benchmarks.md shows: a chart and five tables, out of all that was measured.
+
+import { type Bars, bars } from './bars.js'
+import type { Figure, KeptRow, KeptTable, RunRecord } from './record.js'
+import { cells, number } from './report.js'
+
+interface Column {
+  readonly title: string
+  readonly section: string
+  /** Undefined: the only table of the section, or the first. */
+  readonly table?: string
+  readonly metric: string
+}
+
+interface Shown {
+  readonly columns: readonly Column[]
+  readonly subjects: readonly string[]
+}
+
+const load = (section: string): readonly Column[] => [
+  { title: 'decisions a second', section, metric: 'rate' },
+  { title: 'CPU of the process, us', section, metric: 'clientUs' },
+  { title: 'CPU of Redis, us', section, metric: 'redisUs' },
+]
+
+const WEIR = ['Weir sliding window', 'Weir token bucket', 'Weir fixed window']
+const PEERS = [
+  ...['rate-limit-redis', '@fastify/rate-limit', '@nest-lab/throttler-storage-redis'],
+  ...['koa-ratelimit', 'rate-limiter-flexible'],
+]
+const loaded = ['Smallest script, 32 in a call', 'INCR', ...WEIR, ...PEERS]
+
+/** By the names of their places on the page. */
+const TABLES: Readonly<Record<string, Shown>> = {
+  distinct: { columns: load('distinct-keys'), subjects: loaded },
+  hot: { columns: load('hot-key'), subjects: loaded },
+  alone: {
+    columns: [
+      { title: 'p50, us', section: 'alone', table: 'alone-apart', metric: 'p50' },
+      { title: 'p99, us', section: 'alone', table: 'alone-apart', metric: 'p99' },
+      { title: 'one core: p50, us', section: 'alone', table: 'alone', metric: 'p50' },
+      { title: 'one core: p99, us', section: 'alone', table: 'alone', metric: 'p99' },
+    ],
+    subjects: [
+      ...['Smallest script', 'INCR', ...WEIR],
+      ...['rate-limit-redis', 'rate-limiter-flexible', '@fastify/rate-limit', 'koa-ratelimit'],
+    ],
+  },
+  memory: {
+    columns: [
+      { title: 'Redis, bytes a key', section: 'redis-bytes', table: 'key', metric: 'bytes' },
+      { title: 'process, bytes a key', section: 'memory-many-keys', metric: 'bytes' },
+    ],
+    subjects: [
+      ...['Smallest script', 'INCR', ...WEIR, 'Weir sliding counter', 'Weir exact log'],
+      ...['rate-limit-redis', 'express-rate-limit MemoryStore', '@fastify/rate-limit'],
+      ...['@nestjs/throttler', 'koa-ratelimit', 'rate-limiter-flexible'],
+    ],
+  },
+  middleware: {
+    columns: [{ title: 'CPU of a request, us', section: 'middleware', metric: 'us' }],
+    subjects: [
+      ...['two setHeader', 'Weir for Express', 'Weir for Koa', 'express-rate-limit, draft-8'],
+      ...['express-rate-limit, no headers', 'koa-ratelimit', 'rate-limiter-flexible, one header'],
+    ],
+  },
+}
+
+/** What is written between the marks of the page, by their names. */
+export function partsOf(record: RunRecord): Readonly<Record<string, string>> {
+  const tables = Object.entries(TABLES).map(([name, shown]) => [name, tableText(record, shown)])
+  return { ...Object.fromEntries(tables), measured: machineOf(record) }
+}
+
+/** When and on what, without the versions of all packages, which the notes have. */
+function machineOf({ measured }: RunRecord): string {
+  return `${measured.split('; ').slice(0, 2).join('; ')}.`
+}
+
+function tableText(record: RunRecord, { columns, subjects }: Shown): string {
+  const lines = subjects.map((subject) => {
+    const texts = columns.map((column) => figureText(record, column, subject))
+    if (texts.every((text) => text === '')) throw new Error(`${subject} has no figure`)
+    return cells([subject.startsWith('Weir') ? `**${subject}**` : subject, ...texts])
+  })
+  const titles = cells(['', ...columns.map(({ title }) => title)])
+  return [titles, `|---|${'---:|'.repeat(columns.length)}`, ...lines].join('\n')
+}
+
+function figureText(record: RunRecord, column: Column, subject: string): string {
+  const value = figureOf(record, column, subject)?.value
+  const digits = tableOf(record, column).metrics.find(({ id }) => id === column.metric)?.digits
+  return value === undefined ? '' : number(value, digits ?? 0)
+}
+
+function figureOf(record: RunRecord, column: Column, subject: string): Figure | undefined {
+  const row = tableOf(record, column).rows.find((each: KeptRow) => each.subject === subject)
+  return row?.figures[column.metric]
+}
+
+function tableOf({ sections }: RunRecord, { section, table }: Column): KeptTable {
+  const tables = sections.find(({ id }) => id === section)?.tables ?? []
+  const found = table === undefined ? tables[0] : tables.find(({ id }) => id === table)
+  if (found === undefined) throw new Error(`the record has no table ${table ?? ''} of ${section}`)
+  return found
+}
+
+export function chartOf(record: RunRecord): string {
+  const groupOf = (title: string, section: string): Bars['groups'][number] => {
+    const [, ...parts] = load(section)
+    const rows = [...WEIR.slice(0, 2), ...PEERS].map((name) => ({
+      name,
+      isOurs: name.startsWith('Weir'),
+      values: parts.map((column) => figureOf(record, column, name)?.value ?? 0),
+    }))
+    return { title, rows }
+  }
+  return bars({
+    title: 'CPU time of one decision, in microseconds: less is better',
+    parts: ['the process that asks', 'Redis'],
+    groups: [groupOf('Distinct keys', 'distinct-keys'), groupOf('One hot key', 'hot-key')],
+  })
+}

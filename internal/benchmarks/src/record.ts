@@ -1,0 +1,122 @@
+// What a run found, as it is kept: what the pages show and no more, so that they can be written
+// again without measuring.
+
+import { differs, type Goal, type Judgement, judge } from './goals.js'
+import type { Scenario } from './scenario.js'
+import { spread } from './statistics.js'
+import { figure, type Kind, type Metric, type Row, ratio, type Table } from './table.js'
+
+export interface Result {
+  readonly scenario: Scenario
+  readonly tables: readonly Table[]
+}
+
+export interface RunRecord {
+  /** When, by which command and on what machine. */
+  readonly measured: string
+  readonly sections: readonly Section[]
+}
+
+/** What one scenario found. */
+export interface Section {
+  readonly id: string
+  readonly title: string
+  readonly about: string
+  /** As in the record; absent: measured with the rest of the run. */
+  readonly measured?: string
+  readonly goals: readonly KeptGoal[]
+  readonly tables: readonly KeptTable[]
+}
+
+export interface KeptGoal extends Omit<Judgement, 'goal'> {
+  readonly goal: Pick<Goal, 'what' | 'atMost' | 'atLeast'>
+}
+
+export interface KeptTable {
+  readonly id: string
+  readonly title: string
+  readonly metrics: readonly Pick<Metric, 'id' | 'title' | 'digits' | 'base'>[]
+  readonly rows: readonly KeptRow[]
+}
+
+export interface KeptRow {
+  readonly subject: string
+  readonly kind: Kind
+  /** By metric; a metric that the subject has no figure for is left out. */
+  readonly figures: Readonly<Record<string, Figure>>
+}
+
+export interface Figure {
+  /** The median of the rounds. */
+  readonly value: number
+  /** As a multiple of the metric's base. */
+  readonly times?: number
+  /** How far the rounds disagree: half the distance between the quartiles, in percent. */
+  readonly spread?: number
+  /** What an earlier measurement found for `times`, where that is far off. */
+  readonly expected?: number
+}
+
+export function recordOf(results: readonly Result[], measured: string): RunRecord {
+  return { measured, sections: results.map(sectionOf) }
+}
+
+export function sectionOf({ scenario, tables }: Result): Section {
+  const { id, title, about } = scenario
+  const goals = scenario.goals.map((goal) => keptGoal(judge(goal, tables)))
+  return { id, title, about, goals, tables: tables.map(keptTable) }
+}
+
+/** A record in which some scenarios were measured anew, which then say when. */
+export function renewed(record: RunRecord, { measured, sections }: RunRecord): RunRecord {
+  const renew = (section: Section): Section => {
+    const again = sections.find(({ id }) => id === section.id)
+    return again === undefined ? section : { ...again, measured }
+  }
+  return { ...record, sections: record.sections.map(renew) }
+}
+
+function keptGoal({ goal, ...judgement }: Judgement): KeptGoal {
+  const { what, atMost, atLeast } = goal
+  const bound = {
+    ...(atMost === undefined ? {} : { atMost }),
+    ...(atLeast === undefined ? {} : { atLeast }),
+  }
+  return { goal: { what, ...bound }, ...judgement }
+}
+
+export function keptTable(table: Table): KeptTable {
+  const { id, title } = table
+  const metrics = table.metrics.map(({ id, title, digits, base }) => ({
+    ...{ id, title, digits },
+    ...(base === undefined ? {} : { base }),
+  }))
+  const rows = table.rows.map((row): KeptRow => {
+    const figures = table.metrics.flatMap((metric) => {
+      const found = figureOf(table, row, metric)
+      return found === undefined ? [] : [[metric.id, found] as const]
+    })
+    return { subject: row.subject, kind: row.kind, figures: Object.fromEntries(figures) }
+  })
+  return { id, title, metrics, rows }
+}
+
+function figureOf(table: Table, row: Row, metric: Metric): Figure | undefined {
+  const median = figure(table, row.subject, metric.id)
+  if (median === undefined) return undefined
+  const value = rounded(median, metric.digits)
+  const samples = row.samples[metric.id] as readonly number[]
+  const times = ratio(table, row.subject, metric)
+  const expected = times === undefined ? undefined : differs(metric, row.subject, times)
+  return {
+    value,
+    ...(times === undefined ? {} : { times: rounded(times, 2) }),
+    // A figure that is shown as 0 has no spread.
+    ...(samples.length > 2 && value > 0 ? { spread: Math.round(spread(samples) * 50) } : {}),
+    ...(expected === undefined ? {} : { expected }),
+  }
+}
+
+function rounded(value: number, digits: number): number {
+  return Number(value.toFixed(digits))
+}
