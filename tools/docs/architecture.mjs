@@ -7,6 +7,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { arrowDown, box, label, number, svg } from './boxes.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const target = join(root, 'docs/images/architecture.svg')
@@ -62,7 +63,7 @@ function picture(packages, rooms) {
     boxes.push(label(left + wide / 2, 37, `@weir/${name}`, 'name', 'middle'))
   })
   let top = 98
-  boxes.push(arrow(12 + wide / 2, 52, 74), label(24, 92, '@weir/core', 'name'))
+  boxes.push(arrowDown(12 + wide / 2, 52, 74), label(24, 92, '@weir/core', 'name'))
   for (const { names, what } of rooms) {
     const lines = wrapped(what)
     const height = 2 * ROOM.padding + lines.length * ROOM.line
@@ -79,53 +80,19 @@ function picture(packages, rooms) {
   const bottom = top + 6
   const frame = box(12, 74, WIDTH - 24, bottom - 74, 'frame')
   const redis = [
-    arrow(12 + wide / 2, bottom, bottom + 22),
+    arrowDown(12 + wide / 2, bottom, bottom + 22),
     box(12, bottom + 22, WIDTH - 24, 36, 'package'),
     label(WIDTH / 2, bottom + 45, 'Redis: one script decides, in one step', 'name', 'middle'),
   ]
-  return svg(bottom + 70, [frame, ...boxes, ...redis])
+  return svg({
+    width: WIDTH,
+    height: bottom + 70,
+    title: 'The packages, the rooms of @weir/core from the ground up, and the way of a request',
+    parts: [frame, ...boxes, ...redis],
+  })
 }
 
-function svg(height, parts) {
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img">
-<title>The packages, the rooms of @weir/core from the ground up, and the way of a request</title>
-<style>
-text { font: 13px system-ui, sans-serif } .name { font-weight: 600 }
-${colours('#fff', '#1f2328', '#59636e', '#d1d9e0', '#ddf4ff', '#0969da')}
-@media (prefers-color-scheme: dark) {
-${colours('#0d1117', '#f0f6fc', '#9198a1', '#3d444d', '#121d2f', '#4493f8')}
-}
-</style>
-<rect class="paper" width="100%" height="100%"/>
-${parts.join('\n')}
-</svg>
-`
-}
-
-function colours(paper, ink, faint, line, way, mark) {
-  return `.paper, .room, .package { fill: ${paper} } text { fill: ${ink} } .what { fill: ${faint} }
-.room, .package, .frame { stroke: ${line} } .frame { fill: none } .way { fill: ${way}; stroke: ${mark} }
-.mark { fill: ${mark} } .digit { fill: ${paper}; font-weight: 600 } .arrow { stroke: ${mark}; fill: ${mark} }`
-}
-
-function box(x, y, width, height, kind) {
-  return `<rect class="${kind}" x="${r(x)}" y="${r(y)}" width="${r(width)}" height="${r(height)}" rx="6"/>`
-}
-
-function label(x, y, text, kind, anchor = 'start') {
-  return `<text class="${kind}" x="${r(x)}" y="${r(y)}" text-anchor="${anchor}">${escaped(text)}</text>`
-}
-
-function number(x, y, digit) {
-  return `<circle class="mark" cx="${x}" cy="${r(y)}" r="10"/><text class="digit" x="${x}" y="${r(y + 4.5)}" text-anchor="middle">${digit}</text>`
-}
-
-function arrow(x, from, to) {
-  const [left, right] = [r(x - 4), r(x + 4)]
-  return `<path class="arrow" d="M${r(x)} ${r(from)}V${r(to - 6)}M${left} ${r(to - 7)}H${right}L${r(x)} ${r(to)}Z"/>`
-}
-
-/** Lines of about so many letters. */
+/** Lines of at most `ROOM.lines` letters. */
 function wrapped(text) {
   const lines = ['']
   for (const word of text.split(' ')) {
@@ -137,13 +104,4 @@ function wrapped(text) {
 
 function shortened(name) {
   return name.replace(/\.ts$/, '')
-}
-
-/** To tenths: a picture need not be more exact. */
-function r(number) {
-  return Math.round(number * 10) / 10
-}
-
-function escaped(text) {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }

@@ -15,40 +15,11 @@ test('the tests that SECURITY.md names are there', () => {
     expect([name, files.some((file) => file.endsWith(`/${name}`))]).toEqual([name, true])
 })
 
-test("the README's figures are those of the benchmarks", () => {
-  const tables = 'internal/benchmarks/results/tables.md'
-  const measured = readFileSync(join(root, tables), 'utf8')
-  const cellsOf = (line: string): string[] => line.split('|').map((cell) => cell.trim())
-  /** Client CPU and Redis CPU of a subject under a heading, to tenths. */
-  function figuresOf(heading: string, name: string): string[] {
-    const [, part = ''] = measured.split(`\n## ${heading}\n`)
-    const row = part
-      .split('\n## ')[0]
-      ?.split('\n')
-      .find((line) => line.startsWith(`| ${name} |`))
-    const [, , , client = '', redis = ''] = cellsOf(row ?? '')
-    return [client, redis].map((cell) => (Math.round(Number.parseFloat(cell) * 10) / 10).toFixed(1))
-  }
-  const [, table = ''] = readFileSync(join(root, 'README.md'), 'utf8').split('\n## Beside others\n')
-  const rows = table
-    .split('\n')
-    .filter((line) => /^\| [*@a-z]/.test(line))
-    .map(cellsOf)
-  expect(rows.length).toBe(6)
-  for (const [, shown = '', ...figures] of rows) {
-    const name = shown
-      .replace(/ \(.*/, '')
-      .replace('**, ', ' ')
-      .replace(/^\*\*.*/, '$&**')
-    const headings = ['Distinct keys in Redis', 'One hot key in Redis']
-    expect(figures.slice(0, 4)).toEqual(headings.flatMap((heading) => figuresOf(heading, name)))
-  }
-})
-
 test.each([
   ['docs/reference', 'what the comments in the source say', 'reference.mjs'],
   ['docs/images', 'what runs show', 'pictures.mjs'],
   ['docs/images/architecture.svg', 'what the tree has', 'architecture.mjs'],
+  ['docs/images/decision.svg', 'the way through the layers', 'decision.mjs'],
   ['docs/images of overload', 'what the simulation shows', 'load-pictures.mjs'],
   ['docs/images/outage.svg', 'what a run shows', 'outage-picture.mjs'],
   ['docs/images/lock-out.svg', 'what a run shows', 'lock-out-picture.mjs'],
