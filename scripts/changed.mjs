@@ -15,7 +15,7 @@ import { root, workspacePackages } from './packages.mjs'
 
 const CODE = /\.(ts|mts|js|mjs)$/
 /** Of every change: comments, sizes and imports of all sources. */
-const RULES = ['test/prose.test.ts', 'test/house.test.ts']
+const RULES = ['test/prose.test.ts', 'test/style.test.ts', 'test/house.test.ts']
 /** Of documents: what they name and where they lead. */
 const DOCUMENTS = {
   '@weir/behaviour': ['test/documents.test.ts', 'test/changelog.test.ts'],

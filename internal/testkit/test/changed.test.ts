@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 // @ts-expect-error: a script, in JavaScript
 import { testsOf } from '../../../scripts/changed.mjs'
 
-const RULES = 'run --project unit test/prose.test.ts test/house.test.ts'
+const RULES = 'run --project unit test/prose.test.ts test/style.test.ts test/house.test.ts'
 
 /** By package, the runs of vitest. */
 function runsOf(...files: readonly string[]): Record<string, string[]> {
@@ -64,7 +64,8 @@ describe('of core', () => {
     expect(redisOf(file)).toBe(files && `run --project redis ${files}`)
   })
 
-  const unitOf = (file: string) => (runsOf(file).core?.[0] ?? '').split(' ').slice(5)
+  const unitOf = (file: string) =>
+    (runsOf(file).core?.[0] ?? '').split(' ').slice(RULES.split(' ').length)
 
   test.each([
     // The room, and what reaches the file.

@@ -79,7 +79,7 @@ test('each class of rate-limiter-flexible is here, or says that it is not', () =
   for (const name of HERE) expect(classes[name], name).toBeTypeOf('function')
   for (const name of others) {
     const make = () => new (classes[name] as (typeof classes)[string])({ storeClient, ...RULES })
-    expect(make, name).toThrow(coded(new RegExp(`^${name} is not to be had here; `)))
+    expect(make, name).toThrow(coded(new RegExp(`^${name} is not supported here; `)))
   }
 })
 

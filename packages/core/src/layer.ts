@@ -18,7 +18,7 @@ export interface Layer {
 
 /** What a store is asked; or, as one more mode, to forget a target. */
 export type LayerRequest = (StoreRequest | ResetRequest) & {
-  /** To consume: what is granted may be spent up to so many ms later. */
+  /** To consume: for how long, in ms, what is granted may be spent. */
   readonly aheadMs?: number | undefined
   /** It is about what the store itself has counted, and fails where the store cannot decide it. */
   readonly isForStore?: boolean
@@ -32,7 +32,7 @@ export interface ResetRequest extends Omit<PenaltyRequest, 'mode'> {
   readonly mode: 'reset'
 }
 
-/** Who waits for a decision. */
+/** Receives the answer to a request: a decision or a failure. */
 export interface Pending {
   decided(result: StoreResult): void
   failed(error: unknown): void

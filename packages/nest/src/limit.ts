@@ -78,8 +78,8 @@ export function sameNames(name: string): Names {
   return { name, limiter: name, shown: name }
 }
 
-/** What is inherited, without what the nearer options leave no use for: keys of their own, or a
- *  prefix of addresses. */
+/** What is inherited, without what the nearer options leave no use for: another key, or a prefix of
+ *  addresses. */
 export function behind<Options extends Settings>(
   far: Options,
   { key, ipv6Prefix }: Settings,

@@ -43,7 +43,7 @@ export const RateLimiterEtcdTransactionFailedError: Elsewhere = missing(
 function missing(name: string, right: string): Elsewhere {
   return class {
     constructor() {
-      throw misuse(`${name} is not to be had here; ${right}`)
+      throw misuse(`${name} is not supported here; ${right}`)
     }
   } as unknown as Elsewhere
 }

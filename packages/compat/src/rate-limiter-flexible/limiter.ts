@@ -104,7 +104,7 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
   }
 
   /**
-   * Begins a window in which so many points are taken, and ends a block.
+   * Begins a window in which `points` are taken, and ends a block.
    * @param secDuration the `duration` of the limiter, or below 0 for it
    */
   async set(
@@ -126,8 +126,8 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
     )
   }
 
-  /** Refuses a key for so many seconds. A block that lasts longer stays. While Redis is away, it is
-   *  refused in this process, until Redis is back. */
+  /** Refuses a key for `secDuration` seconds. A block that lasts longer stays. While Redis is away,
+   *  this process alone refuses the key, until Redis is back. */
   async block(key: Key, secDuration: number, options?: object): Promise<RateLimiterRes> {
     const ms = msOf('secDuration of block()', secDuration)
     const blocked = new RateLimiterRes(0, ms, this.#now.consuming.blockedPoints)

@@ -34,5 +34,5 @@ export class RateLimiterMemory extends RateLimiterStoreAbstract {
 
 function notKept(method: string): Error {
   const right = 'give a RateLimiterRedis for counts that outlive a process'
-  return misuse(`${method}() of RateLimiterMemory is not to be had here; ${right}`)
+  return misuse(`${method}() of RateLimiterMemory is not supported here; ${right}`)
 }

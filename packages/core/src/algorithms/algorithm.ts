@@ -46,8 +46,8 @@ export interface Kernel<S extends Scratch = Scratch> {
   read(scratch: S, cells: Cells | undefined, offset: number, nowUs: number): void
   /** The units in use, which may be more than the limit. */
   used(scratch: S): number
-  /** The units that come within so many ms; below 0: so many more are missing. Only of kernels on
-   *  which turns can be reserved. */
+  /** The units that come within `ms`; below 0: how many more are missing. Only kernels on which
+   *  turns can be reserved have it. */
   within?(scratch: S, ms: number): number
   /** Takes units, past the limit if need be, where it saturates. */
   take(scratch: S, units: number): void
@@ -64,7 +64,7 @@ export interface Kernel<S extends Scratch = Scratch> {
   mayBegin?(scratch: S): boolean
   /** A request was refused that all policies but those that may begin a block have granted. */
   refuse?(scratch: S): void
-  /** Blocks for so many ms, whatever was taken. A longer block stays. */
+  /** Blocks for `ms`, whatever was taken. A longer block stays. */
   block?(scratch: S, ms: number): void
   /** Ends a block. */
   unblock?(scratch: S): void
@@ -80,9 +80,9 @@ export interface Kernel<S extends Scratch = Scratch> {
   /** Takes units that were taken elsewhere and count until `untilUs`: no more than still count of
    *  them. */
   reconcile(scratch: S, units: number, untilUs: number): void
-  /** Restores what was seen before and lost since: `used` units that count until `untilUs`. Twice
-   *  is as once, it changes nothing that is intact, and makes no more than what was seen and what
-   *  was taken since. */
+  /** Restores what was seen before and lost since: `used` units that count until `untilUs`. It is
+   *  idempotent, changes nothing that is intact, and makes no more than what was seen and what was
+   *  taken since. */
   restore(scratch: S, used: number, untilUs: number): void
   /** Milliseconds until `cost` units are available, which is more than there are now, and not above
    *  the limit. */

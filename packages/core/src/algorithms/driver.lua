@@ -147,7 +147,7 @@ for base = 0, #KEYS - stride, stride do
     end
   end
   if granted >= 0 and granted < least then granted = 0 end
-  -- Who is refused a lease hears what there is without it.
+  -- A process that is refused a lease hears what there is without it.
   if leases and granted == 0 then
     for i = 1, policies do
       local counter = counters[i]

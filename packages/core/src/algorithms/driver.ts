@@ -15,8 +15,8 @@ export interface CounterRequest {
   readonly atLeast?: number | undefined
   /** To consume or peek: how long, in ms, a turn is waited for. One counter alone reserves it. */
   readonly maxWaitMs?: number | undefined
-  /** To consume: what is taken may be spent up to so many ms later, and counts as if it all were
-   *  spent then. */
+  /** To consume: for how long, in ms, what is taken may be spent. It counts as if all of it were
+   *  spent at the end of that time. */
   readonly aheadMs?: number | undefined
   /** To consume or peek: for each policy, units that must remain. Costs of 0 ignore it. */
   readonly keep?: readonly number[] | undefined
@@ -107,7 +107,7 @@ export function decide(
   if (atLeast === undefined && keep === undefined) {
     if (!changes && granted > 0) granted = count
   } else if (granted < (atLeast ?? 1)) granted = 0
-  // Who is refused a lease hears what there is without it.
+  // A process that is refused a lease hears what there is without it.
   if (aheadMs !== undefined && granted === 0) readAgain(counters, keys, request, nowUs, readings)
 
   for (let i = 0; i < counters.length; i += 1) {

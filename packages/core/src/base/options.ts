@@ -13,7 +13,7 @@ export type Checks<Options> = Readonly<Record<keyof Options, Check>>
 export function checkAll<Options>(options: object, what: string, checks: Checks<Options>): void {
   const names = Object.keys(checks) as (keyof Options & string)[]
   checkedOptions(options, what, names)
-  // By the names that are known, so that what an object has from its class is checked, too.
+  // By the names that are known, so that what an object has from its class is checked as well.
   for (const name of names) {
     const value = (options as Options)[name]
     if (value !== undefined) checks[name](value, name)

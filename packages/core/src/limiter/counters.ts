@@ -251,7 +251,7 @@ export function countFailure({ target, priority }: CountedRequest): void {
   if (priority !== undefined) countOfClass(counters, priority, CLASS_FAILED)
 }
 
-/** Counts slots of a request: at `place`, so many times what it took. */
+/** Counts slots of a request: at `place`, `times` what it took. */
 export function countSlots(
   { target, costs }: Pick<StoreRequest, 'target' | 'costs'>,
   place: typeof SLOTS_HELD | typeof SLOTS_EXPIRED,

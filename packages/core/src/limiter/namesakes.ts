@@ -28,7 +28,7 @@ export function warnOfNamesake({ policySet, policyKeys }: Named, store: Store): 
   policySet?.policies.forEach((policy, i) => {
     const { name } = policySet
     const counter = `${name}/${policy.name}/${counterOf(policy)}`
-    // Policies with keys of their own may well have different ones.
+    // The policy keys of two limiters may well differ.
     if (policyKeys?.[i] !== undefined || noted(store, counter, 'taken') === undefined) return
     const what = `two limiters named "${name}" share the counters of policy "${policy.name}"`
     const where = 'on one store, or on Redis stores that count in one place'

@@ -44,7 +44,7 @@ export class Overrides {
     if (own !== undefined || this.#byPrefix.size === 0) return own
     this.#sorted ??= sorted([...this.#byPrefix.keys()])
     const { prefixes, shorter } = this.#sorted
-    // The last that is not behind the key. All prefixes of the key are prefixes of that one, too.
+    // The last that is not behind the key. All prefixes of the key are prefixes of that one.
     let low = -1
     let high = prefixes.length
     while (high - low > 1) {

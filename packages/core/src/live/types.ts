@@ -50,8 +50,8 @@ export interface PolicyAnswer extends PolicyChange {
   readonly isChanged: boolean
 }
 
-/** Of one key (`'u42'`), or of all that begin so (`{ prefix: 'org-7:' }`). A long key may be given
- *  as `overrides()` shows it, too. */
+/** Of one key (`'u42'`), or of all that begin so (`{ prefix: 'org-7:' }`). A long key may also be
+ *  given as `overrides()` shows it. */
 export type OverrideKey = string | { readonly prefix: string }
 
 /** A function for the option `policy` of limiters and middlewares: of the limiter's key. Of what is

@@ -42,7 +42,7 @@ export class MemoryTable implements Table {
   #nextProbe = 0
   /** Where the log that is being decided on is unpacked. */
   readonly #log: Cells
-  /** Who makes room if the newcomer that was just looked up is written; -1: nobody. */
+  /** The key that makes room if the one that was just looked up is written; -1: none. */
   #victim = -1
   /** It is not over yet. */
   #isEviction = false

@@ -47,9 +47,9 @@ export interface ResponsesOptions {
   readonly errors?: number | undefined
 }
 
-/** Responses are looked at before their time once they took as long, in all, as so many that are
- *  right, and so many times as long as is right: chance alone is not in a hurry. One counts as at
- *  most so many, so that one that was stuck is not, either. */
+/** Responses are looked at before their time once they took as long, in all, as `ENOUGH` right
+ *  ones, and on average `FAR_TOO_SLOW` times as long as is right, which chance alone rarely does.
+ *  One counts as `MOST_TIMES` at most, so that one stuck response is not enough. */
 const ENOUGH = 20
 const FAR_TOO_SLOW = 1.5
 const MOST_TIMES = 4

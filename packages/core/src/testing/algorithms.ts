@@ -47,7 +47,7 @@ export type Letter = 'a' | 'b' | 'd' | 'k' | 'by-key'
 export interface PolicyExample {
   readonly label: string
   readonly limit: number
-  /** The policy with a limit, on a time scale that is so many times the usual one. */
+  /** The policy with a limit, on a time scale that is `times` the usual one. Default 1. */
   readonly make: (limit: number, times?: number) => Policy
   /** What it does not keep. Default: it keeps all. */
   readonly exempt?: readonly Letter[] | undefined

@@ -22,8 +22,8 @@ return function(limit, full, wait)
 
   local function read(key)
     local raw = pcall('GET', key)
-    -- Only what INCRBY takes, too, and a double holds: no sign but minus, no leading zero. To write
-    -- the number again takes half as long as to look at it by a pattern.
+    -- Only what both INCRBY takes and a double holds: no sign but minus, no leading zero. Writing
+    -- the number again takes half as long as a pattern.
     stored = tonumber(raw)
     local ours = not raw or (stored and #raw <= 17 and raw == format('%d', stored))
     tat = stored and stored > now and stored or now

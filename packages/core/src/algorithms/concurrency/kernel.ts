@@ -1,6 +1,6 @@
-// Concurrency: slots that are taken for a time, as runs of slots that expire together. Who works
-// longer than that renews its slots; who ends gives them back; who crashes gives them back by
-// expiring.
+// Concurrency: slots that are taken for a time, as runs of slots that expire together. A holder
+// that works longer renews its slots, one that ends gives them back, and those of one that crashes
+// expire.
 //
 //   used   = slots of runs with expiry > now
 //   expiry = now + hold, rounded up to a multiple of the part, which is a sixtieth of it

@@ -34,9 +34,9 @@ const MOST_ATTEMPTS = 1_000_000
 const MOST_BLOCKS = 8
 
 /**
- * So many attempts within a window, and then a block, which lasts longer each time: for log-ins and
- * all else that is guessed. Each request is one attempt, whatever it costs, or none if its cost is
- * 0. Consume before the password is checked, and refund when it was right: that lifts the block,
+ * A number of attempts within a window, and then a block, which lasts longer each time: for log-ins
+ * and all else that is guessed. Each request is one attempt, whatever it costs, or none if its cost
+ * is 0. Consume before the password is checked, and refund when it was right: that lifts the block,
  * if the attempt was one of the count.
  *
  * A changed limit or other blocks keep count, block and level; another window or time to forget is

@@ -78,7 +78,7 @@ export class HotKey {
     this.#sinceUs = nowUs
   }
 
-  /** So many units more are asked for. Returns whether a new stretch of time begins. */
+  /** Notes that more units are asked for. Returns whether a new stretch of time begins. */
   grow(units: number, nowUs: number, heldUs: number): boolean {
     this.nowUs = nowUs
     const forUs = nowUs - this.#sinceUs

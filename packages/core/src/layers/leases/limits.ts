@@ -1,7 +1,7 @@
 // The options of leases, what those of a policy set may be, and which requests they may answer.
 //
 // Not leased are attempts of a lock-out, each of which may begin a block; slots, which are released
-// one by one; policies with keys of their own; limits below 20.
+// one by one; policies with policy keys; limits below 20.
 
 import type { Clock } from '../../base/clock.js'
 import type { Time } from '../../base/time.js'

@@ -26,7 +26,7 @@ export interface Backend {
   readonly next: Layer
   readonly nodes: {
     readonly all: readonly BackendNode[]
-    /** Who decides the requests of a target. */
+    /** The node that decides the requests of a target. */
     of(target: Target): BackendNode
     /** A key that lies on the node. */
     keyOn(node: BackendNode): string

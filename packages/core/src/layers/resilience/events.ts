@@ -20,8 +20,8 @@ export interface StoreEvents {
   readonly fallback: { readonly limiter: string; readonly key: string; readonly cause: unknown }
   /** A key cannot be decided, such as one that holds something that Weir did not write. */
   readonly 'key-error': { readonly limiter: string; readonly key: string; readonly cause: unknown }
-  /** What was admitted without the store has been counted in it, under so many keys; those of each
-   *  policy are counted apart. */
+  /** What was admitted without the store has been counted in it, under this number of keys; those
+   *  of each policy are counted apart. */
   readonly reconciled: { readonly node: string; readonly keys: number }
   /** The store had forgotten a key before its time, and what was last seen of it was restored. */
   readonly 'data-loss': { readonly limiter: string; readonly key: string }

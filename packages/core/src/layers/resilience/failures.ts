@@ -6,8 +6,8 @@ import type { BreakerState } from './breaker.js'
 /**
  * Replies of Redis that concern one key or call; the node is well. So are nodes that send a call to
  * each other while its slot moves, until the client gives up; a last MOVED may lead to a node that
- * is away. An error of the script itself is of the call, too, unless the server refused one of its
- * commands, which Redis before 7 reports as `... user_script:12: -OOM command not allowed`.
+ * is away. So is an error of the script itself, unless the server refused one of its commands,
+ * which Redis before 7 reports as `... user_script:12: -OOM command not allowed`.
  */
 const KEY_LEVEL =
   /^(WRONGTYPE|CROSSSLOT|TRYAGAIN)\b|Last error: ReplyError: (TRYAGAIN|ASK)|user_script:\d+: (?!-|@)/

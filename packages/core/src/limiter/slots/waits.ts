@@ -1,5 +1,5 @@
-// Who waits for slots in this process: it is woken when slots are released here. What is released
-// elsewhere nobody tells, so whoever waits asks again within a second.
+// Requests that wait for slots in this process. They are woken when slots are released here. Nobody
+// tells them of slots that are released elsewhere, so they ask again within a second.
 
 import { countedKey, counterId } from '../../request.js'
 import type { StoreRequest, Target } from '../../store.js'

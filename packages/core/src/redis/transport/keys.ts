@@ -93,8 +93,8 @@ export function keysOf(names: KeyNames, { key, policyKeys }: Target, keys: strin
 }
 
 /**
- * So many hash tags that their slots are spread evenly: each the first of t0, t1, ... that falls
- * into its part of them.
+ * `count` hash tags whose slots are spread evenly: each the first of t0, t1, ... that falls into
+ * its part of them.
  */
 export function spreadHashTags(count: number): readonly string[] {
   const tags = new Array<string>(count)

@@ -53,7 +53,7 @@ function refuse(what: string): never {
   throw rangeError('WEIR_INVALID_OPTION', what)
 }
 
-/** A batch has commands, too, which are sent later. */
+/** A batch also has commands, which are sent later. */
 function isGlide(client: unknown): client is GlideLike {
   if (typeof client !== 'object' || client === null) return false
   const names = ['customCommand', 'close', 'updateConnectionPassword']
