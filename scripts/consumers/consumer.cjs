@@ -11,11 +11,14 @@ const { prometheus } = require('@weir/metrics/prometheus')
 
 require('reflect-metadata')
 const { RateLimitModule } = require('@weir/nest')
+const { simulation } = require('@weir/simulate')
 
 require('@weir/core/glide')
 require('@weir/core/http')
 require('@weir/core/node-redis')
 require('@weir/core/testing')
+require('@weir/simulate/cli')
+require('@weir/simulate/node')
 
 async function main() {
   const limiter = new RateLimiter({
@@ -37,6 +40,10 @@ async function main() {
   server.closeAllConnections()
   assert.deepEqual(statuses, [200, 429])
   assert.equal(weirStore(memoryStore()).prefix, 'express-rate-limit')
+  assert.equal(
+    simulation({ policies: fixedWindow({ limit: 1, window: '1m' }) }).report().entries,
+    0,
+  )
   assert.equal(typeof koa.rateLimit({ limit: 1, window: '1m' }), 'function')
   assert.match((await prometheus([limiter]).scrape()).body, /outcome="denied"/)
   observe([limiter])()

@@ -14,6 +14,9 @@ import express from 'express'
 import 'reflect-metadata'
 import { MetricsModule } from '@weir/metrics/nest'
 import { RateLimitModule } from '@weir/nest'
+import { parserOf } from '@weir/simulate'
+import '@weir/simulate/cli'
+import { simulateLog } from '@weir/simulate/node'
 
 const limiter = new RateLimiter({
   store: memoryStore(),
@@ -35,6 +38,8 @@ server.closeAllConnections()
 assert.deepEqual(statuses, [200, 429])
 assert.equal(typeof koaLimit({ limit: 1, window: '1m' }), 'function')
 assert.equal(typeof fromNodeRedis, 'function')
+assert.equal(parserOf('clf').parse(''), undefined)
+assert.equal(typeof simulateLog, 'function')
 assert.equal(typeof fromGlide, 'function')
 assert.equal(typeof weirStorage(memoryStore()).increment, 'function')
 assert.match((await prometheus([limiter]).scrape()).body, /outcome="denied"/)

@@ -286,7 +286,10 @@ test('a message of a code names the page that explains it: errors are made with 
 })
 
 test('every code of an error or warning has its section in docs/errors.md, and no section is of none', () => {
-  const texts = sources.map((file) => readFileSync(join(src, file), 'utf8')).join('\n')
+  const errors = ['../../simulate/src/errors.ts']
+  const texts = [...sources, ...errors]
+    .map((file) => readFileSync(join(src, file), 'utf8'))
+    .join('\n')
   const codes = new Set([...texts.matchAll(/'(WEIR_[A-Z_]+)'/g)].map((match) => match[1]))
   const docs = readFileSync(join(src, '../../../docs/errors.md'), 'utf8')
   const sections = [...docs.matchAll(/^## (WEIR_[A-Z_]+)$/gm)].map((match) => match[1])

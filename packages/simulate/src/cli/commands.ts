@@ -1,0 +1,187 @@
+// The commands `weir simulate` and `weir suggest`.
+
+import { writeFile } from 'node:fs/promises'
+import type { Policy, PolicyInput } from '@weir/core'
+import { quote } from '@weir/core/http'
+import { misuse, misused } from '../errors.js'
+import { policiesIn } from '../files/policies-file.js'
+import type { LogSource } from '../files/texts.js'
+import { type Limiter, limitersOf, type PoliciesInput } from '../limiters.js'
+import { compareLogs, simulateLog, suggestLog } from '../node.js'
+import type { SimulationReport } from '../report.js'
+import { candidatesOf, type SuggestedAlgorithm } from '../suggest/candidates.js'
+import type { CommandIo } from './command.js'
+import { asHtml, asMarkdown, asText, type Block } from './document.js'
+import { SIMULATE_HELP, SUGGEST_HELP } from './help.js'
+import { asPercent } from './numbers.js'
+import {
+  checkLogs,
+  type Given,
+  given,
+  logSettings,
+  shareIn,
+  wholeIn,
+  windowsIn,
+} from './options.js'
+import { progressTo } from './progress.js'
+import { comparisonDocument, simulationDocument } from './simulate-document.js'
+import { suggestionDocument } from './suggest-document.js'
+
+/** @returns the exit code */
+export async function simulateCommand(args: readonly string[], io: CommandIo): Promise<number> {
+  const options = given('simulate', args)
+  const { values, compare } = options
+  if (values.help) return help(SIMULATE_HELP, io)
+  checkLogs('simulate', options)
+  const read = { ...logSettings(options), ...sourcesOf(options, io) }
+  const wanted: Wanted = {
+    refused: shareIn('--max-refused', values['max-refused']),
+    affected: shareIn('--max-affected', values['max-affected']),
+  }
+  if (compare !== undefined) {
+    const [before, after] = await Promise.all(compare.map((file) => policiesIn(file)))
+    const both = { before: before as PoliciesInput, after: after as PoliciesInput }
+    const report = await compareLogs({ ...read, ...both })
+    const above = exceeded(report.after, wanted)
+    const blocks = [...comparisonDocument(report), ...asBlocks(above)]
+    await print({ ...report, exceeded: above }, blocks, options, io)
+    return above.length === 0 ? 0 : 1
+  }
+  const policies = await policiesOf(options)
+  const source = values.policy ?? 'the policy'
+  const report = await simulateLog({ ...read, policies, source })
+  const above = exceeded(report, wanted)
+  const blocks = [...simulationDocument(report), ...asBlocks(above)]
+  await print({ ...report, exceeded: above }, blocks, options, io)
+  return above.length === 0 ? 0 : 1
+}
+
+/** @returns the exit code */
+export async function suggestCommand(args: readonly string[], io: CommandIo): Promise<number> {
+  const options = given('suggest', args)
+  const { values } = options
+  if (values.help) return help(SUGGEST_HELP, io)
+  checkLogs('suggest', options)
+  const ofKeys = shareIn('--affect', values.affect)
+  const ofRequests = shareIn('--affect-requests', values['affect-requests'])
+  const affect = ofKeys ?? ofRequests
+  if (affect === undefined || (ofKeys !== undefined && ofRequests !== undefined)) {
+    const right = 'give one of them, such as --affect 0.1%'
+    const count = affect === undefined ? 'none' : 'both'
+    throw misused(
+      'WEIR_INVALID_OPTION',
+      `of --affect and --affect-requests ${count} is given; ${right}`,
+    )
+  }
+  const { key, cost, skip } = await baseOf(values.policy, values.limiter)
+  const read = { ...logSettings(options), ...sourcesOf(options, io) }
+  const report = await suggestLog({
+    ...read,
+    ...(key !== undefined && { key }),
+    cost,
+    skip,
+    affect,
+    of: ofKeys === undefined ? 'requests' : 'keys',
+    algorithm: values.algorithm as SuggestedAlgorithm | undefined,
+    windows: windowsIn(values.windows) as '1s'[] | undefined,
+  })
+  await print(report, suggestionDocument(report), options, io)
+  return 0
+}
+
+function help(text: string, { out }: CommandIo): number {
+  out(text)
+  return 0
+}
+
+function sourcesOf({ logs }: Given, { input, signal, progress }: CommandIo) {
+  const sources: LogSource[] = logs.map((log) => (log === '-' ? input : log))
+  return { logs: sources, signal, onProgress: progressTo(progress) }
+}
+
+/** Of a file, or of --limit and --window. */
+async function policiesOf({ values }: Given): Promise<PoliciesInput> {
+  const { policy: file, limiter, limit, window, algorithm } = values
+  const isShort = limit !== undefined || window !== undefined
+  if (file === undefined && !isShort) {
+    const right = 'give --limit 100 --window 1m, or a policies file with --policy FILE'
+    throw misused('WEIR_INVALID_OPTION', `no policy is given; ${right}`)
+  }
+  if (file !== undefined && (isShort || algorithm !== undefined))
+    throw misuse('--policy', file, 'it without --limit, --window and --algorithm')
+  if (file === undefined) return shortPolicy(limit, window, algorithm)
+  const policies = await policiesIn(file)
+  return limiter === undefined ? policies : { [limiter]: limiterIn(policies, limiter, file) }
+}
+
+function shortPolicy(limit?: string, window?: string, algorithm = 'sliding-window'): Policy {
+  const units = wholeIn('--limit', limit)
+  if (units === undefined || window === undefined) {
+    const what = units === undefined ? '--limit' : '--window'
+    throw misused('WEIR_INVALID_OPTION', `${what} is missing; give --limit 100 --window 1m`)
+  }
+  try {
+    return candidatesOf(algorithm, window as '1s').policy(units)
+  } catch (error) {
+    throw Object.assign(error as Error, { exitCode: 2 })
+  }
+}
+
+function limiterIn(policies: PoliciesInput, name: string, file: string): PolicyInput {
+  const known = policies as Readonly<Record<string, PolicyInput>>
+  if (Object.hasOwn(known, name)) return known[name] as PolicyInput
+  throw misuse('--limiter', name, `one of ${Object.keys(known).join(', ')}, which ${file} has`)
+}
+
+/** Key, cost and skip of a limiter of a policies file. */
+async function baseOf(file: unknown, name: unknown): Promise<Partial<Limiter>> {
+  if (typeof file !== 'string') return {}
+  const limiters = limitersOf(await policiesIn(file), file)
+  const found = name === undefined ? limiters : limiters.filter((one) => one.name === name)
+  const [only, ...others] = found
+  if (only !== undefined && others.length === 0) return only
+  const names = limiters.map((one) => quote(one.name ?? 'default')).join(', ')
+  throw misuse('--limiter', name, `one of ${names}, which ${file} has`)
+}
+
+async function print(
+  report: object,
+  blocks: readonly Block[],
+  { values }: Given,
+  { out }: CommandIo,
+): Promise<void> {
+  const { html } = values
+  if (html !== undefined) {
+    await writeFile(html, asHtml(blocks)).catch(({ message }: Error) => {
+      throw misuse('--html', html, `a file that can be written: ${message}`)
+    })
+  }
+  if (values.json) out(JSON.stringify(report, undefined, 2))
+  else for (const line of values.markdown ? asMarkdown(blocks) : asText(blocks)) out(line)
+}
+
+/** What is wanted of a simulation, for CI. */
+interface Wanted {
+  readonly refused: number | undefined
+  readonly affected: number | undefined
+}
+
+/** What is above it, in any run of any limiter. */
+function exceeded({ limiters }: SimulationReport, wanted: Wanted): readonly string[] {
+  const limits = [
+    ['--max-refused', 'requests', wanted.refused, 'refusedShare'],
+    ['--max-affected', 'keys', wanted.affected, 'affectedShare'],
+  ] as const
+  return limits.flatMap(([option, what, most, name]) =>
+    limiters.flatMap(({ limiter, runs }) => {
+      const share = Math.max(0, ...runs.map((run) => run[name].share))
+      if (most === undefined || share <= most) return []
+      const part = `${asPercent(share)} % of the ${what} of limiter ${quote(limiter)}`
+      return [`${part} would be refused, which is above ${option} ${asPercent(most)} %`]
+    }),
+  )
+}
+
+function asBlocks(sentences: readonly string[]): readonly Block[] {
+  return sentences.map((text) => ({ kind: 'text', text }))
+}

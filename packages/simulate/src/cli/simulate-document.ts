@@ -1,0 +1,263 @@
+// What `weir simulate` prints.
+
+import type { ChangedKeys, ComparedLimiter, CompareReport } from '../compare.js'
+import type { LogsReport } from '../files/read-logs.js'
+import { shown } from '../log/shown.js'
+import type {
+  LimiterReport,
+  OrderReport,
+  PolicyReport,
+  RunReport,
+  SimulationReport,
+  TimelineReport,
+} from '../report.js'
+import type { AffectedKey } from '../run/affected.js'
+import type { Block } from './document.js'
+import { asCount, asDuration, asPercent, asRange, asShare, asTime } from './numbers.js'
+import { bars, overTime } from './plots.js'
+
+export function simulationDocument(
+  report: SimulationReport & { readonly log: LogsReport },
+): readonly Block[] {
+  return [
+    { kind: 'title', text: `weir simulate: ${asCount(report.entries)} requests${spanOf(report)}` },
+    ...notesOn(report, report.log),
+    ...report.limiters.flatMap((limiter) => limiterBlocks(limiter, report.sample)),
+  ]
+}
+
+function spanOf({ firstUs, lastUs }: TimelineReport): string {
+  return firstUs === undefined ? '' : `, ${asTime(firstUs)} to ${asTime(lastUs)} UTC`
+}
+
+/** What is to be known of how the log was read. */
+export function notesOn(
+  report: TimelineReport & { readonly sample: number },
+  log: LogsReport,
+): readonly Block[] {
+  const { outsideRange, outsideYears, isCoarse, order, sample } = report
+  const { count, first } = log.broken
+  const lines = `${asCount(log.lines)} lines`
+  const notes = [
+    log.format === undefined ? 'The log is empty.' : `Read as ${log.format}, ${lines}.`,
+    count === 0 ? '' : `${asCount(count)} lines could not be read; the first are below.`,
+    outsideRange === 0 ? '' : `${asCount(outsideRange)} requests are outside of --from and --to.`,
+    outsideYears === 0
+      ? ''
+      : `${asCount(outsideYears)} requests, dated years before or after the others, were left out.`,
+    order.wentBack === 0 ? '' : orderNote(order),
+    isCoarse ? COARSE : '',
+    sample === 1 ? '' : `A sample of 1/${asCount(sample)} of the keys, ${SAMPLED}`,
+  ]
+  const blocks: Block[] = notes
+    .filter((text) => text !== '')
+    .map((text) => ({ kind: 'text', text }))
+  if (first.length === 0) return blocks
+  const rows = first.map(({ log: file, line, why, text }) => [
+    file === undefined ? asCount(line) : `${file}:${line}`,
+    why,
+    text,
+  ])
+  return [...blocks, { kind: 'table', head: ['line', 'has', 'and begins with'], rows }]
+}
+
+const COARSE =
+  'The log has whole seconds. It was replayed twice: with all requests of a second at its start, ' +
+  'and evenly over it. Where the two differ, both figures are given.'
+const SAMPLED =
+  'by a hash of the key, with all of their requests. Counts are of the sample; shares are ± twice ' +
+  'their standard error.'
+
+function orderNote({ wentBack, heldBack, furthestMs }: OrderReport): string {
+  const far = `${asDuration(furthestMs)} at the most`
+  const sorted = `${asCount(heldBack)} requests that are sorted`
+  const times = wentBack === 1 ? 'once' : `${asCount(wentBack)} times`
+  const decided = 'Such requests were decided at their own times, as by a clock that is set back.'
+  return `The time went back ${times}, further than the ${sorted}, by ${far}. ${decided}`
+}
+
+function limiterBlocks(report: LimiterReport, sample: number): readonly Block[] {
+  const { limiter, runs, requests, keys } = report
+  const left = [
+    [report.skipped, 'skipped'],
+    [report.withoutKey, 'without a key'],
+    [report.withoutCost, 'without a cost that is a whole number'],
+    [report.notSampled, 'of keys that are not in the sample'],
+  ] as const
+  const others = left
+    .filter(([count]) => count > 0)
+    .map(([count, why]) => `${asCount(count)} ${why}`)
+  const worst = runs.reduce((one, other) => (other.refused > one.refused ? other : one))
+  return [
+    { kind: 'heading', text: `Limiter ${limiter}` },
+    ...(others.length === 0
+      ? []
+      : [{ kind: 'text', text: `Not decided on: ${others.join(', ')}.` } as const]),
+    {
+      kind: 'table',
+      head: ['', 'in all', sample === 1 ? 'refused' : 'refused of the sample', 'share'],
+      rows: [
+        ['requests', asCount(requests), countsOf(runs, 'refused'), sharesOf(runs, 'refusedShare')],
+        ['keys', asCount(keys), countsOf(runs, 'affected'), sharesOf(runs, 'affectedShare')],
+      ],
+    },
+    { kind: 'plot', svg: overTime(worst.steps, `Requests over time (UTC), those refused in red`) },
+    ...policyBlocks(runs),
+    ...affectedBlocks(worst, runs.length > 1),
+  ]
+}
+
+function countsOf(runs: readonly RunReport[], what: 'refused' | 'affected'): string {
+  return asRange(
+    runs.map((run) => run[what]),
+    asCount,
+  )
+}
+
+function sharesOf(runs: readonly RunReport[], what: 'refusedShare' | 'affectedShare'): string {
+  return [...new Set(runs.map((run) => asShare(run[what])))].join(' to ')
+}
+
+function policyBlocks(runs: readonly RunReport[]): readonly Block[] {
+  const names = [...new Set(runs.flatMap(({ policies }) => policies.map(({ policy }) => policy)))]
+  if (names.length === 0) return []
+  const rows = names.map((name) => {
+    const all = runs.flatMap(({ policies }) => policies.filter(({ policy }) => policy === name))
+    const [{ limit }] = all as [PolicyReport]
+    const most = all.flatMap(({ mostInWindow }) =>
+      mostInWindow === undefined ? [] : [mostInWindow],
+    )
+    const [first] = most
+    const isLess = most.some(({ keysLeftOut }) => keysLeftOut > 0)
+    return [
+      name,
+      asCount(limit),
+      asRange(
+        all.map(({ units }) => units),
+        asCount,
+      ),
+      asRange(
+        all.map(({ refusals }) => refusals),
+        asCount,
+      ),
+      asRange(
+        all.map(({ shareOfRefusals }) => shareOfRefusals),
+        (share) => `${asPercent(share)} %`,
+      ),
+      most.length === 0
+        ? '-'
+        : `${isLess ? 'at least ' : ''}${asRange(
+            most.map(({ units }) => units),
+            asCount,
+          )}`,
+      first === undefined ? '-' : asCount(first.bound),
+      first === undefined ? '-' : boundOf(first),
+    ]
+  })
+  const head = [
+    'policy',
+    'limit',
+    'units passed',
+    'refusals',
+    'of all',
+    'most in a window',
+    'bound',
+    'which holds',
+  ]
+  return [{ kind: 'table', head, rows }]
+}
+
+function boundOf({ says, windowMs }: NonNullable<PolicyReport['mostInWindow']>): string {
+  return windowMs === undefined ? says : `${says} (${asDuration(windowMs)})`
+}
+
+function affectedBlocks({ mostAffected, times }: RunReport, isOfTwo: boolean): readonly Block[] {
+  if (mostAffected.length === 0)
+    return [{ kind: 'text', text: 'No request would have been refused.' }]
+  const how = times === 'start' ? 'all of a second at its start' : 'evenly over each second'
+  const head = [
+    'key',
+    'requests',
+    'refused',
+    'first refused (UTC)',
+    'last refused (UTC)',
+    'refused for',
+  ]
+  const svg = bars(
+    mostAffected.map(({ key, refused }) => ({ label: key, value: refused })),
+    'Most affected keys, by refused requests',
+  )
+  const text = `The most affected keys${isOfTwo ? `, with ${how}` : ''}:`
+  return [
+    { kind: 'text', text },
+    { kind: 'table', head, rows: mostAffected.map(affectedRow) },
+    { kind: 'plot', svg },
+  ]
+}
+
+function affectedRow(affected: AffectedKey): readonly string[] {
+  const { key, requests, refused, firstRefusedUs, lastRefusedUs, refusedMs } = affected
+  const times = [asTime(firstRefusedUs), asTime(lastRefusedUs)]
+  return [shown(key, 60), asCount(requests), asCount(refused), ...times, asDuration(refusedMs)]
+}
+
+export function comparisonDocument(
+  report: CompareReport & { readonly log: LogsReport },
+): readonly Block[] {
+  const { before, after, limiters, onlyBefore, onlyAfter } = report
+  const alone = (names: readonly string[], where: string): Block[] =>
+    names.length === 0
+      ? []
+      : [{ kind: 'text', text: `Only in the ${where} file: ${names.join(', ')}.` }]
+  return [
+    {
+      kind: 'title',
+      text: `weir simulate: what changes for ${asCount(after.entries)} requests${spanOf(after)}`,
+    },
+    ...notesOn(before, report.log),
+    ...alone(onlyBefore, 'old'),
+    ...alone(onlyAfter, 'new'),
+    ...limiters.flatMap((limiter) => comparedBlocks(limiter)),
+  ]
+}
+
+const TIMES = {
+  logged: '',
+  start: ', all requests of a second at its start',
+  spread: ', evenly over each second',
+}
+
+function comparedBlocks(report: ComparedLimiter): readonly Block[] {
+  const { limiter, times, refused, affected, newlyAffected, noLongerAffected } = report
+  return [
+    { kind: 'heading', text: `Limiter ${limiter}${TIMES[times]}` },
+    {
+      kind: 'table',
+      head: ['', 'before', 'after', 'newly refused', 'no longer refused'],
+      rows: [
+        ['requests refused', asCount(refused.before), asCount(refused.after), '', ''],
+        [
+          'keys affected',
+          asCount(affected.before),
+          asCount(affected.after),
+          asCount(newlyAffected.count),
+          asCount(noLongerAffected.count),
+        ],
+      ],
+    },
+    ...changedBlocks('Newly refused keys', newlyAffected),
+    ...changedBlocks('Keys that are no longer refused', noLongerAffected),
+  ]
+}
+
+function changedBlocks(text: string, { count, most }: ChangedKeys): readonly Block[] {
+  if (count === 0) return []
+  const rows = most.map(({ key, refused }) => [shown(key, 60), asCount(refused)])
+  return [
+    {
+      kind: 'text',
+      text: `${text}${count > most.length ? `, the ${most.length} most refused` : ''}:`,
+    },
+    { kind: 'table', head: ['key', 'refused'], rows },
+  ]
+}

@@ -1,0 +1,136 @@
+// What `weir suggest` prints.
+
+import type { LogsReport } from '../files/read-logs.js'
+import type { CurvePoint, SuggestionReport, WindowSuggestion } from '../suggestion.js'
+import type { Block, Row } from './document.js'
+import { asCount, asDuration, asPercent, asRange, asShare, asTime } from './numbers.js'
+import { curve } from './plots.js'
+import { notesOn } from './simulate-document.js'
+
+export function suggestionDocument(
+  report: SuggestionReport & { readonly log: LogsReport },
+): readonly Block[] {
+  const { affect, of, algorithm, requests, keys, firstUs, lastUs, windows } = report
+  const what = of === 'keys' ? `keys of ${asCount(keys)}` : `requests of ${asCount(requests)}`
+  const span = firstUs === undefined ? '' : `, ${asTime(firstUs)} to ${asTime(lastUs)} UTC`
+  const byWindow = grouped(windows)
+  return [
+    {
+      kind: 'title',
+      text: `weir suggest: ${algorithm}, at most ${asPercent(affect)} % of ${what} refused${span}`,
+    },
+    ...notesOn(report, report.log),
+    ...(report.withoutKey === 0
+      ? []
+      : [
+          {
+            kind: 'text',
+            text: `${asCount(report.withoutKey)} requests have no key, and were left out.`,
+          } as const,
+        ]),
+    {
+      kind: 'table',
+      head: [
+        'window',
+        'smallest limit',
+        'keys refused',
+        'share of keys',
+        ...(of === 'keys' ? [] : ['requests refused', 'share']),
+      ],
+      rows: byWindow.map((runs) => limitRow(runs, of)),
+    },
+    ...byWindow.flatMap((runs) => curveBlocks(runs, of)),
+  ]
+}
+
+/** The runs of each window. */
+function grouped(windows: readonly WindowSuggestion[]): readonly (readonly WindowSuggestion[])[] {
+  const all = new Map<number, WindowSuggestion[]>()
+  for (const one of windows) all.set(one.windowMs, [...(all.get(one.windowMs) ?? []), one])
+  return [...all.values()]
+}
+
+function limitRow(runs: readonly WindowSuggestion[], of: 'keys' | 'requests'): Row {
+  const [{ windowMs }] = runs as [WindowSuggestion]
+  const points = runs.map(({ curve: all, limit }) => all.find((point) => point.limit === limit))
+  if (points.some((point) => point === undefined))
+    return [
+      asDuration(windowMs),
+      'none is large enough',
+      '-',
+      '-',
+      ...(of === 'keys' ? [] : ['-', '-']),
+    ]
+  const found = points as CurvePoint[]
+  const mark = runs.every(({ isSmallest }) => isSmallest) ? '' : ' or less'
+  return [
+    asDuration(windowMs),
+    `${asRange(
+      found.map(({ limit }) => limit),
+      asCount,
+    )}${mark}`,
+    asRange(
+      found.map(({ affected }) => affected),
+      asCount,
+    ),
+    [...new Set(found.map(({ affectedShare }) => asShare(affectedShare)))].join(' to '),
+    ...(of === 'keys'
+      ? []
+      : [
+          asRange(
+            found.map(({ refused = 0 }) => refused),
+            asCount,
+          ),
+          asRange(
+            found.map(({ refusedShare = 0 }) => refusedShare),
+            (share) => `${asPercent(share)} %`,
+          ),
+        ]),
+  ]
+}
+
+/** Points that are printed: in HTML the plot has all. */
+const PRINTED = 12
+
+function curveBlocks(runs: readonly WindowSuggestion[], of: 'keys' | 'requests'): readonly Block[] {
+  const worst = runs.reduce((one, other) => ((other.limit ?? 0) > (one.limit ?? 0) ? other : one))
+  const { windowMs, curve: points, limit } = worst
+  if (points.length === 0) return []
+  const shares = points.map((point) => ({
+    limit: point.limit,
+    share: of === 'keys' ? point.affectedShare.share : (point.refusedShare ?? 0),
+  }))
+  const head = [
+    'limit',
+    'keys refused',
+    'share of keys',
+    ...(of === 'keys' ? [] : ['requests refused', 'share']),
+  ]
+  const what = of === 'keys' ? 'keys' : 'requests'
+  return [
+    { kind: 'heading', text: `In ${asDuration(windowMs)}` },
+    { kind: 'table', head, rows: around(points, limit).map((point) => pointRow(point, of, limit)) },
+    { kind: 'plot', svg: curve(shares, limit, `Share of ${what} that a limit refuses`) },
+  ]
+}
+
+function pointRow(point: CurvePoint, of: 'keys' | 'requests', limit: number | undefined): Row {
+  const { affected, affectedShare, refused = 0, refusedShare = 0 } = point
+  const mark = point.limit === limit ? ' <' : ''
+  return [
+    `${asCount(point.limit)}${mark}`,
+    asCount(affected),
+    asShare(affectedShare),
+    ...(of === 'keys' ? [] : [asCount(refused), `${asPercent(refusedShare)} %`]),
+  ]
+}
+
+/** The points nearest to the limit, on both sides. */
+function around(points: readonly CurvePoint[], limit: number | undefined): readonly CurvePoint[] {
+  const at = Math.max(
+    0,
+    points.findIndex((point) => point.limit === limit),
+  )
+  const from = Math.max(0, Math.min(at - PRINTED / 2, points.length - PRINTED))
+  return points.slice(from, from + PRINTED)
+}

@@ -1,0 +1,106 @@
+// What a log file holds, as text that comes in parts: unzipped where it is zipped.
+
+import { isAscii } from 'node:buffer'
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { pipeline, Readable } from 'node:stream'
+import { StringDecoder } from 'node:string_decoder'
+import { createGunzip } from 'node:zlib'
+import { failed, misused } from '../errors.js'
+import { shown } from '../log/shown.js'
+
+/** A log: the path of a file, or bytes as they come. */
+export type LogSource = string | AsyncIterable<Uint8Array | string>
+
+const PART_BYTES = 2 ** 18
+
+/** The size of files, in bytes. Undefined: not all are files. */
+export async function sizeOf(sources: readonly LogSource[]): Promise<number | undefined> {
+  let bytes = 0
+  for (const source of sources) {
+    if (typeof source !== 'string') return undefined
+    const file = await open(source).catch((error) => {
+      throw unreadable(source, error)
+    })
+    const stat = await file.stat()
+    await file.close()
+    if (stat.isDirectory()) throw unreadable(source, new Error('it is a folder'))
+    if (!stat.isFile()) return undefined
+    bytes += stat.size
+  }
+  return bytes
+}
+
+function unreadable(path: string, { message }: Error): Error {
+  return misused('WEIR_LOG_UNREADABLE', `the log ${shown(path, 300)} cannot be read: ${message}`)
+}
+
+/**
+ * @param read called with the bytes that were read, before they are unzipped
+ * @throws {SimulateError} WEIR_LOG_UNREADABLE
+ */
+export async function* textsOf(
+  source: LogSource,
+  read: (bytes: number) => void,
+): AsyncGenerator<string> {
+  const isFile = typeof source === 'string'
+  const name = isFile ? source : 'standard input'
+  const parts = isFile ? createReadStream(source, { highWaterMark: PART_BYTES }) : source
+  const decoder = new StringDecoder('utf8')
+  let isWhole = true
+  try {
+    for await (const part of await unzipped(bytesOf(parts, read))) {
+      // Most logs are ASCII, which is read twice as fast.
+      if (isWhole && isAscii(part)) {
+        yield part.toString('latin1')
+        continue
+      }
+      yield decoder.write(part)
+      isWhole = isAscii(part.subarray(-3))
+    }
+    yield decoder.end()
+  } catch (error) {
+    const { message, code } = error as Error & { readonly code?: unknown }
+    // What a caller threw, who has had enough, is no failure of the file.
+    if (typeof code !== 'string' || !/^(E[A-Z]|Z_)/.test(code)) throw error
+    throw failed(
+      'WEIR_LOG_UNREADABLE',
+      `the log ${shown(name, 300)} cannot be read: ${message}`,
+      error,
+    )
+  }
+}
+
+async function* bytesOf(
+  parts: AsyncIterable<Uint8Array | string>,
+  read: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  for await (const part of parts) {
+    const bytes = typeof part === 'string' ? Buffer.from(part) : asBuffer(part)
+    read(bytes.length)
+    yield bytes
+  }
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+/** By its first two bytes, whatever its name is. */
+async function unzipped(parts: AsyncGenerator<Buffer>): Promise<AsyncIterable<Buffer>> {
+  let beginning: Buffer = Buffer.alloc(0)
+  while (beginning.length < 2) {
+    const { value, done } = await parts.next()
+    if (done) break
+    beginning = Buffer.concat([beginning, value])
+  }
+  const all = joined(beginning, parts)
+  if (beginning[0] !== 0x1f || beginning[1] !== 0x8b) return all
+  // What goes wrong is thrown to who reads what comes out of it.
+  return pipeline(Readable.from(all), createGunzip(), () => {})
+}
+
+async function* joined(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  yield first
+  yield* rest
+}

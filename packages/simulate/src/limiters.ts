@@ -1,0 +1,104 @@
+// The limiters to simulate: what a policies file exports, checked.
+
+import type { Cost, Key, Policy, PolicyInput, PolicyUse } from '@weir/core'
+import { quote } from '@weir/core/http'
+import { misuse, misused } from './errors.js'
+import type { LogEntry } from './log/entry.js'
+import { whyRefused } from './run/algorithms.js'
+
+/** A limiter, and what it is asked of an entry of a log. */
+export interface LimiterInput {
+  /** One policy or several, or a function of the key. */
+  readonly policy: PolicyInput | ((key: string) => PolicyInput)
+  /** Who is limited. Undefined from it: nobody; the entry is not decided on. Default: as the option
+   *  `key` says. */
+  readonly key?: ((entry: LogEntry) => Key | undefined) | undefined
+  /** Units that a request takes. Default: what the field named by `fields.cost` has, or else 1. */
+  readonly cost?: ((entry: LogEntry) => Cost) | undefined
+  /** True: the entry is not decided on. Default: none is skipped. */
+  readonly skip?: ((entry: LogEntry) => boolean) | undefined
+  /** The classes of the limiter, as its option `reserve`. */
+  readonly reserve?: Readonly<Record<string, number>> | undefined
+  /** The class of a request. Default: none. */
+  readonly priority?: ((entry: LogEntry) => string | undefined) | undefined
+}
+
+/**
+ * What a policies file exports as its default: a policy, a list of policies, or limiters by their
+ * names.
+ */
+export type PoliciesInput = PolicyInput | Readonly<Record<string, PolicyInput | LimiterInput>>
+
+/** A limiter, checked. */
+export interface Limiter extends LimiterInput {
+  /** Undefined: it was given none, and is called `default`. */
+  readonly name: string | undefined
+  /** Undefined: a function chooses them. */
+  readonly uses: readonly PolicyUse[] | undefined
+}
+
+/**
+ * @param from what errors call the input: `policies`, or the name of a file
+ * @throws {SimulateError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_NOT_SIMULATED
+ */
+export function limitersOf(input: PoliciesInput, from = 'policies'): readonly Limiter[] {
+  if (isPolicy(input) || Array.isArray(input))
+    return [checkedLimiter(undefined, { policy: input as PolicyInput }, from)]
+  if (typeof input !== 'object' || input === null || Object.keys(input).length === 0) {
+    const right = 'a policy, a list of policies, or limiters by their names'
+    throw misuse(from, input, right, 'WEIR_INVALID_POLICY')
+  }
+  return Object.entries(input).map(([name, value]) => {
+    const whose = `${from}: limiter ${quote(name)}`
+    const isShort = isPolicy(value) || Array.isArray(value)
+    return checkedLimiter(name, isShort ? { policy: value } : (value as LimiterInput), whose)
+  })
+}
+
+const FUNCTIONS = ['key', 'cost', 'skip', 'priority'] as const
+const KNOWN: readonly string[] = ['policy', 'reserve', ...FUNCTIONS]
+
+function checkedLimiter(name: string | undefined, input: LimiterInput, whose: string): Limiter {
+  if (typeof input !== 'object' || input === null || !('policy' in input)) {
+    const right = 'a policy, a list of policies, or { policy, key, cost, skip }'
+    throw misuse(whose, input, right, 'WEIR_INVALID_POLICY')
+  }
+  const unknown = Object.keys(input).find((option) => !KNOWN.includes(option))
+  if (unknown !== undefined) throw misuse(`${whose}, option`, unknown, `one of ${KNOWN.join(', ')}`)
+  for (const option of FUNCTIONS) {
+    const value: unknown = input[option]
+    if (value !== undefined && typeof value !== 'function')
+      throw misuse(`${whose}, ${option}`, value, 'a function of an entry of the log')
+  }
+  return { ...input, name, uses: usesOf(input.policy, whose) }
+}
+
+function usesOf(policy: LimiterInput['policy'], whose: string): readonly PolicyUse[] | undefined {
+  if (typeof policy === 'function') {
+    if (!('factor' in policy)) return undefined
+    const why = 'follows the load of its process, which no log has'
+    throw misused(
+      'WEIR_NOT_SIMULATED',
+      `${whose} has an adaptive policy, which ${why}; give the
+policy that it scales`.replace('\n', ' '),
+    )
+  }
+  const given: readonly (Policy | PolicyUse)[] = Array.isArray(policy) ? policy : [policy]
+  const uses = given.map((one) => (isPolicy(one) ? { policy: one } : (one as PolicyUse)))
+  for (const use of uses) if (isPolicy(use?.policy)) checkSimulated(use.policy, whose)
+  return uses
+}
+
+/** @throws {SimulateError} WEIR_NOT_SIMULATED */
+export function checkSimulated(policy: Policy, whose: string): void {
+  const why = whyRefused(policy)
+  if (why === undefined) return
+  const what = `${whose} has the policy ${quote(policy.name)}, a ${policy.algorithm}`
+  throw misused('WEIR_NOT_SIMULATED', `${what}, which is not simulated: ${why}; leave it out`)
+}
+
+/** Whether a factory made it. `RateLimiter` refuses what is no policy, and says what is right. */
+function isPolicy(value: unknown): value is Policy {
+  const { signature, numbers } = (value ?? {}) as Partial<Policy>
+  return typeof signature === 'string' && Array.isArray(numbers)
+}

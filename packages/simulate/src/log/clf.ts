@@ -1,0 +1,196 @@
+// The Common and the Combined Log Format, as nginx and Apache write them:
+//
+//   203.0.113.7 - ann [10/Oct/2026:13:55:36 -0700] "GET /a HTTP/1.1" 200 2326 "referer" "agent"
+//
+// The first quote that is not escaped begins the request: both servers escape quotes within fields.
+// So the time is what stands in brackets before it, and no name of a user can forge one.
+
+import type { LogEntry, Parsed } from './entry.js'
+import { clfTime } from './times.js'
+
+const BACKSLASH = 92
+const SPACE = 32
+const CLOSE = 93
+const CR = 13
+const ZERO = 48
+
+/** The entry of a line. */
+export function parseClf(line: string): Parsed {
+  const end = line.charCodeAt(line.length - 1) === CR ? line.length - 1 : line.length
+  if (end === 0) return undefined
+  const ipEnd = line.indexOf(' ')
+  const request = quoteAfter(line, 0)
+  if (ipEnd <= 0 || request < 0) return 'no address, time in brackets and quoted request'
+  if (line.charCodeAt(request - 1) !== SPACE || line.charCodeAt(request - 2) !== CLOSE)
+    return 'no time in brackets before the quoted request'
+  const bracket = line.lastIndexOf('[', request - 3)
+  if (bracket < ipEnd) return 'no time in brackets'
+  const timeUs = clfTime(line, bracket + 1)
+  if (Number.isNaN(timeUs)) return 'a time that is not like 10/Oct/2026:13:55:36 -0700'
+  const requestEnd = quoteAfter(line, request + 1)
+  if (requestEnd < 0) return 'a request without an end'
+  const status = numberAt(line, requestEnd + 2, 3)
+  if (Number.isNaN(status)) return 'no status of three digits after the request'
+  return new ClfEntry(timeUs, line, ipEnd, bracket, request, requestEnd, status)
+}
+
+/** The next quote that no backslash escapes; -1: there is none. */
+function quoteAfter(line: string, from: number): number {
+  let at = line.indexOf('"', from)
+  while (at > 0 && isEscaped(line, at, from)) at = line.indexOf('"', at + 1)
+  return at
+}
+
+/** An odd number of backslashes stands before it. */
+function isEscaped(line: string, at: number, from: number): boolean {
+  let first = at
+  while (first > from && line.charCodeAt(first - 1) === BACKSLASH) first -= 1
+  return (at - first) % 2 === 1
+}
+
+function numberAt(line: string, at: number, count: number): number {
+  let value = 0
+  for (let i = at; i < at + count; i += 1) {
+    const digit = line.charCodeAt(i) - ZERO
+    if (!(digit >= 0 && digit <= 9)) return Number.NaN
+    value = value * 10 + digit
+  }
+  return value
+}
+
+/** What most simulations do not ask for is cut out of the line when it is asked for. */
+class ClfEntry implements LogEntry {
+  readonly timeUs: number
+  readonly status: number
+  readonly #line: string
+  readonly #ipEnd: number
+  readonly #bracket: number
+  readonly #request: number
+  readonly #requestEnd: number
+
+  constructor(
+    timeUs: number,
+    line: string,
+    ipEnd: number,
+    bracket: number,
+    request: number,
+    requestEnd: number,
+    status: number,
+  ) {
+    this.timeUs = timeUs
+    this.status = status
+    this.#line = line
+    this.#ipEnd = ipEnd
+    this.#bracket = bracket
+    this.#request = request
+    this.#requestEnd = requestEnd
+  }
+
+  get ip(): string | undefined {
+    return said(this.#line.slice(0, this.#ipEnd))
+  }
+
+  get user(): string | undefined {
+    const line = this.#line
+    const from = line.indexOf(' ', this.#ipEnd + 1)
+    if (from < 0 || from >= this.#bracket) return undefined
+    return said(unescaped(line.slice(from + 1, this.#bracket - 1)))
+  }
+
+  get method(): string | undefined {
+    const [method, target] = this.#parts()
+    return target === undefined ? undefined : method
+  }
+
+  get path(): string | undefined {
+    return this.#parts()[1]
+  }
+
+  get host(): undefined {
+    return undefined
+  }
+
+  get bytes(): number | undefined {
+    const from = this.#requestEnd + 6
+    const end = this.#line.indexOf(' ', from)
+    const bytes = Number(this.#line.slice(from, end < 0 ? undefined : end).trim() || Number.NaN)
+    return Number.isNaN(bytes) ? undefined : bytes
+  }
+
+  get key(): undefined {
+    return undefined
+  }
+
+  get cost(): undefined {
+    return undefined
+  }
+
+  header(name: string): string | undefined {
+    const lower = name.toLowerCase()
+    if (lower === 'referer') return this.#quoted(0)
+    return lower === 'user-agent' ? this.#quoted(1) : undefined
+  }
+
+  field(path: string): string | number | boolean | undefined {
+    const read = FIELDS[path]
+    return read === undefined ? undefined : read(this)
+  }
+
+  get protocol(): string | undefined {
+    return this.#parts()[2]
+  }
+
+  #parts(): readonly (string | undefined)[] {
+    const text = unescaped(this.#line.slice(this.#request + 1, this.#requestEnd))
+    const first = text.indexOf(' ')
+    const last = text.lastIndexOf(' ')
+    if (first <= 0) return []
+    if (last === first) return [text.slice(0, first), text.slice(first + 1)]
+    return [text.slice(0, first), text.slice(first + 1, last), text.slice(last + 1)]
+  }
+
+  /** The quoted fields after the request, of which the Combined format has two. */
+  #quoted(place: number): string | undefined {
+    const line = this.#line
+    let begin = quoteAfter(line, this.#requestEnd + 1)
+    for (let i = 0; begin >= 0; i += 1) {
+      const end = quoteAfter(line, begin + 1)
+      if (end < 0) return undefined
+      if (i === place) return said(unescaped(line.slice(begin + 1, end)))
+      begin = quoteAfter(line, end + 1)
+    }
+    return undefined
+  }
+}
+
+const FIELDS: Readonly<Record<string, (entry: ClfEntry) => string | number | undefined>> =
+  Object.assign(Object.create(null), {
+    ip: (entry: ClfEntry) => entry.ip,
+    user: (entry: ClfEntry) => entry.user,
+    method: (entry: ClfEntry) => entry.method,
+    path: (entry: ClfEntry) => entry.path,
+    protocol: (entry: ClfEntry) => entry.protocol,
+    status: (entry: ClfEntry) => entry.status,
+    bytes: (entry: ClfEntry) => entry.bytes,
+    referer: (entry: ClfEntry) => entry.header('referer'),
+    userAgent: (entry: ClfEntry) => entry.header('user-agent'),
+  })
+
+/** Undefined for `-`, which stands for what is not known. */
+function said(text: string): string | undefined {
+  return text === '-' || text === '' ? undefined : text
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r' }
+
+/** A field as it was before the server escaped it: `\"`, `\\`, `\n`, `\x22`. */
+function unescaped(text: string): string {
+  if (!text.includes('\\')) return text
+  return text.replace(/\\(?:x([0-9a-fA-F]{2})|(.))/gs, (_, hex?: string, one?: string) =>
+    hex === undefined ? (ESCAPES[one as string] ?? (one as string)) : fromHex(hex),
+  )
+}
+
+function fromHex(hex: string): string {
+  return String.fromCharCode(Number.parseInt(hex, 16))
+}

@@ -1,0 +1,74 @@
+// Who is limited, as a command or an option says it: `ip`, `user`, `header.x-api-key`, `user.id`,
+// or several of these, as `user+path`.
+
+import { addressKey } from '@weir/core/http'
+import { misuse } from '../errors.js'
+import type { LogEntry } from './entry.js'
+
+/** The key of an entry; undefined: the log does not say it. */
+export type KeyOf = (entry: LogEntry) => string | undefined
+
+const HEADER = /^header[.:]([A-Za-z0-9!#$%&'*+.^_`|~-]+)$/
+const PATH = /^[A-Za-z0-9_@$-][A-Za-z0-9_@$.-]*$/
+
+const clientKey = addressKey()
+
+/** As `rateLimit()` counts clients: an IPv6 address by its network of 56 bits. */
+function ipOf({ ip }: LogEntry): string | undefined {
+  return ip === undefined || !ip.includes(':') ? ip : (clientKey(ip) ?? ip)
+}
+
+const NAMED: Readonly<Record<string, KeyOf>> = Object.assign(Object.create(null), {
+  ip: ipOf,
+  user: ({ user }: LogEntry) => user,
+  path: ({ path }: LogEntry) => path?.split('?', 1)[0],
+  method: ({ method }: LogEntry) => method,
+  host: ({ host }: LogEntry) => host,
+  key: ({ key }: LogEntry) => key,
+})
+
+/**
+ * The function that a text names, of parts with `+` between them:
+ * - `ip`: the client's address, of IPv6 its network of 56 bits, as the middlewares count
+ * - `user`, `method`, `host`; `path`, without its query; `key`, the field named by `fields.key`
+ * - `header.NAME`: a request header
+ * - any other: a field of a log in JSON by its path, such as `user.id`
+ * @throws {SimulateError} WEIR_INVALID_OPTION
+ * @example keyOf('user+path')
+ */
+export function keyOf(spec: string): KeyOf {
+  const parts = typeof spec === 'string' ? spec.split('+').map(partOf) : []
+  if (parts.length === 0 || parts.includes(undefined)) {
+    const right = "ip, user, path, header.NAME, a field's path, or several: user+path"
+    throw misuse('key', spec, right)
+  }
+  const all = parts as KeyOf[]
+  const [first] = all as [KeyOf]
+  if (all.length === 1) return first
+  return (entry) => {
+    let key = ''
+    for (const part of all) {
+      const text = part(entry)
+      if (text === undefined) return undefined
+      key += `${key === '' ? '' : '+'}${escaped(text)}`
+    }
+    return key
+  }
+}
+
+function partOf(name: string): KeyOf | undefined {
+  const named = NAMED[name]
+  if (named !== undefined) return named
+  const [, header] = HEADER.exec(name) ?? []
+  if (header !== undefined) return (entry) => entry.header(header)
+  if (!PATH.test(name)) return undefined
+  return (entry) => {
+    const found = entry.field(name)
+    return found === undefined || found === '' ? undefined : String(found)
+  }
+}
+
+/** So that no two lists of parts make one key. */
+function escaped(text: string): string {
+  return /[%+]/.test(text) ? text.replace(/[%+]/g, (one) => (one === '+' ? '%2B' : '%25')) : text
+}

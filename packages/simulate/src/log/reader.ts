@@ -1,0 +1,172 @@
+// Reads a log that comes in parts: cuts it into lines, finds out its format, and counts what cannot
+// be read. Holds one line at the most, and of a document all.
+
+import { failed } from '../errors.js'
+import type { LogEntry, Parsed } from './entry.js'
+import {
+  checkedFormat,
+  formatOf,
+  type LogFormat,
+  type LogParser,
+  type ParserOptions,
+  parserOf,
+} from './formats.js'
+import { shown } from './shown.js'
+
+export interface ReaderOptions extends ParserOptions {
+  /** Default `'auto'`: by the first lines. */
+  readonly format?: LogFormat | 'auto' | undefined
+}
+
+/** A line that could not be read. */
+export interface BrokenLine {
+  /** From 1; of a document, which of its entries. */
+  readonly line: number
+  /** What it begins with, printable. */
+  readonly text: string
+  /** What is wrong with it. */
+  readonly why: string
+}
+
+/** How a log was read. */
+export interface ReadReport {
+  /** Undefined: the log was empty. */
+  readonly format: LogFormat | undefined
+  readonly lines: number
+  readonly broken: { readonly count: number; readonly first: readonly BrokenLine[] }
+}
+
+export interface LogReader {
+  /** Takes the next part of the log. */
+  write(text: string): void
+  /** The log has ended; another may follow, in the same format. */
+  end(): void
+  report(): ReadReport
+}
+
+const LONGEST_LINE = 2 ** 20
+const LONGEST_DOCUMENT = 2 ** 28
+/** How much is looked at to find out the format. */
+const BEGINNING = 2 ** 16
+const SHOWN = 5
+
+/**
+ * Reads logs, and calls back each entry.
+ * @param each what it throws, `write` and `end` throw
+ * @throws {SimulateError} WEIR_INVALID_OPTION; `write` throws WEIR_LOG_UNREADABLE for a document of
+ * over 268,435,456 characters
+ * @example
+ * const reader = logReader({ format: 'clf' }, (entry) => console.log(entry.timeUs, entry.ip))
+ * reader.write('203.0.113.7 - - [10/Oct/2026:13:55:36 +0000] "GET / HTTP/1.1" 200 12\n')
+ * reader.end()
+ */
+export function logReader(options: ReaderOptions, each: (entry: LogEntry) => void): LogReader {
+  const format = checkedFormat(options.format ?? 'auto')
+  return new Reader(format === 'auto' ? undefined : parserOf(format, options), options, each)
+}
+
+class Reader implements LogReader {
+  #parser: LogParser | undefined
+  readonly #options: ParserOptions
+  readonly #each: (entry: LogEntry) => void
+  /** What has come of a line that is not complete, of a document, or until the format is known. */
+  #rest = ''
+  /** The line is too long: its end is awaited. */
+  #isSkipping = false
+  #lines = 0
+  #broken = 0
+  readonly #first: BrokenLine[] = []
+
+  constructor(
+    parser: LogParser | undefined,
+    options: ParserOptions,
+    each: (entry: LogEntry) => void,
+  ) {
+    this.#parser = parser
+    this.#options = options
+    this.#each = each
+  }
+
+  write(text: string): void {
+    const all = this.#rest + text
+    this.#rest = ''
+    if (this.#parser === undefined && all.length < BEGINNING) {
+      this.#rest = all
+      return
+    }
+    this.#read(all)
+  }
+
+  end(): void {
+    const rest = this.#rest
+    this.#rest = ''
+    if (rest !== '') this.#read(rest.endsWith('\n') ? rest : `${rest}\n`)
+    if (this.#parser?.isWhole && this.#rest !== '') this.#document()
+    this.#isSkipping = false
+  }
+
+  report(): ReadReport {
+    const broken = { count: this.#broken, first: [...this.#first] }
+    return { format: this.#parser?.format, lines: this.#lines, broken }
+  }
+
+  #read(all: string): void {
+    this.#parser ??= parserOf(formatOf(withoutMark(all)), this.#options)
+    if (!this.#parser.isWhole) {
+      this.#readLines(this.#lines === 0 ? withoutMark(all) : all)
+      return
+    }
+    if (all.length > LONGEST_DOCUMENT) {
+      const what = `an HTTP Archive of over ${LONGEST_DOCUMENT} characters is one document`
+      throw failed('WEIR_LOG_UNREADABLE', `${what}, which does not fit; give lines of JSON`)
+    }
+    this.#rest = all
+  }
+
+  #readLines(text: string): void {
+    const { parse } = this.#parser as LogParser
+    let begin = 0
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', begin)) {
+      const line = text.slice(begin, end)
+      begin = end + 1
+      if (this.#isSkipping) this.#isSkipping = false
+      else this.#take(line, parse)
+    }
+    if (this.#isSkipping) return
+    if (text.length - begin <= LONGEST_LINE) {
+      this.#rest = text.slice(begin)
+      return
+    }
+    this.#lines += 1
+    this.#count(`over ${LONGEST_LINE} characters`, text.slice(begin, begin + 100))
+    this.#isSkipping = true
+  }
+
+  #take(line: string, parse: LogParser['parse']): void {
+    this.#lines += 1
+    const parsed = parse(line) as Parsed
+    if (typeof parsed === 'object') this.#each(parsed)
+    else if (parsed !== undefined) this.#count(parsed, line)
+  }
+
+  #document(): void {
+    const text = withoutMark(this.#rest)
+    this.#rest = ''
+    for (const parsed of (this.#parser as LogParser).parse(text) as readonly Parsed[]) {
+      this.#lines += 1
+      if (typeof parsed === 'object') this.#each(parsed)
+      else if (parsed !== undefined) this.#count(parsed, text)
+    }
+  }
+
+  #count(why: string, line: string): void {
+    this.#broken += 1
+    if (this.#first.length < SHOWN)
+      this.#first.push({ line: this.#lines, text: shown(line, 100), why })
+  }
+}
+
+/** Some write the mark of UTF-8 before a text. */
+function withoutMark(text: string): string {
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
+}

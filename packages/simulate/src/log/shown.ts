@@ -1,0 +1,9 @@
+// Text of a log, as it may be printed: it comes from strangers.
+
+/** The text without what a terminal would obey, or show as something else, and cut. */
+export function shown(text: string, most = 60): string {
+  const cut = text.length > most ? `${text.slice(0, most)}…` : text
+  return cut.replace(/[\p{C}\p{Zl}\p{Zp}]|\p{M}{3,}/gu, (some) =>
+    [...some].map((one) => `\\u{${(one.codePointAt(0) as number).toString(16)}}`).join(''),
+  )
+}

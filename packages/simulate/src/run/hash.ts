@@ -1,0 +1,11 @@
+/**
+ * 32 bits that tell texts apart: FNV-1a over UTF-16 units, then the last step of MurmurHash3, as the
+ * low bits of FNV are weak. The same in each run, as a sample is to be the same.
+ */
+export function hashOf(text: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) | 0
+}

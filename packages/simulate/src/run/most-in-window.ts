@@ -1,0 +1,168 @@
+// The most units of one key that passed in any window, measured apart from what the kernels count:
+// all that passed in the last window, of all keys, and how many units of it each key has.
+//
+// A window excludes its end: what passes at 0 s and at 60 s is in no minute together. Where the
+// clock goes back, time stands still until it has caught up, as it does for the kernels; where it
+// goes back by more than a window, they begin anew, and so does the measure.
+//
+// There is room for a fixed number of passed requests. Where more fall into a window, the keys
+// that then have the least are measured no further.
+
+import { Counts } from './key-table.js'
+
+/** Passed requests that there is room for: 20 bytes each. */
+const MOST = 2 ** 20
+
+export interface Most {
+  readonly units: number
+  readonly key: number
+  /** When there were as many: the end of that window. */
+  readonly at: number
+}
+
+const LEFT_OUT = -1
+
+export class MostInWindow {
+  most: Most | undefined
+  /** Keys that are measured no further. */
+  leftOut = 0
+  readonly #span: number
+  readonly #room: number
+  readonly #units: Counts = new Counts()
+  // A ring: what passed, the oldest first.
+  #times: Float64Array = new Float64Array(64)
+  #keys: Int32Array = new Int32Array(64)
+  #costs: Float64Array = new Float64Array(64)
+  #first = 0
+  #count = 0
+  #now = Number.NEGATIVE_INFINITY
+
+  /** @param span the length of a window, in the unit of the times that are passed */
+  constructor(span: number, room: number = MOST) {
+    this.#span = span
+    this.#room = room
+  }
+
+  /** Units of a key have passed. */
+  pass(key: number, units: number, at: number): void {
+    if (units === 0) return
+    if (at < this.#now - this.#span) this.#beginAnew()
+    this.#now = Math.max(at, this.#now)
+    this.#forget()
+    const known = this.#units.of(key)
+    if (known === LEFT_OUT) return
+    if (!this.#push(key, units)) return
+    const inWindow = known + units
+    this.#units.set(key, inWindow)
+    if (inWindow > (this.most?.units ?? 0)) this.most = { units: inWindow, key, at: this.#now }
+  }
+
+  #forget(): void {
+    while (this.#count > 0 && (this.#times[this.#first] as number) + this.#span <= this.#now) {
+      const key = this.#keys[this.#first] as number
+      const units = this.#units.of(key)
+      if (units !== LEFT_OUT) this.#units.set(key, units - (this.#costs[this.#first] as number))
+      this.#first = (this.#first + 1) % this.#times.length
+      this.#count -= 1
+    }
+  }
+
+  /** Returns whether the key is measured. */
+  #push(key: number, units: number): boolean {
+    const last = this.#placeOf(this.#count - 1)
+    if (this.#count > 0 && this.#keys[last] === key && this.#times[last] === this.#now) {
+      this.#costs[last] = (this.#costs[last] as number) + units
+      return true
+    }
+    if (this.#count === this.#times.length) {
+      if (this.#count >= this.#room) this.#leaveOut()
+      else this.#move(2 * this.#times.length, () => true)
+      if (this.#units.of(key) === LEFT_OUT) return false
+    }
+    const place = this.#placeOf(this.#count)
+    this.#times[place] = this.#now
+    this.#keys[place] = key
+    this.#costs[place] = units
+    this.#count += 1
+    return true
+  }
+
+  #placeOf(index: number): number {
+    return (this.#first + index + this.#times.length) % this.#times.length
+  }
+
+  /** Makes room: keeps the keys with the most requests in the window, up to half of the room. */
+  #leaveOut(): void {
+    const requests = new Map<number, number>()
+    for (let i = 0; i < this.#count; i += 1) {
+      const key = this.#keys[this.#placeOf(i)] as number
+      requests.set(key, (requests.get(key) ?? 0) + 1)
+    }
+    const kept = new Set<number>()
+    let sum = 0
+    for (const [key, count] of [...requests].sort(([, one], [, other]) => other - one)) {
+      sum += count
+      if (sum <= this.#room / 2) kept.add(key)
+      else if (this.#units.of(key) !== LEFT_OUT) {
+        this.#units.set(key, LEFT_OUT)
+        this.leftOut += 1
+      }
+    }
+    this.#move(this.#times.length, (key) => kept.has(key))
+  }
+
+  /** Into other arrays, from their beginning. */
+  #move(length: number, isKept: (key: number) => boolean): void {
+    const times = new Float64Array(length)
+    const keys = new Int32Array(length)
+    const costs = new Float64Array(length)
+    let count = 0
+    for (let i = 0; i < this.#count; i += 1) {
+      const place = this.#placeOf(i)
+      if (!isKept(this.#keys[place] as number)) continue
+      times[count] = this.#times[place] as number
+      keys[count] = this.#keys[place] as number
+      costs[count] = this.#costs[place] as number
+      count += 1
+    }
+    this.#times = times
+    this.#keys = keys
+    this.#costs = costs
+    this.#first = 0
+    this.#count = count
+  }
+
+  #beginAnew(): void {
+    for (let i = 0; i < this.#count; i += 1) {
+      const key = this.#keys[this.#placeOf(i)] as number
+      if (this.#units.of(key) !== LEFT_OUT) this.#units.set(key, 0)
+    }
+    this.#first = 0
+    this.#count = 0
+    this.#now = Number.NEGATIVE_INFINITY
+  }
+}
+
+/** The most units of one key that passed in any one period of a calendar. */
+export class MostInPeriod {
+  most: Most | undefined
+  readonly leftOut = 0
+  readonly #startOf: (atMs: number) => number
+  readonly #units: Counts = new Counts()
+  #start = Number.NaN
+
+  /** @param startOf the start of the period in which a time lies, in ms */
+  constructor(startOf: (atMs: number) => number) {
+    this.#startOf = startOf
+  }
+
+  pass(key: number, units: number, at: number): void {
+    const start = this.#startOf(at)
+    // Where the clock goes back into a period that has ended, what has passed in it is not known.
+    if (start !== this.#start) this.#units.clear()
+    this.#start = start
+    this.#units.add(key, units)
+    const inPeriod = this.#units.of(key)
+    if (inPeriod > (this.most?.units ?? 0)) this.most = { units: inPeriod, key, at }
+  }
+}

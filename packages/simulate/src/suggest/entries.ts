@@ -1,0 +1,69 @@
+// The entries of a log, kept to be replayed as often as a search needs it: 12 bytes each, 20 where
+// the log has whole seconds, and 8 more where costs differ.
+
+import { failed } from '../errors.js'
+
+/** Entries that are kept at the most. */
+const MOST = 2 ** 25
+const BLOCK = 2 ** 16
+
+export class Entries {
+  count = 0
+  /** For each run. */
+  readonly #times: Float64Array[][]
+  readonly #keys: Int32Array[] = []
+  /** Undefined: all cost 1. */
+  #costs: Float64Array[] | undefined
+
+  constructor(runs: number) {
+    this.#times = Array.from({ length: runs }, () => [])
+  }
+
+  get areAllOne(): boolean {
+    return this.#costs === undefined
+  }
+
+  /** The time of an entry in the first run; its times in others follow by `setTime`, before the
+   *  next entry is added. */
+  add(timeUs: number, key: number, cost: number): void {
+    const block = Math.floor(this.count / BLOCK)
+    const place = this.count % BLOCK
+    if (place === 0) this.#addBlock()
+    if (cost !== 1) this.#costs ??= this.#keys.map(() => new Float64Array(BLOCK).fill(1))
+    ;(this.#keys[block] as Int32Array)[place] = key
+    if (this.#costs !== undefined) (this.#costs[block] as Float64Array)[place] = cost
+    this.count += 1
+    this.setTime(0, timeUs)
+  }
+
+  setTime(run: number, timeUs: number): void {
+    const at = this.count - 1
+    const block = this.#times[run]?.[Math.floor(at / BLOCK)] as Float64Array
+    block[at % BLOCK] = timeUs
+  }
+
+  /** Calls back each entry of a run, in the order of the log. */
+  each(run: number, call: (timeUs: number, key: number, cost: number) => void): void {
+    for (let block = 0; block < this.#keys.length; block += 1) {
+      const times = this.#times[run]?.[block] as Float64Array
+      const keys = this.#keys[block] as Int32Array
+      const costs = this.#costs?.[block]
+      const count = Math.min(BLOCK, this.count - block * BLOCK)
+      for (let i = 0; i < count; i += 1)
+        call(times[i] as number, keys[i] as number, costs === undefined ? 1 : (costs[i] as number))
+    }
+  }
+
+  #addBlock(): void {
+    if (this.count >= MOST) {
+      const what = `a search replays the log, and keeps ${MOST} entries at the most`
+      throw failed(
+        'WEIR_LOG_UNREADABLE',
+        `${what}; give --sample 1/16 (sample: 16), --from or --to`,
+      )
+    }
+    for (const times of this.#times) times.push(new Float64Array(BLOCK))
+    this.#keys.push(new Int32Array(BLOCK))
+    this.#costs?.push(new Float64Array(BLOCK).fill(1))
+  }
+}

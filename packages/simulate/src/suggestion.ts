@@ -1,0 +1,234 @@
+// The limit that fits a log: the smallest that refuses no more than is wanted, as a curve over
+// limits and windows.
+
+import { type Cost, type Duration, unlimited } from '@weir/core'
+import { misuse } from './errors.js'
+import type { Limiter } from './limiters.js'
+import type { LogEntry } from './log/entry.js'
+import type { RunReport, TimelineReport } from './report.js'
+import { LimiterSimulation } from './run/limiter-simulation.js'
+import { type Share, shareOfKeys } from './run/shares.js'
+import { Timeline } from './run/timeline.js'
+import { checkWhole, keysBy, type SimulationOptions } from './simulation.js'
+import { type Candidates, candidatesOf, type SuggestedAlgorithm } from './suggest/candidates.js'
+import { Entries } from './suggest/entries.js'
+import type { Replayed } from './suggest/replay.js'
+import { type Found, search } from './suggest/search.js'
+
+export type { SuggestedAlgorithm } from './suggest/candidates.js'
+
+export interface SuggestionOptions
+  extends Omit<SimulationOptions, 'policies' | 'source' | 'onDecision'> {
+  /** Which part may be refused: 0.001 for 0.1 %. 0 to 1. */
+  readonly affect: number
+  /** Of what: of the keys, each of which counts if it is refused once, or of the requests. Default
+   *  `'keys'`. */
+  readonly of?: 'keys' | 'requests' | undefined
+  /** Windows, for each of which a limit is found. Default 1 s, 10 s, 1 min and 1 h. */
+  readonly windows?: readonly Duration[] | undefined
+  /** Of a bucket, the limit is its capacity, and what comes back in a window. Default
+   *  `'sliding-window'`. */
+  readonly algorithm?: SuggestedAlgorithm | undefined
+  /** Units that a request takes. Default: what the field named by `fields.cost` has, or else 1. */
+  readonly cost?: ((entry: LogEntry) => Cost) | undefined
+  /** True: the entry is left out. Default: none is. */
+  readonly skip?: ((entry: LogEntry) => boolean) | undefined
+}
+
+export interface Suggesting {
+  /**
+   * Takes the next entry of the log.
+   * @throws {SimulateError} WEIR_TOO_MANY_KEYS, WEIR_LOG_UNREADABLE for over 33,554,432 entries
+   */
+  add(entry: LogEntry): void
+  /** Searches, and says what it found. */
+  report(): SuggestionReport
+}
+
+export interface SuggestionReport extends TimelineReport {
+  readonly affect: number
+  readonly of: 'keys' | 'requests'
+  readonly algorithm: SuggestedAlgorithm
+  readonly requests: number
+  readonly keys: number
+  readonly withoutKey: number
+  readonly withoutCost: number
+  readonly skipped: number
+  /** One of so many keys was looked at. 1: all. */
+  readonly sample: number
+  readonly windows: readonly WindowSuggestion[]
+}
+
+/** The limit for one window, if the log is taken so. */
+export interface WindowSuggestion {
+  readonly windowMs: number
+  readonly times: RunReport['times']
+  /** The smallest limit that, as all larger ones, refuses no more than is wanted. Undefined: the
+   *  algorithm has none that is large enough. */
+  readonly limit: number | undefined
+  /** False: so many limits are between those that were tried that a smaller one might do. */
+  readonly isSmallest: boolean
+  /** What the limit does, and others around it, the smallest first. */
+  readonly curve: readonly CurvePoint[]
+}
+
+/** What a limit does. */
+export interface CurvePoint {
+  readonly limit: number
+  /** Keys that are refused at least once. */
+  readonly affected: number
+  readonly affectedShare: Share
+  /** Requests that are refused, and their share. Only where `of` is `'requests'`. */
+  readonly refused?: number
+  readonly refusedShare?: number
+}
+
+const WINDOWS: readonly Duration[] = ['1s', '10s', '1m', '1h']
+
+/**
+ * Finds limits that fit a log.
+ * @throws {SimulateError} WEIR_INVALID_OPTION
+ * @throws {RangeError} WEIR_INVALID_DURATION
+ * @example
+ * const search = suggestion({ affect: 0.001, windows: ['1m'] })
+ * const reader = logReader({}, (entry) => search.add(entry))
+ */
+export function suggestion(options: SuggestionOptions): Suggesting {
+  const { affect, of = 'keys', windows = WINDOWS, algorithm = 'sliding-window' } = options
+  if (!(typeof affect === 'number' && affect >= 0 && affect <= 1))
+    throw misuse('affect', affect, 'a part from 0 to 1: 0.001 for 0.1 %')
+  if (of !== 'keys' && of !== 'requests') throw misuse('of', of, "'keys' or 'requests'")
+  if (!Array.isArray(windows) || windows.length === 0)
+    throw misuse('windows', windows, "a list of durations, such as ['1m', '1h']")
+  const candidates = windows.map((window) => candidatesOf(algorithm, window))
+  return new Suggested({ ...options, affect, of, algorithm }, candidates)
+}
+
+type Checked = SuggestionOptions & {
+  readonly of: 'keys' | 'requests'
+  readonly algorithm: SuggestedAlgorithm
+}
+
+interface Asked {
+  readonly key: number
+  readonly cost: number
+}
+
+class Suggested implements Suggesting {
+  readonly #options: Checked
+  readonly #candidates: readonly Candidates[]
+  readonly #timeline: Timeline<Asked>
+  readonly #limiter: LimiterSimulation
+  readonly #maxKeys: number
+  readonly #sample: number
+  #entries: Entries = new Entries(1)
+  #times: readonly RunReport['times'][] = []
+  #typicalUs = 0
+  #withoutCost = 0
+  #report: SuggestionReport | undefined
+
+  constructor(options: Checked, candidates: readonly Candidates[]) {
+    const { maxKeys = 1_000_000, sample = 1, fromUs, toUs, cost, skip } = options
+    checkWhole('maxKeys', maxKeys, 2 ** 24)
+    checkWhole('sample', sample, 1_000_000)
+    this.#options = options
+    this.#candidates = candidates
+    this.#maxKeys = maxKeys
+    this.#sample = sample
+    const limiter: Limiter = { name: undefined, policy: unlimited(), uses: [], cost, skip }
+    this.#limiter = new LimiterSimulation(limiter, { by: keysBy(options.key), maxKeys, sample })
+    this.#timeline = new Timeline<Asked>(
+      { fromUs, toUs },
+      {
+        begin: (times, typicalUs) => {
+          this.#times = times
+          this.#typicalUs = typicalUs
+          this.#entries = new Entries(times.length)
+        },
+        decide: (run, timeUs, { key, cost: units }) => {
+          if (run === 0) this.#entries.add(timeUs, key, units)
+          else this.#entries.setTime(run, timeUs)
+        },
+      },
+    )
+  }
+
+  add(entry: LogEntry): void {
+    if (!this.#timeline.takes(entry.timeUs)) return
+    const key = this.#limiter.keyOf(entry)
+    if (key < 0) return
+    const cost = this.#limiter.costOf(entry)
+    if (typeof cost !== 'number' || !Number.isSafeInteger(cost) || cost < 0) {
+      this.#withoutCost += 1
+      return
+    }
+    this.#timeline.add(entry.timeUs, { key, cost })
+  }
+
+  report(): SuggestionReport {
+    this.#report ??= this.#ended()
+    return this.#report
+  }
+
+  #ended(): SuggestionReport {
+    const order = this.#timeline.end()
+    const { affect, of, algorithm } = this.#options
+    const { keys, skipped, withoutKey } = this.#limiter.report()
+    const windows = this.#candidates.flatMap((candidates) =>
+      this.#times.map((times, run) => this.#windowOf(candidates, times, run)),
+    )
+    const { count: requests } = this.#entries
+    const counts = { requests, keys, skipped, withoutKey, withoutCost: this.#withoutCost }
+    return { ...order, ...counts, affect, of, algorithm, sample: this.#sample, windows }
+  }
+
+  #windowOf(candidates: Candidates, times: RunReport['times'], run: number): WindowSuggestion {
+    const { keys } = this.#limiter
+    const { affect, of } = this.#options
+    const replayed: Replayed = {
+      entries: this.#entries,
+      keys,
+      run,
+      maxKeys: this.#maxKeys,
+      typicalUs: this.#typicalUs,
+    }
+    const all = of === 'keys' ? keys.count : this.#entries.count
+    const found = search(candidates, replayed, of, partOf(affect, all))
+    const { windowMs } = candidates
+    const curve = this.#curve(candidates, found)
+    return { windowMs, times, limit: found.limit, isSmallest: found.isSmallest, curve }
+  }
+
+  #curve(candidates: Candidates, found: Found): readonly CurvePoint[] {
+    const { count } = this.#limiter.keys
+    const isOfRequests = this.#options.of === 'requests'
+    return limitsAround(candidates, found, isOfRequests).map((limit) => {
+      const affected = found.affectedAt(limit)
+      const affectedShare = shareOfKeys(affected, count, this.#sample)
+      if (!isOfRequests) return { limit, affected, affectedShare }
+      const refused = found.refusedAt(limit)
+      const refusedShare = refused / Math.max(1, this.#entries.count)
+      return { limit, affected, affectedShare, refused, refusedShare }
+    })
+  }
+}
+
+/** How many of all may be refused. A part such as 0.1 is no exact number, and 0.1 of 10 is 1. */
+function partOf(affect: number, all: number): number {
+  return Math.floor(affect * all + 1e-9 * all)
+}
+
+/**
+ * The limit, and others below and above it: fewer where requests are counted, as each of these
+ * takes a replay.
+ */
+function limitsAround({ ranges }: Candidates, { limit }: Found, isOfRequests: boolean): number[] {
+  const most = ranges.at(-1)?.most ?? 1
+  const limits = new Set<number>(limit === undefined ? [] : [limit])
+  const last = Math.min(most, Math.max(10, 4 * (limit ?? 1_000)))
+  const factor = isOfRequests ? 1.6 : 1.25
+  const first = Math.max(1, Math.floor(last / (isOfRequests ? 40 : 400)))
+  for (let each = first; each <= last; each = Math.max(each + 1, Math.floor(each * factor)))
+    limits.add(each)
+  return [...limits].sort((one, other) => one - other)
+}

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest'
+import { folder } from './folder.js'
+import { LINES, SHORT, weir } from './weir.js'
+
+const files = folder()
+const log = files.write('access.log', LINES.join('\n'))
+
+test.each([
+  [
+    'simulate',
+    [],
+    /no log is given; give a file, or - for standard input: weir simulate access.log/,
+  ],
+  ['simulate', [log], /no policy is given; give --limit 100 --window 1m, or a policies file/],
+  ['simulate', [log, '--limit', '5'], /--window is missing/],
+  ['simulate', [log, '--window', '1s'], /--limit is missing/],
+  ['simulate', [log, '--limit', '5.5', '--window', '1s'], /--limit is "5.5"; give a whole number/],
+  ['simulate', [log, '--limit', '5', '--window', 'soon'], /soon/],
+  ['simulate', [log, ...SHORT, '--algorithm', 'x'], /algorithm is "x"; give sliding-window/],
+  ['simulate', [log, log, ...SHORT], /is given twice/],
+  [
+    'simulate',
+    [log, ...SHORT, '--policy', 'a.mjs'],
+    /--policy is "a.mjs"; give it without --limit/,
+  ],
+  ['simulate', [log, ...SHORT, '--format', 'xml'], /format is "xml"/],
+  ['simulate', [log, ...SHORT, '--fields', 'when=ts'], /--fields is "when=ts"/],
+  ['simulate', [log, ...SHORT, '--from', 'noon'], /--from is "noon"; give a time such as/],
+  ['simulate', [log, ...SHORT, '--sample', '16'], /--sample is "16"; give a part of the keys/],
+  ['simulate', [log, ...SHORT, '--sample', '1/0'], /sample is 0/],
+  ['simulate', [log, ...SHORT, '--max-keys', 'many'], /--max-keys is "many"/],
+  ['simulate', [log, ...SHORT, '--max-refused', '5'], /--max-refused is "5"; give a percentage/],
+  ['simulate', [log, ...SHORT, '--key', '+'], /key is "\+"/],
+  ['simulate', [log, ...SHORT, '--colour'], /Unknown option '--colour'.*see weir simulate --help/],
+  ['simulate', [log, '--compare', 'a.mjs'], /--compare is "a.mjs"; give two policies files/],
+  ['suggest', [log], /of --affect and --affect-requests none is given/],
+  ['suggest', [log, '--affect', '1%', '--affect-requests', '1%'], /both is given/],
+  ['suggest', [log, '--affect', '101%'], /--affect is "101%"/],
+  ['suggest', [log, '--affect', '1%', '--windows', '1s,soon'], /--windows is "soon"/],
+  ['suggest', [log, '--affect', '1%', '--limit', '5'], /Unknown option '--limit'/],
+] as const)('weir %s %j is misuse: exit code 2', async (group, args, message) => {
+  const failing = weir(group, args)
+  await expect(failing).rejects.toThrow(message)
+  await expect(failing).rejects.toMatchObject({ code: /^WEIR_/, exitCode: 2 })
+})
+
+describe('a policies file that', () => {
+  test.each([
+    [
+      'throws',
+      `const a = 1\nthrow new Error('no plans')\n`,
+      /failed: no plans \(.*throws\.mjs:2:7\)/,
+    ],
+    ['misses a bracket', `export default {\n  api: [\n`, /failed: Unexpected end of input/],
+    [
+      'exports nothing',
+      `export const policy = 1\n`,
+      /exports nothing as its default; give export default/,
+    ],
+    ['exports a number', `export default 5\n`, /exports-a-number.mjs is 5; give a policy, a list/],
+    [
+      'imports what is not there',
+      `import 'nowhere-at-all'\n`,
+      /failed: Cannot find package 'nowhere-at-all'/,
+    ],
+    [
+      'makes a wrong policy',
+      `import { slidingWindow } from '@weir/core'\n\nexport default slidingWindow({ limit: -1, window: '1m' })\n`,
+      /limit is -1.*makes-a-wrong-policy\.mjs:3:16\)/,
+    ],
+  ])('%s is told with its line', async (name, text, message) => {
+    const file = files.write(`${name.replaceAll(' ', '-')}.mjs`, text)
+    const failing = weir('simulate', [log, '--policy', file])
+    await expect(failing).rejects.toThrow(message)
+    await expect(failing).rejects.toMatchObject({ exitCode: 2 })
+  })
+
+  test('is not there', async () => {
+    const failing = weir('simulate', [log, '--policy', files.path('none.mjs')])
+    await expect(failing).rejects.toThrow(
+      /the policies file .*none\.mjs is not there, or cannot be read/,
+    )
+  })
+})

@@ -1,0 +1,237 @@
+import { readFileSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { folder } from './folder.js'
+import { combined, START_US } from './log-lines.js'
+import { LINES, SHORT, weir } from './weir.js'
+
+const files = folder()
+const HOSTILE = '<script>alert(1)</script>|`@team\u001b[31m\u202e'
+
+const log = files.write('access.log', LINES.join('\n'))
+
+describe('weir simulate', () => {
+  test('prints who would have been refused, as tables', async () => {
+    const { code, out } = await weir('simulate', [log, ...SHORT])
+    expect(code).toBe(0)
+    expect(out).toBe(`weir simulate: 22 requests, 2026-10-10 00:00:00 to 2026-10-10 00:00:02 UTC
+
+Read as clf, 22 lines.
+
+Limiter default
+---------------
+          in all  refused   share
+requests      22       10  45.5 %
+keys           2        1  50.0 %
+
+policy                   limit  units passed  refusals   of all  most in a window  bound  which holds
+sliding-window-5-per-1s      5            12        10  100.0 %                 5      5  in any window: the limit (1 s)
+
+The most affected keys:
+
+key        requests  refused  first refused (UTC)      last refused (UTC)       refused for
+192.0.2.1        20       10  2026-10-10 00:00:00.500  2026-10-10 00:00:01.900       900 ms
+`)
+  })
+
+  test('prints JSON, of which all figures are numbers', async () => {
+    const { out } = await weir('simulate', [log, ...SHORT, '--json'])
+    const report = JSON.parse(out)
+    expect(report).toMatchObject({ entries: 22, isCoarse: false, exceeded: [] })
+    expect(report.log).toMatchObject({ format: 'clf', lines: 22 })
+    expect(report.limiters[0].runs[0]).toMatchObject({ refused: 10, affected: 1 })
+  })
+
+  test('reads standard input, zipped or not, and several logs', async () => {
+    const bytes = gzipSync(`${LINES[0]}\n`)
+    const { out } = await weir('simulate', ['-', log, ...SHORT, '--json'], {
+      input: Readable.from([bytes]),
+    })
+    expect(JSON.parse(out)).toMatchObject({ entries: 23 })
+  })
+
+  test('takes limiters from a policies file, or one of them', async () => {
+    const policies = files.write(
+      'policies.mjs',
+      `import { slidingWindow } from '@weir/core'
+      export default {
+        api: slidingWindow({ limit: 5, window: '1s' }),
+        posts: { policy: slidingWindow({ limit: 1, window: '1h' }), skip: (entry) => entry.method !== 'POST' },
+      }`,
+    )
+    const all = await weir('simulate', [log, '--policy', policies, '--json'])
+    expect(JSON.parse(all.out).limiters.map((one: { limiter: string }) => one.limiter)).toEqual([
+      'api',
+      'posts',
+    ])
+    const one = await weir('simulate', [log, '--policy', policies, '--limiter', 'posts', '--json'])
+    expect(JSON.parse(one.out).limiters).toMatchObject([
+      { limiter: 'posts', requests: 0, skipped: 22 },
+    ])
+    await expect(weir('simulate', [log, '--policy', policies, '--limiter', 'x'])).rejects.toThrow(
+      /--limiter is "x"; give one of api, posts/,
+    )
+  })
+
+  test('compares two policies files, given as two words or with a comma', async () => {
+    const of = (limit: number) =>
+      files.write(
+        `limit-${limit}.mjs`,
+        `import { slidingWindow } from '@weir/core'
+        export default slidingWindow({ limit: ${limit}, window: '1s' })`,
+      )
+    const { out } = await weir('simulate', ['--compare', of(5), of(50), log])
+    expect(out).toContain('requests refused      10      0')
+    expect(out).toContain('keys affected          1      0              0                  1')
+    const comma = await weir('simulate', [log, '--compare', `${of(5)},${of(50)}`])
+    expect(comma.out).toBe(out)
+  })
+
+  test.each([
+    [['--max-refused', '50%', '--max-affected', '50%'], 0, ''],
+    [
+      ['--max-refused', '45%'],
+      1,
+      '45.5 % of the requests of limiter "default" would be refused, which is above --max-refused 45.0 %',
+    ],
+    [
+      ['--max-affected', '0.5%'],
+      1,
+      '50.0 % of the keys of limiter "default" would be refused, which is above --max-affected 0.5 %',
+    ],
+  ])('with %j ends with %i', async (args, code, says) => {
+    const text = await weir('simulate', [log, ...SHORT, ...args])
+    expect([text.code, text.out.trimEnd().endsWith(says)]).toEqual([code, true])
+    const json = await weir('simulate', [log, ...SHORT, ...args, '--json'])
+    expect([json.code, JSON.parse(json.out).exceeded.length]).toEqual([code, code])
+  })
+
+  test('says where whole seconds leave it open what would have happened', async () => {
+    const coarse = LINES.map((line) => line.replace(/\.\d{6} /, ' ')).join('\n')
+    const { out } = await weir('simulate', [
+      files.write('coarse.log', coarse),
+      ...['--limit', '5', '--window', '500ms'],
+    ])
+    expect(out).toContain('The log has whole seconds. It was replayed twice')
+    expect(out).toMatch(/requests {6}22 +\d+ to \d+/)
+  })
+
+  test('what a log says is printed harmlessly, as text, Markdown and HTML', async () => {
+    const lines = Array.from({ length: 9 }, (_, i) =>
+      JSON.stringify({ time: (START_US + 1 + i) / 1e6, user: HOSTILE }),
+    )
+    const hostile = files.write('hostile.jsonl', `${HOSTILE}\n${lines.join('\n')}`)
+    const html = files.path('report.html')
+    const args = [hostile, ...SHORT, '--key', 'user', '--format', 'json']
+    const text = await weir('simulate', [...args, '--html', html])
+    const markdown = await weir('simulate', [...args, '--markdown'])
+    const page = readFileSync(html, 'utf8')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about these
+    for (const out of [text.out, markdown.out, page]) expect(out).not.toMatch(/[\u001b\u202e]/)
+    expect(markdown.out).toContain('\\<script\\>alert(1)\\</script\\>\\|\\`&#64;team')
+    expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;|`@team')
+    expect(page).not.toMatch(/<script|<img|<link|javascript:|https?:(?!\/\/www\.w3\.org)/)
+  })
+
+  test('writes one page with plots, in light and dark, that loads nothing', async () => {
+    const html = files.path('page.html')
+    await weir('simulate', [log, ...SHORT, '--html', html])
+    const page = readFileSync(html, 'utf8')
+    expect(page.match(/<svg /g)).toHaveLength(2)
+    expect(page).toContain('prefers-color-scheme: dark')
+    expect(page).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`)
+    expect(page).not.toMatch(/ (src|href)=/)
+    expect(page).not.toMatch(/NaN|undefined|Infinity/)
+    const unwritable = weir('simulate', [log, ...SHORT, '--html', files.path('no/page.html')])
+    await expect(unwritable).rejects.toThrow(/--html is .*; give a file that can be written/)
+  })
+})
+
+describe('weir suggest', () => {
+  test('prints the smallest limit for each window, and what others do', async () => {
+    const { code, out } = await weir('suggest', [log, '--affect', '50%', '--windows', '1s,1m'])
+    expect(code).toBe(0)
+    expect(out).toContain(`window  smallest limit  keys refused  share of keys
+   1 s               2             1         50.0 %
+ 1 min               2             1         50.0 %`)
+    expect(out).toContain('In 1 s\n------\nlimit')
+  })
+
+  test('of requests, with another algorithm, as JSON and as a page', async () => {
+    const html = files.path('suggest.html')
+    const args = ['--affect-requests', '10%', '--windows', '1s', '--algorithm', 'token-bucket']
+    const { out } = await weir('suggest', [log, ...args, '--json', '--html', html])
+    const report = JSON.parse(out)
+    expect(report).toMatchObject({ of: 'requests', affect: 0.1, algorithm: 'token-bucket' })
+    expect(report.windows[0].limit).toBe(7)
+    expect(readFileSync(html, 'utf8')).toContain('<polyline class="curve"')
+  })
+
+  test('takes key, cost and skip from a policies file', async () => {
+    const base = files.write(
+      'base.mjs',
+      `import { slidingWindow } from '@weir/core'
+      export default { api: { policy: slidingWindow({ limit: 1, window: '1s' }), key: () => 'all', cost: () => 2 } }`,
+    )
+    const { out } = await weir('suggest', [
+      log,
+      '--affect',
+      '0%',
+      '--windows',
+      '1m',
+      '--policy',
+      base,
+      '--json',
+    ])
+    expect(JSON.parse(out)).toMatchObject({ keys: 1, windows: [{ limit: 44 }] })
+  })
+
+  test('has a word for windows without a limit that is large enough', async () => {
+    const costly = files.write(
+      'costly.jsonl',
+      `{"time":${START_US / 1e6 + 0.5},"ip":"a","n":90000}`,
+    )
+    const args = ['--affect', '0%', '--windows', '1s', '--algorithm', 'gcra', '--fields', 'cost=n']
+    const { out } = await weir('suggest', [costly, ...args])
+    expect(out).toContain('none is large enough')
+  })
+})
+
+test.each(['simulate', 'suggest'] as const)(
+  'weir %s --help has all of its options',
+  async (group) => {
+    const { code, out } = await weir(group, ['--help'])
+    expect(code).toBe(0)
+    for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(100)
+    const options = ['--key', '--fields', '--format', '--from', '--sample', '--max-keys', '--html']
+    const own = {
+      simulate: ['--compare', '--max-refused', '--limit'],
+      suggest: ['--affect-requests'],
+    }
+    for (const option of [...options, ...own[group]]) expect(out).toContain(option)
+  },
+)
+
+test('progress is shown on a terminal: how far, how fast, and how long it takes', async () => {
+  const many = Array.from({ length: 60_000 }, (_, i) =>
+    combined({ timeUs: START_US + 1 + i * 1_000 }),
+  )
+  const large = files.write('large.log', many.join('\n'))
+  const lines: string[] = []
+  // The clock of the process is asked how long it took, and told that each look takes a second.
+  const { now } = Date
+  let calls = 0
+  Date.now = () => {
+    calls += 1_000
+    return now() + calls
+  }
+  try {
+    await weir('simulate', [large, ...SHORT, '--json'], { progress: (line) => lines.push(line) })
+  } finally {
+    Date.now = now
+  }
+  expect(lines.length).toBeGreaterThan(1)
+  for (const line of lines)
+    expect(line).toMatch(/^\d+ %, [\d,]+ requests, [\d,]+ a second, .+ left$/)
+})

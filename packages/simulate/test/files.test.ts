@@ -1,0 +1,172 @@
+import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import { slidingLog } from '@weir/core'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { compareLogs, type LogSource, type Progress, simulateLog, suggestLog } from '../src/node.js'
+import { folder } from './folder.js'
+import { combined, START_US } from './log-lines.js'
+
+const files = folder()
+const policies = slidingLog({ limit: 2, window: '10s' })
+const LINES = Array.from({ length: 500 }, (_, i) =>
+  combined({ timeUs: START_US + 1 + i * 500_000, ip: `192.0.2.${i % 5}`, user: 'jörg €😀' }),
+)
+const LOG = `${LINES.join('\n')}\n`
+const plain = files.write('access.log', LOG)
+
+/** What a simulation found, without how the log was read. */
+async function simulated(logs: readonly LogSource[]) {
+  const { log, ...report } = await simulateLog({ logs, policies })
+  return report
+}
+
+describe('a log', () => {
+  test('is read from a file, zipped or not, whatever its name, and from a stream', async () => {
+    const { log, ...expected } = await simulateLog({ logs: [plain], policies })
+    expect(log).toEqual({ format: 'clf', lines: 500, broken: { count: 0, first: [] } })
+    expect(expected).toMatchObject({ entries: 500, limiters: [{ requests: 500, keys: 5 }] })
+    const zipped = files.write('zipped.log', gzipSync(LOG))
+    const members = Buffer.concat([gzipSync(LOG.slice(0, 999)), gzipSync(LOG.slice(999))])
+    const stream = (bytes: Uint8Array) => Readable.from([bytes.subarray(0, 1), bytes.subarray(1)])
+    expect(await simulated([zipped])).toEqual(expected)
+    expect(await simulated([files.write('two.log', members)])).toEqual(expected)
+    expect(await simulated([stream(Buffer.from(LOG))])).toEqual(expected)
+    expect(await simulated([stream(members)])).toEqual(expected)
+  })
+
+  test('in several files is merged by time, in whatever order the files are given', async () => {
+    const expected = await simulated([plain])
+    const parts = [0, 1, 2].map((part) =>
+      files.write(`part-${part}.log`, LINES.filter((_, i) => i % 3 === part).join('\n')),
+    )
+    const older = files.write('access.log.1', LINES.slice(0, 300).join('\n'))
+    const newer = files.write('access.log.0', LINES.slice(300).join('\n'))
+    expect(await simulated(parts)).toEqual(expected)
+    expect(await simulated([newer, older])).toEqual(expected)
+  })
+
+  test('may be cut anywhere, also within a character', async () => {
+    const bytes = Buffer.from(LINES.slice(0, 20).join('\n'))
+    const logOf = (parts: readonly Uint8Array[]) =>
+      simulateLog({ logs: [Readable.from(parts)], policies, key: 'user' })
+    const expected = await logOf([bytes])
+    expect(expected.limiters[0]?.runs[0]?.mostAffected[0]?.key).toBe('jörg €😀')
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(bytes.length), { maxLength: 30 }), async (cuts) => {
+        const at = [0, ...cuts.sort((one, other) => one - other), bytes.length]
+        const parts = at.slice(1).map((end, i) => bytes.subarray(at[i], end))
+        expect(await logOf(parts)).toEqual(expected)
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  test('has its broken lines counted and shown, with the file where there are several', async () => {
+    const broken = files.write('broken.log', `what\n${LINES[0]}\n\u001b[2J\n`)
+    const { log } = await simulateLog({ logs: [plain, broken], policies })
+    expect(log).toMatchObject({ lines: 503, broken: { count: 2 } })
+    expect(log.broken.first).toEqual([
+      expect.objectContaining({ log: broken, line: 1, text: 'what' }),
+      expect.objectContaining({ log: broken, line: 3, text: '\\u{1b}[2J' }),
+    ])
+  })
+})
+
+describe('fails, and says why, where', () => {
+  const code = { code: 'WEIR_LOG_UNREADABLE' }
+
+  test('there is no such file', async () => {
+    const failing = simulateLog({ logs: [files.path('none.log')], policies })
+    await expect(failing).rejects.toThrow(/none\.log cannot be read: ENOENT/)
+    await expect(failing).rejects.toMatchObject({ ...code, exitCode: 2 })
+    await expect(simulateLog({ logs: [files.path('.')], policies })).rejects.toThrow(
+      /it is a folder/,
+    )
+  })
+
+  test('the end of a zipped file is missing', async () => {
+    const cut = files.write('cut.gz', gzipSync(LOG).subarray(0, 500))
+    const failing = simulateLog({ logs: [cut], policies })
+    await expect(failing).rejects.toThrow(/cut\.gz cannot be read: unexpected end of file/)
+    await expect(failing).rejects.toMatchObject(code)
+  })
+
+  test('it only begins like a zipped one', async () => {
+    const fake = files.write('fake.gz', Buffer.from([0x1f, 0x8b, 1, 2, 3]))
+    await expect(simulateLog({ logs: [fake], policies })).rejects.toMatchObject(code)
+  })
+
+  test('none of its lines can be read, as no verdict on it means anything', async () => {
+    const odd = files.write('odd.log', 'one\ntwo\n')
+    await expect(simulateLog({ logs: [odd], policies })).rejects.toThrow(
+      /none of 2 lines could be read as clf; line 1 has no address.*: one; give --format/,
+    )
+  })
+
+  test('its reader has had enough', async () => {
+    const reason = new Error('enough')
+    const signal = AbortSignal.abort(reason)
+    await expect(simulateLog({ logs: [plain], policies, signal })).rejects.toBe(reason)
+  })
+
+  test('a stream fails', async () => {
+    const failing = async function* () {
+      yield LOG
+      throw Object.assign(new Error('reset'), { code: 'ECONNRESET' })
+    }
+    await expect(simulateLog({ logs: [failing()], policies })).rejects.toThrow(
+      /standard input cannot be read: reset/,
+    )
+  })
+})
+
+test('progress tells how much of how much was read', async () => {
+  const told: Progress[] = []
+  const slow = async function* () {
+    for (const line of LINES.slice(0, 3)) {
+      yield `${line}\n`
+      await new Promise((resolve) => setTimeout(resolve, 300))
+    }
+  }
+  await simulateLog({ logs: [slow()], policies, onProgress: (progress) => told.push(progress) })
+  expect(told.length).toBeGreaterThan(0)
+  for (const { bytes, ofBytes } of told) {
+    expect(bytes).toBeGreaterThan(0)
+    expect(ofBytes).toBeUndefined()
+  }
+})
+
+test('two sets of policies are compared by the keys that they refuse', async () => {
+  const lines = ['a', 'b', 'c'].flatMap((ip, i) =>
+    Array.from({ length: 2 + i }, (_, j) => combined({ ip, timeUs: START_US + 1 + j * 1_000_000 })),
+  )
+  const log = files.write('compare.log', lines.join('\n'))
+  const before = slidingLog({ limit: 2, window: '10s' })
+  const after = { other: { policy: slidingLog({ limit: 3, window: '10s' }), skip: () => false } }
+  const report = await compareLogs({ logs: [log], before, after })
+  expect(report.limiters).toEqual([
+    {
+      limiter: 'default -> other',
+      times: 'logged',
+      refused: { before: 3, after: 1 },
+      affected: { before: 2, after: 1 },
+      newlyAffected: { count: 0, most: [] },
+      noLongerAffected: { count: 1, most: [{ key: 'b', refused: 1 }] },
+    },
+  ])
+  const two = { one: before, two: before }
+  const named = await compareLogs({
+    logs: [log],
+    before: two,
+    after: { two: after.other, three: before },
+  })
+  expect(named.limiters.map(({ limiter }) => limiter)).toEqual(['two'])
+  expect([named.onlyBefore, named.onlyAfter]).toEqual([['one'], ['three']])
+})
+
+test('a limit is suggested for files', async () => {
+  const { windows, log } = await suggestLog({ logs: [plain], affect: 0, windows: ['10s'] })
+  expect(log.lines).toBe(500)
+  expect(windows[0]?.limit).toBe(4)
+})

@@ -1,0 +1,235 @@
+import { describe, expect, test } from 'vitest'
+import { formatOf, type LogEntry, type LogFormat, parserOf } from '../src/index.js'
+
+const NOON = Date.UTC(2026, 9, 10, 12, 0, 1) * 1_000
+
+function entryOf(format: LogFormat, text: string, fields = {}): LogEntry {
+  const parsed = parserOf(format, { fields }).parse(text)
+  const one = Array.isArray(parsed) ? parsed[0] : parsed
+  expect(one, `${one}`).toBeTypeOf('object')
+  return one as LogEntry
+}
+
+function saidBy(entry: LogEntry) {
+  const { timeUs, ip, user, method, path, host, status, bytes } = entry
+  return { timeUs, ip, user, method, path, host, status, bytes }
+}
+
+const COMMON = '203.0.113.7 - ann [10/Oct/2026:05:00:01 -0700] "GET /a?b=1 HTTP/1.0" 404 2326'
+
+describe('the Common and the Combined Log Format', () => {
+  test('have who asked for what, when, and what the answer was', () => {
+    expect(saidBy(entryOf('clf', COMMON))).toEqual({
+      timeUs: NOON,
+      ip: '203.0.113.7',
+      user: 'ann',
+      method: 'GET',
+      path: '/a?b=1',
+      host: undefined,
+      status: 404,
+      bytes: 2326,
+    })
+  })
+
+  test('of the Combined one, the referer and the agent are headers, and others are not known', () => {
+    const entry = entryOf('clf', `${COMMON} "https://a.example/" "curl/8 \\"x\\" \\\\" "more"\r`)
+    expect(entry.header('Referer')).toBe('https://a.example/')
+    expect(entry.header('user-agent')).toBe('curl/8 "x" \\')
+    expect(entry.header('accept')).toBeUndefined()
+    expect(entry.field('userAgent')).toBe('curl/8 "x" \\')
+    expect(entry.field('status')).toBe(404)
+    expect(entry.field('constructor')).toBeUndefined()
+  })
+
+  test('a dash is what is not known', () => {
+    const line = '2001:db8::1 - - [10/Oct/2026:12:00:01 +0000] "-" 408 - "-" "-"'
+    const entry = entryOf('clf', line)
+    expect(saidBy(entry)).toEqual({
+      timeUs: NOON,
+      ip: '2001:db8::1',
+      user: undefined,
+      method: undefined,
+      path: undefined,
+      host: undefined,
+      status: 408,
+      bytes: undefined,
+    })
+    expect(entry.header('referer')).toBeUndefined()
+  })
+
+  test('escapes of Apache and nginx are undone, and a path may have spaces', () => {
+    const request = 'GET /a b\\"c\\x22\\xff HTTP/1.1'
+    const { path } = entryOf('clf', `a - - [10/Oct/2026:12:00:01] "${request}" 400 0`)
+    expect(path).toBe('/a b"c"ÿ')
+  })
+
+  test('a name of a user cannot forge a time', () => {
+    const user = 'x [11/Oct/2026:12:00:01 +0000] \\"GET / HTTP/1.1\\" 200'
+    const entry = entryOf('clf', COMMON.replace('ann', user))
+    expect(entry.timeUs).toBe(NOON)
+    expect(entry.user).toBe('x [11/Oct/2026:12:00:01 +0000] "GET / HTTP/1.1" 200')
+  })
+})
+
+describe('JSON', () => {
+  test('of nginx', () => {
+    const line = JSON.stringify({
+      time_iso8601: '2026-10-10T14:00:01+02:00',
+      remote_addr: '203.0.113.7',
+      remote_user: '-',
+      request_method: 'POST',
+      request_uri: '/a',
+      host: 'a.example',
+      status: '201',
+      body_bytes_sent: '17',
+      http_x_api_key: 'k1',
+    })
+    expect(formatOf(`${line}\n`)).toBe('nginx-json')
+    const entry = entryOf('nginx-json', line)
+    expect(saidBy(entry)).toEqual({
+      timeUs: NOON,
+      ip: '203.0.113.7',
+      user: undefined,
+      method: 'POST',
+      path: '/a',
+      host: 'a.example',
+      status: 201,
+      bytes: 17,
+    })
+    expect(entry.header('X-Api-Key')).toBe('k1')
+  })
+
+  test('of nginx with msec has a fraction of a second', () => {
+    const line = '{"msec":"1796472001.250","remote_addr":"203.0.113.7","request":"GET / HTTP/1.1"}'
+    expect(formatOf(line)).toBe('nginx-json')
+    expect(entryOf('nginx-json', line).timeUs).toBe(1_796_472_001_250_000)
+  })
+
+  test('of Caddy', () => {
+    const line = JSON.stringify({
+      level: 'info',
+      ts: 1796472001.5241024,
+      logger: 'http.log.access',
+      request: {
+        remote_ip: '10.0.0.1',
+        client_ip: '203.0.113.7',
+        proto: 'HTTP/2.0',
+        method: 'GET',
+        host: 'a.example',
+        uri: '/a?b',
+        headers: { 'User-Agent': ['curl/8'], 'X-Api-Key': ['k1', 'k2'] },
+      },
+      user_id: '',
+      size: 10,
+      status: 200,
+    })
+    expect(formatOf(line)).toBe('caddy')
+    const entry = entryOf('caddy', line)
+    expect(saidBy(entry)).toEqual({
+      timeUs: 1_796_472_001_524_102,
+      ip: '203.0.113.7',
+      user: undefined,
+      method: 'GET',
+      path: '/a?b',
+      host: 'a.example',
+      status: 200,
+      bytes: 10,
+    })
+    expect(entry.header('x-api-key')).toBe('k1')
+    expect(entry.field('request.proto')).toBe('HTTP/2.0')
+  })
+
+  test('of any kind, with the fields that are named', () => {
+    const line = '{"ts":"2026-10-10T12:00:01Z","user":{"id":42},"tokens":7,"a.b":"dotted"}'
+    const entry = entryOf('json', line, { time: 'ts', key: 'user.id', cost: 'tokens' })
+    expect([entry.timeUs, entry.key, entry.cost, entry.user]).toEqual([NOON, '42', 7, '42'])
+    expect(entry.field('a.b')).toBe('dotted')
+    expect(entry.field('user')).toBeUndefined()
+    expect(entry.field('__proto__.constructor')).toBeUndefined()
+  })
+
+  test('where no cost is there although one is named, the cost is no number', () => {
+    const entry = entryOf('json', '{"time":1796472001}', { cost: 'tokens' })
+    expect(entry.cost).toBeNaN()
+    expect(entryOf('json', '{"time":1796472001}').cost).toBeUndefined()
+  })
+})
+
+const HAR = {
+  log: {
+    entries: [
+      {
+        startedDateTime: '2026-10-10T12:00:01.000Z',
+        request: {
+          method: 'GET',
+          url: 'https://a.example/a?b=1',
+          headers: [{ name: 'Authorization', value: 'k1' }, null, { name: 1 }],
+        },
+        response: { status: 200, bodySize: 12 },
+      },
+      { startedDateTime: 'never' },
+      null,
+    ],
+  },
+}
+
+test('an HTTP Archive is one document, of which each entry is read for itself', () => {
+  const text = JSON.stringify(HAR, undefined, 2)
+  expect(formatOf(text)).toBe('har')
+  const parsed = parserOf('har').parse(text) as readonly unknown[]
+  expect(parsed.slice(1)).toEqual([
+    'an entry without a startedDateTime that can be read',
+    'an entry without a startedDateTime that can be read',
+  ])
+  const entry = parsed[0] as LogEntry
+  expect(saidBy(entry)).toEqual({
+    timeUs: NOON,
+    ip: undefined,
+    user: undefined,
+    method: 'GET',
+    path: '/a?b=1',
+    host: 'a.example',
+    status: 200,
+    bytes: 12,
+  })
+  expect(entry.header('authorization')).toBe('k1')
+  expect(entry.field('request.method')).toBe('GET')
+})
+
+test('the format is that of the first line that can be read', () => {
+  expect(formatOf(`broken\n\n${COMMON}\n`)).toBe('clf')
+  expect(formatOf('{"broken\n{"ts":1796472001}\n')).toBe('json')
+  expect(formatOf('{"ts":1796472001,"request":{}}')).toBe('caddy')
+  expect(formatOf('')).toBe('clf')
+})
+
+test.each<[LogFormat, string, string]>([
+  ['clf', 'one', 'no address, time in brackets and quoted request'],
+  ['clf', ' [10/Oct/2026:12:00:01] "G" 200', 'no address, time in brackets and quoted request'],
+  ['clf', 'a - - 10/Oct/2026 "GET /" 200 1', 'no time in brackets before the quoted request'],
+  ['clf', 'a[10/Oct/2026:12:00:01] "GET /" 200', 'no time in brackets'],
+  ['clf', 'a - - [10/Oct/26:12:00:01 +0000] "GET /" 200 1', 'a time that is not like'],
+  ['clf', 'a - - [10/Oct/2026:12:00:01 +0000] "GET /', 'a request without an end'],
+  ['clf', 'a - - [10/Oct/2026:12:00:01 +0000] "GET /" ok', 'no status of three digits'],
+  ['json', '{"a":1', 'no JSON'],
+  ['json', '[1]', 'no JSON object'],
+  ['json', 'null', 'no JSON object'],
+  ['json', '{"a":1}', 'no time; name its field'],
+  ['json', '{"time":"soon"}', 'a time that cannot be read'],
+  ['json', '{"time":{"a":1}}', 'no time; name its field'],
+])('%s: %s cannot be read, and it says why', (format, line, why) => {
+  expect(parserOf(format).parse(line)).toContain(why)
+})
+
+test.each(['clf', 'json', 'caddy', 'nginx-json'] as const)(
+  '%s: a blank line is nothing',
+  (format) => {
+    expect(parserOf(format).parse('')).toBeUndefined()
+    expect(parserOf(format).parse('\r')).toBeUndefined()
+  },
+)
+
+test('what is no format or field is refused', () => {
+  expect(() => parserOf('xml' as 'clf')).toThrow(/format is "xml"; give auto, clf/)
+  expect(() => parserOf('json', { fields: { when: 'ts' } as never })).toThrow(/a field is "when"/)
+})

@@ -1,0 +1,16 @@
+// Simulates a log in a process of its own, and prints what it took.
+import { slidingWindow } from '@weir/core'
+import { simulateLog } from '@weir/simulate/node'
+
+const start = performance.now()
+const policies = slidingWindow({ limit: 20, window: '1m' })
+const report = await simulateLog({ logs: [process.argv[2]], policies })
+const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage()
+console.log(
+  JSON.stringify({
+    seconds: Number(((performance.now() - start) / 1_000).toFixed(1)),
+    cpuSeconds: Number(((userCPUTime + systemCPUTime) / 1e6).toFixed(1)),
+    rssMb: Math.round(maxRSS / 1_024),
+    report,
+  }),
+)

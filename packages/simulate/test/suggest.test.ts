@@ -1,0 +1,217 @@
+// A limit is found as by hand: by a simulation at each limit, from the largest on down, until one
+// refuses more than is wanted.
+
+import {
+  type Duration,
+  fixedWindow,
+  gcra,
+  leakyBucket,
+  type Policy,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '@weir/core'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  type LogEntry,
+  type SuggestedAlgorithm,
+  type SuggestionOptions,
+  simulation,
+  suggestion,
+} from '../src/index.js'
+import { START_US } from './log-lines.js'
+
+const MAKERS: Readonly<Record<SuggestedAlgorithm, (limit: number, window: Duration) => Policy>> = {
+  'sliding-window': (limit, window) => slidingWindow({ limit, window }),
+  'sliding-log': (limit, window) => slidingLog({ limit, window }),
+  'fixed-window': (limit, window) => fixedWindow({ limit, window }),
+  'sliding-counter': (limit, window) => slidingCounter({ limit, window }),
+  'token-bucket': (limit, window) => tokenBucket({ capacity: limit, refill: limit, every: window }),
+  gcra: (limit, window) => gcra({ limit, period: window }),
+  'leaky-bucket': (limit, window) => leakyBucket({ capacity: limit, leak: limit, every: window }),
+}
+const ALGORITHMS = Object.keys(MAKERS) as SuggestedAlgorithm[]
+
+interface Log {
+  readonly entries: readonly LogEntry[]
+  /** All costs together: no limit above it refuses anything. */
+  readonly units: number
+}
+
+function logs(most: { entries: number; cost: number; wait: number }): fc.Arbitrary<Log> {
+  const entry = fc.record({
+    us: fc.oneof(fc.constant(0), fc.nat(1_000), fc.nat(most.wait * 1_000)),
+    key: fc.nat(4),
+    cost: most.cost === 1 ? fc.constant(1) : fc.nat(most.cost),
+  })
+  return fc.array(entry, { minLength: 1, maxLength: most.entries }).map((some) => {
+    let timeUs = START_US + 1
+    const entries = some.map(({ us, key, cost }) => {
+      timeUs += us
+      return { timeUs, key: `k${key}`, cost } as LogEntry
+    })
+    return { entries, units: some.reduce((sum, { cost }) => sum + cost, 0) }
+  })
+}
+
+/** The share that a limit refuses, by a simulation. */
+function shareAt(policy: Policy, { entries }: Log, of: 'keys' | 'requests'): number {
+  const simulated = simulation({ policies: policy })
+  for (const entry of entries) simulated.add(entry)
+  const [run] = simulated.report().limiters[0]?.runs ?? []
+  return (of === 'keys' ? run?.affectedShare.share : run?.refusedShare.share) ?? 0
+}
+
+/** The smallest limit that, as all larger ones, refuses no larger share. */
+function byHand(
+  algorithm: SuggestedAlgorithm,
+  log: Log,
+  { of, affect, least }: { of: 'keys' | 'requests'; affect: number; least: number },
+): number {
+  // A limit of 62 of `slidingWindow` counts more coarsely than that of 61, and so may need more.
+  let limit = Math.max(log.units, 63)
+  while (limit > least) {
+    const policy = MAKERS[algorithm](limit - 1, WINDOW)
+    if (shareAt(policy, log, of) > affect + 1e-12) break
+    limit -= 1
+  }
+  return limit
+}
+
+const WINDOW = 100
+
+function suggested(options: Omit<SuggestionOptions, 'windows'>, { entries }: Log) {
+  const search = suggestion({ ...options, windows: [WINDOW] })
+  for (const entry of entries) search.add(entry)
+  const { windows } = search.report()
+  expect(windows).toHaveLength(1)
+  return windows[0] as (typeof windows)[number]
+}
+
+const affects = fc.constantFrom(0, 0.1, 0.25, 0.34, 0.5, 1)
+
+describe.each(ALGORITHMS)('%s', (algorithm) => {
+  const least = /bucket|gcra/.test(algorithm) ? 1 : 0
+
+  test.each(['keys', 'requests'] as const)('is found as by hand, of %s', (of) => {
+    fc.assert(
+      fc.property(logs({ entries: 40, cost: 1, wait: 40 }), affects, (log, affect) => {
+        const { limit, isSmallest } = suggested({ algorithm, of, affect }, log)
+        expect([limit, isSmallest]).toEqual([byHand(algorithm, log, { of, affect, least }), true])
+      }),
+      { numRuns: 20 },
+    )
+  })
+
+  test.each(['keys', 'requests'] as const)(
+    'is found as by hand where costs differ, of %s',
+    (of) => {
+      fc.assert(
+        fc.property(logs({ entries: 20, cost: 5, wait: 60 }), affects, (log, affect) => {
+          const { limit, isSmallest } = suggested({ algorithm, of, affect }, log)
+          expect([limit, isSmallest]).toEqual([byHand(algorithm, log, { of, affect, least }), true])
+        }),
+        { numRuns: 20 },
+      )
+    },
+  )
+
+  test('its curve says what a simulation says at each of its limits', () => {
+    fc.assert(
+      fc.property(logs({ entries: 60, cost: 3, wait: 20 }), affects, (log, affect) => {
+        const { curve, limit } = suggested({ algorithm, of: 'requests', affect }, log)
+        expect(curve.map((point) => point.limit)).toContain(limit)
+        for (const point of curve.slice(0, 6)) {
+          const policy = MAKERS[algorithm](point.limit, WINDOW)
+          expect(point.affectedShare.share).toBe(shareAt(policy, log, 'keys'))
+          expect(point.refusedShare).toBeCloseTo(shareAt(policy, log, 'requests'), 12)
+        }
+      }),
+      { numRuns: 10 },
+    )
+  })
+})
+
+/** One key, a burst that passes at 61 exactly, and at 62 must wait for the end of a part. */
+function burst(): Log {
+  // Windows of 100 ms are counted in parts of 2 ms from a limit of 62 on.
+  const times = [
+    ...Array.from({ length: 61 }, () => 0),
+    ...Array.from({ length: 30 }, () => 100_001),
+  ]
+  const entries = times.map((us) => ({ timeUs: START_US + 1 + us, key: 'k', cost: 1 }) as LogEntry)
+  return { entries, units: times.length }
+}
+
+test('where a larger limit refuses more than a smaller one, the smaller one is not suggested', () => {
+  const log = burst()
+  const refusedAt = (limit: number) =>
+    shareAt(slidingWindow({ limit, window: WINDOW }), log, 'keys')
+  expect([60, 61, 62, 90, 91].map(refusedAt)).toEqual([1, 0, 1, 1, 0])
+  const { limit } = suggested({ affect: 0 }, log)
+  expect(limit).toBe(91)
+})
+
+test('the default is a sliding window of 1 s, 10 s, 1 min and 1 h, by the keys that are refused', () => {
+  const search = suggestion({ affect: 0.1 })
+  for (let i = 0; i < 100; i += 1)
+    search.add({ timeUs: START_US + 1 + i * 1e6, ip: `10.0.0.${i % 3}` } as LogEntry)
+  const report = search.report()
+  expect(report).toMatchObject({ algorithm: 'sliding-window', of: 'keys', requests: 100, keys: 3 })
+  expect(report.windows.map(({ windowMs, limit }) => [windowMs, limit])).toEqual([
+    [1_000, 1],
+    [10_000, 4],
+    [60_000, 20],
+    [3_600_000, 34],
+  ])
+})
+
+test('of a log of whole seconds, there is a limit for each way to take it', () => {
+  const search = suggestion({ affect: 0, windows: ['1s', '500ms'], algorithm: 'sliding-log' })
+  for (let i = 0; i < 40; i += 1)
+    search.add({ timeUs: START_US + Math.floor(i / 4) * 1e6, ip: '10.0.0.1' } as LogEntry)
+  const found = search
+    .report()
+    .windows.map(({ windowMs, times, limit }) => [windowMs, times, limit])
+  expect(found).toEqual([
+    [1_000, 'start', 4],
+    [1_000, 'spread', 4],
+    [500, 'start', 4],
+    [500, 'spread', 2],
+  ])
+})
+
+test('requests that have no key, no cost, or that are skipped, take no part', () => {
+  const search = suggestion({
+    affect: 0,
+    windows: ['1m'],
+    skip: ({ status }) => status === 304,
+    cost: ({ bytes = Number.NaN }) => bytes,
+  })
+  const of = (more: object) =>
+    search.add({ timeUs: START_US + 1, ip: 'a', bytes: 2, ...more } as LogEntry)
+  for (const more of [{}, { ip: undefined }, { bytes: undefined }, { status: 304 }, {}]) of(more)
+  const { requests, keys, withoutKey, withoutCost, skipped, windows } = search.report()
+  expect([requests, keys, withoutKey, withoutCost, skipped]).toEqual([2, 1, 1, 1, 1])
+  expect(windows[0]?.limit).toBe(4)
+})
+
+test('where no limit is large enough, there is none', () => {
+  const search = suggestion({ affect: 0, windows: ['1s'], algorithm: 'token-bucket' })
+  search.add({ timeUs: START_US + 1, key: 'k', cost: 80_000 } as LogEntry)
+  expect(search.report().windows[0]?.limit).toBeUndefined()
+})
+
+test.each<[Partial<SuggestionOptions>, RegExp]>([
+  [{ affect: 1.5 }, /affect is 1.5; give a part from 0 to 1/],
+  [{ affect: Number.NaN }, /affect is NaN/],
+  [{ of: 'users' as 'keys' }, /of is "users"; give 'keys' or 'requests'/],
+  [{ windows: [] }, /windows is \[\]/],
+  [{ windows: ['soon' as '1s'] }, /soon/],
+  [{ algorithm: 'lockout' as 'gcra' }, /algorithm is "lockout"; give sliding-window/],
+  [{ maxKeys: -1 }, /maxKeys is -1/],
+])('%o is refused', (options, message) => {
+  expect(() => suggestion({ affect: 0.1, ...options })).toThrow(message)
+})
