@@ -34,6 +34,7 @@ import { valkeyServerBinary } from '../../internal/testkit/servers/redis.mjs'
 
 const npm = (/** @type {string[]} */ ...args) => ['npm', 'run', '--silent', ...args]
 const redis = { 'redis-server': 'redis-server' }
+const browser = { chromium: 'chromium' }
 /** Fetched before the tests, which wait for a server only so long. */
 const fetched = ['prometheus', 'postgres'].map((name) => [
   'node',
@@ -47,7 +48,7 @@ const fetched = ['prometheus', 'postgres'].map((name) => [
 const change = {
   test: {
     title: 'npm test',
-    needs: redis,
+    needs: { ...redis, ...browser },
     commands: [...fetched, { run: ['npm', 'test'], tests: true }],
   },
   lint: {
@@ -115,7 +116,7 @@ const change = {
 const others = {
   'test-valkey': {
     title: 'npm test on Valkey',
-    needs: redis,
+    needs: { ...redis, ...browser },
     commands: [
       ...fetched,
       {

@@ -1,0 +1,60 @@
+// Finds a Chromium for tests of pages, or fetches one. As a command it prints the path, alone on its
+// last line.
+//
+//   1. WEIR_CHROMIUM, a path or a name on PATH
+//   2. chromium, else google-chrome, on PATH
+//   3. what an earlier run unpacked into .cache
+//   4. Debian: installed when root in CI, else unpacked from the distribution's packages into .cache
+import { spawnSync } from 'node:child_process'
+import { existsSync, realpathSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { install, isDebian, unpack, unpackedFolder } from './debian.mjs'
+
+const RIGHT = 'install Chromium (apt-get install chromium), or set WEIR_CHROMIUM to its path'
+
+/** @returns {string} the path of a Chromium that was seen to run */
+export function chromiumBinary() {
+  const asked = process.env.WEIR_CHROMIUM
+  if (asked) {
+    const found = runningPath(asked)
+    if (found !== undefined) return found
+    throw new Error(`WEIR_CHROMIUM is '${asked}', which does not run: ${RIGHT}`)
+  }
+  const unpacked = join(unpackedFolder('chromium'), 'chromium')
+  for (const candidate of ['chromium', 'google-chrome', unpacked]) {
+    const found = runningPath(candidate)
+    if (found !== undefined) return found
+  }
+  if (!isDebian()) throw new Error(`no Chromium found, by which pages are tested: ${RIGHT}`)
+  const isRootInCi = process.env.CI && process.getuid?.() === 0
+  if (isRootInCi) install(['chromium'])
+  else {
+    const programs = { chromium: 'usr/lib/chromium/chromium' }
+    unpack(unpackedFolder('chromium'), ['chromium', 'chromium-common'], programs)
+  }
+  const fetched = runningPath(isRootInCi ? 'chromium' : unpacked)
+  if (fetched === undefined) throw new Error(`Chromium was fetched and does not run: ${RIGHT}`)
+  return fetched
+}
+
+/** Where a program is that runs; undefined: nowhere. */
+function runningPath(program) {
+  const folders = program.includes('/') ? [''] : (process.env.PATH ?? '').split(delimiter)
+  return folders
+    .map((folder) => join(folder, program))
+    .find((path) => existsSync(path) && spawnSync(path, ['--version']).status === 0)
+}
+
+function isCommand() {
+  return process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)
+}
+
+if (isCommand()) {
+  try {
+    console.log(chromiumBinary())
+  } catch (error) {
+    console.error(error.message)
+    process.exitCode = 1
+  }
+}
