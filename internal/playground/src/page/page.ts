@@ -1,0 +1,86 @@
+// The page: settings from the link, results under them, and the link that shows the same.
+
+import { DEFAULTS, linkOf, type Settings, settingsOf } from '../settings.js'
+import { controls } from './controls.js'
+import { byId, element } from './dom.js'
+import { ownLog } from './log.js'
+import { showResults } from './results.js'
+
+/** Browsers refuse to change the address more often than some times a second. */
+const LINK_AFTER_MS = 200
+
+/** @param source this very script, for a worker that runs it */
+export function startPage(source: string): void {
+  const first = settingsOf(location.hash)
+  let settings = first.settings
+  let drawing = 0
+  let linking: ReturnType<typeof setTimeout> | undefined
+  const log = ownLog(source)
+
+  const draw = (): void => {
+    cancelAnimationFrame(drawing)
+    drawing = requestAnimationFrame(() => {
+      showResults(settings)
+      log.settingsChanged(settings)
+    })
+  }
+  const changed = (next: Settings): void => {
+    settings = next
+    draw()
+    showProblems([])
+    clearTimeout(linking)
+    linking = setTimeout(() => history.replaceState(null, '', linkOf(settings)), LINK_AFTER_MS)
+  }
+  const set = controls(settings, changed)
+  const follow = (): void => {
+    clearTimeout(linking)
+    const read = settingsOf(location.hash)
+    settings = read.settings
+    set.show(settings)
+    showProblems(read.problems)
+    draw()
+  }
+
+  addEventListener('hashchange', follow)
+  byId('reset').addEventListener('click', () => {
+    set.show(DEFAULTS)
+    changed(DEFAULTS)
+  })
+  copying(() => settings)
+  byId('skip').addEventListener('click', (event) => {
+    // Its address would be the link's place.
+    event.preventDefault()
+    byId('results').focus()
+  })
+  showProblems(first.problems)
+  showResults(settings)
+  log.settingsChanged(settings)
+}
+
+function showProblems(problems: readonly string[]): void {
+  const box = byId('problems')
+  box.hidden = problems.length === 0
+  box.replaceChildren(...problems.map((problem) => element('p', {}, problem)))
+}
+
+/** Copies the link; where the browser does not let it, shows it to be copied by hand. */
+function copying(settings: () => Settings): void {
+  const button = byId('copy')
+  const field = byId<HTMLInputElement>('link')
+  const said = byId('copied')
+  button.addEventListener('click', async () => {
+    const link = new URL(linkOf(settings()), location.href).href
+    field.value = link
+    try {
+      await navigator.clipboard.writeText(link)
+      said.textContent = 'Copied.'
+    } catch {
+      field.hidden = false
+      field.select()
+      said.textContent = 'Copy it from the field.'
+    }
+    setTimeout(() => {
+      said.textContent = ''
+    }, 4_000)
+  })
+}

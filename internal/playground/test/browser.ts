@@ -1,0 +1,110 @@
+// The page as it was built, in Chromium.
+
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { chromiumBinary } from '@weir/testkit'
+import axe from 'axe-core'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, expect } from 'vitest'
+
+export const file: string = fileURLToPath(new URL('../dist/index.html', import.meta.url))
+export const html: string = readFileSync(file, 'utf8')
+export const address: string = `file://${file}`
+
+let browser: Browser | undefined
+
+/** For a file of tests: starts a browser before, and ends it after. */
+export function inBrowser(): void {
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: chromiumBinary() })
+  })
+  afterAll(async () => {
+    await browser?.close()
+  })
+}
+
+export interface Opened extends AsyncDisposable {
+  readonly page: Page
+  /** Errors, warnings, and violations of the policy, as the page's console has them. */
+  readonly complaints: string[]
+  /** What it asked of anybody. */
+  readonly requests: string[]
+}
+
+/** Opens the page in a context of its own. */
+export async function open(
+  link = '',
+  options: BrowserContextOptions & { readonly at?: string } = {},
+): Promise<Opened> {
+  const { at = address, ...rest } = options
+  const context = await (browser as Browser).newContext(rest)
+  const page = await context.newPage()
+  const complaints: string[] = []
+  const requests: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('request', (request) => requests.push(request.url()))
+  await page.goto(at + link)
+  await page.waitForSelector('article.card', { state: 'attached' })
+  return {
+    page,
+    complaints,
+    requests,
+    [Symbol.asyncDispose]: () => context.close(),
+  }
+}
+
+export interface CardFigures {
+  readonly id: string
+  readonly passed: string
+  readonly refused: string
+  readonly most: string
+  readonly bound: string
+}
+
+/** What the cards of a page say. */
+export function figuresOn(page: Page): Promise<CardFigures[]> {
+  return page.$$eval('#cards article', (cards) =>
+    cards.map((card) => {
+      const figure = (name: string): string =>
+        card.querySelector(`[data-figure="${name}"]`)?.textContent ?? ''
+      return {
+        id: card.id,
+        passed: figure('passed'),
+        refused: figure('refused'),
+        most: figure('most'),
+        bound: figure('bound'),
+      }
+    }),
+  )
+}
+
+/** Waits until the page shows these figures. */
+export async function expectFigures(page: Page, expected: readonly CardFigures[]): Promise<void> {
+  await expect.poll(() => figuresOn(page)).toEqual(expected)
+}
+
+/** What axe finds that is serious or critical. */
+export async function seriousOn(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  return page.evaluate(async () => {
+    const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run()
+    return violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .flatMap(({ id, nodes }) => nodes.map(({ html: where }) => `${id}: ${where}`))
+  })
+}
+
+/** Elements that reach beyond the window, outside of what scrolls by itself, and the page if it
+ *  scrolls sideways. */
+export function widerThanPage(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const hidden = '#skip, .visually-hidden, .visually-hidden *, .file input, svg *'
+    const all = [...document.querySelectorAll<HTMLElement>(`body *:not(${hidden})`)]
+    const wide = all.filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
+    if (document.documentElement.scrollWidth > innerWidth) wide.push(document.documentElement)
+    return wide.map((each) => each.outerHTML.slice(0, 120))
+  })
+}

@@ -1,0 +1,271 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { ALGORITHMS } from '../src/algorithms.js'
+import { countText, shareText } from '../src/page/texts.js'
+import { DEFAULTS, linkOf, type Settings, TRAFFICS } from '../src/settings.js'
+import {
+  address,
+  type CardFigures,
+  expectFigures,
+  figuresOn,
+  html,
+  inBrowser,
+  open,
+  seriousOn,
+  widerThanPage,
+} from './browser.js'
+import { referenceOf } from './reference.js'
+
+inBrowser()
+
+/** What the cards must say: by the kernels, not by the page's code. */
+function expectedOf(settings: Settings): CardFigures[] {
+  return ALGORITHMS.map((algorithm) => {
+    const { passed, refused, most } = referenceOf(algorithm, settings)
+    return {
+      id: algorithm.id,
+      passed: countText(passed),
+      refused: shareText(refused, passed + refused),
+      most: countText(most),
+      bound: countText(algorithm.bound(settings)),
+    }
+  })
+}
+
+describe('the figures on the page are those of the kernels', () => {
+  test.each([
+    DEFAULTS,
+    ...TRAFFICS.map((traffic) => ({ ...DEFAULTS, traffic, rate: 37, limit: 13, burst: 7 })),
+    { ...DEFAULTS, traffic: 'poisson', window: '1h', rate: 400, limit: 300, seed: 77 } as const,
+    { ...DEFAULTS, traffic: 'keys', window: '1s', rate: 90, limit: 70, burst: 200 } as const,
+  ])('for $traffic, $rate against $limit in $window', async (settings) => {
+    await using opened = await open(linkOf(settings))
+    expect(await figuresOn(opened.page)).toEqual(expectedOf(settings))
+    const table = await opened.page.$$eval('table.summary tbody tr', (rows) =>
+      rows.map((row) => [...row.querySelectorAll('td')].map((cell) => cell.textContent)),
+    )
+    expect(table).toEqual(
+      expectedOf(settings).map(({ passed, refused, most, bound }) => [
+        passed,
+        refused,
+        most,
+        bound,
+      ]),
+    )
+    expect(opened.complaints).toEqual([])
+  })
+
+  test('for what is set by hand', async () => {
+    await using opened = await open()
+    const { page } = opened
+    await page.getByLabel('Two keys').check()
+    await page.locator('#count-limit').fill('9')
+    await page.getByLabel('Burst, capacity of the buckets').press('Home')
+    const settings = { ...DEFAULTS, traffic: 'keys', limit: 9, burst: 1 } as const
+    await expectFigures(page, expectedOf(settings))
+    await expect.poll(() => page.evaluate(() => location.hash)).toBe(linkOf(settings))
+    await page.getByRole('button', { name: 'Reset' }).click()
+    await expectFigures(page, expectedOf(DEFAULTS))
+    expect(opened.complaints).toEqual([])
+  })
+})
+
+describe('a link', () => {
+  const settings: Settings = { ...DEFAULTS, traffic: 'bursts', seed: 1234, limit: 11 }
+
+  test('shows two people the same picture', async () => {
+    await using one = await open(linkOf(settings))
+    await using other = await open(linkOf(settings))
+    const pictures = (page: Page) => page.$eval('#results', (results) => results.innerHTML)
+    expect(await pictures(one.page)).toBe(await pictures(other.page))
+    const shots = [one, other].map(({ page }) => page.locator('#cards').screenshot())
+    const [first, second] = await Promise.all(shots)
+    expect(first?.equals(second as Buffer)).toBe(true)
+    await using different = await open(linkOf({ ...settings, seed: 1235 }))
+    expect(await pictures(different.page)).not.toBe(await pictures(one.page))
+  })
+
+  test('follows what is set, and shows it when it is opened', async () => {
+    await using opened = await open(linkOf(settings))
+    await opened.page.getByRole('button', { name: 'Draw again' }).click()
+    const link = linkOf({ ...settings, seed: 1235 })
+    await expect.poll(() => opened.page.evaluate(() => location.hash)).toBe(link)
+    await using copy = await open(link)
+    expect(await figuresOn(copy.page)).toEqual(await figuresOn(opened.page))
+  })
+
+  test('is copied, or shown to be copied', async () => {
+    await using opened = await open(linkOf(settings))
+    const { page } = opened
+    await page.getByRole('button', { name: 'Copy link' }).click()
+    await expect.poll(() => page.locator('#copied').textContent()).toMatch(/^Cop/)
+    expect(await page.locator('#link').inputValue()).toBe(address + linkOf(settings))
+  })
+
+  test('that is put into the address of the open page is followed', async () => {
+    await using opened = await open()
+    await opened.page.evaluate((link) => {
+      location.hash = link
+    }, linkOf(settings))
+    await expectFigures(opened.page, expectedOf(settings))
+    expect(await opened.page.locator('#count-limit').inputValue()).toBe('11')
+  })
+
+  test.each([
+    '#limit=<img/src=x onerror=alert(1)>',
+    '#limit=%3Cscript%3Ealert(1)%3C/script%3E&rate=99999999999',
+    '#__proto__=1&traffic=constructor&window=toString',
+    `#${'limit=1&'.repeat(5_000)}`,
+    '#%00%FF%E0%A4%A',
+    '#limit=20\u202e&limit=\u2028',
+    '#traffic=javascript:alert(1)',
+  ])('that is hostile shows the defaults, a note and nothing of its own: %s', async (link) => {
+    await using opened = await open(link)
+    const { page } = opened
+    expect(await figuresOn(page)).toEqual(expectedOf(DEFAULTS))
+    const note = page.locator('#problems')
+    expect(await note.isVisible()).toBe(true)
+    const text = await page.locator('.layout').textContent()
+    expect(text).not.toMatch(/alert|onerror|proto__|javascript:|\u202e/)
+    expect(await page.locator('#results img, #results script').count()).toBe(0)
+    expect(opened.complaints).toEqual([])
+    // It ends with the next thing that is set.
+    await page.locator('input[value="steady"]').check()
+    await expect.poll(() => note.isVisible()).toBe(false)
+  })
+})
+
+describe('nothing leaves the page', () => {
+  test('it asks for nothing, and works from a file without a network', async () => {
+    await using opened = await open('', { offline: true })
+    const { page, requests } = opened
+    await page.getByLabel('Poisson').check()
+    await expectFigures(page, expectedOf({ ...DEFAULTS, traffic: 'poisson' }))
+    expect(requests.filter((url) => !url.startsWith('data:'))).toHaveLength(1)
+    expect(opened.complaints).toEqual([])
+  })
+
+  test('its policy lets no script send anything', async () => {
+    const asked: string[] = []
+    const server = createServer((request, response) => {
+      asked.push(String(request.url))
+      if (request.url === '/') response.setHeader('content-type', 'text/html; charset=utf-8')
+      response.end(request.url === '/' ? html : '')
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    await using opened = await open('', { at })
+    const { page } = opened
+    const failed = await page.evaluate(async () => {
+      const violations: string[] = []
+      Object.assign(globalThis, { violations })
+      document.addEventListener('securitypolicyviolation', ({ effectiveDirective }) =>
+        violations.push(effectiveDirective),
+      )
+      navigator.sendBeacon('/beacon', 'x')
+      new Image().src = '/image'
+      const script = document.createElement('script')
+      script.src = '/script'
+      const style = document.createElement('link')
+      style.rel = 'stylesheet'
+      style.href = '/style'
+      const frame = document.createElement('iframe')
+      frame.src = '/frame'
+      const form = document.createElement('form')
+      form.action = '/form'
+      document.body.append(script, style, frame, form)
+      form.submit()
+      try {
+        new WebSocket(location.origin.replace('http', 'ws'))
+      } catch {}
+      return fetch('/fetch').then(
+        () => false,
+        () => true,
+      )
+    })
+    expect(failed).toBe(true)
+    const kinds = ['connect', 'img', 'script', 'style', 'frame', 'form']
+    const violated = (): Promise<string[]> =>
+      page.evaluate(() => {
+        const { violations } = globalThis as unknown as { violations: string[] }
+        return [...new Set(violations.map((directive) => directive.split('-', 1)[0] as string))]
+      })
+    await expect.poll(async () => (await violated()).sort()).toEqual(kinds.sort())
+    expect(asked).toEqual(['/'])
+  })
+})
+
+describe('everybody can use it', () => {
+  test.each(['light', 'dark'] as const)('axe finds nothing serious, in %s', async (colorScheme) => {
+    await using opened = await open('#traffic=keys&nonsense', { colorScheme })
+    for (const summary of await opened.page.locator('summary').all()) await summary.click()
+    expect(await seriousOn(opened.page)).toEqual([])
+  })
+
+  test.each([320, 360, 768, 1280])('nothing is cut off at a width of %d', async (width) => {
+    await using opened = await open('', { viewport: { width, height: 700 } })
+    for (const summary of await opened.page.locator('summary').all()) await summary.click()
+    expect(await widerThanPage(opened.page)).toEqual([])
+  })
+
+  test('without a mouse', async () => {
+    await using opened = await open()
+    const { page } = opened
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('results')
+    expect(await page.evaluate(() => location.hash)).toBe('')
+    await page.reload()
+    await page.waitForSelector('article.card')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('ArrowDown')
+    const keys = { ...DEFAULTS, traffic: 'keys' } as const
+    await expectFigures(page, expectedOf(keys))
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('ArrowRight')
+    await expectFigures(page, expectedOf({ ...keys, rate: 50 }))
+    // Every control and every card is reached.
+    const reached = new Set<string>()
+    for (let i = 0; i < 60; i += 1) {
+      await page.keyboard.press('Tab')
+      reached.add(
+        await page.evaluate(() => {
+          const at = document.activeElement
+          return at?.closest('article')?.id || at?.id || ''
+        }),
+      )
+    }
+    const wanted = ['window', 'count-limit', 'count-burst', 'copy', 'reset', 'log-file']
+    for (const each of [...wanted, ...ALGORITHMS.map(({ id }) => id)])
+      expect(reached).toContain(each)
+  })
+
+  test('each picture has a text that says what it shows', async () => {
+    await using opened = await open()
+    const labels = await opened.page.$$eval('svg[role="img"]', (all) =>
+      all.map((svg) => svg.getAttribute('aria-label')),
+    )
+    expect(labels).toHaveLength(2 * ALGORITHMS.length)
+    expectedOf(DEFAULTS).forEach(({ passed, most }, i) => {
+      expect(labels[2 * i]).toContain(`${passed} passed`)
+      expect(labels[2 * i]).toContain(`Most in any 1m: ${most}`)
+    })
+  })
+
+  test('a field that says nothing valid changes nothing, and says what holds when it is left', async () => {
+    await using opened = await open()
+    const field = opened.page.locator('#count-limit')
+    await field.fill('0')
+    expect(await field.getAttribute('aria-invalid')).toBe('true')
+    expect(await figuresOn(opened.page)).toEqual(expectedOf(DEFAULTS))
+    await field.blur()
+    expect(await field.inputValue()).toBe(String(DEFAULTS.limit))
+  })
+})

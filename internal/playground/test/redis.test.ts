@@ -1,0 +1,114 @@
+// What the page says that Redis would be asked is what Weir asks.
+
+import { readFileSync } from 'node:fs'
+import { RateLimiter, recommendedRedisOptions, redisStore } from '@weir/core'
+import { type RedisServer, startRedis } from '@weir/testkit'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ALGORITHMS } from '../src/algorithms.js'
+import { askedOf, BYTES, LIMITER } from '../src/redis.js'
+import { DEFAULTS } from '../src/settings.js'
+
+let server: RedisServer
+let client: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  client = new Redis(server.port, { ...recommendedRedisOptions, connectTimeout: 10_000 })
+  await new Promise((resolve) => client.once('ready', resolve))
+})
+afterAll(async () => {
+  client.disconnect()
+  await server.stop()
+})
+
+/** Calls of each command by now. */
+async function callsOf(): Promise<ReadonlyMap<string, number>> {
+  const info = String(await server.command('INFO', 'commandstats'))
+  const lines = [...info.matchAll(/^cmdstat_(\w+):calls=(\d+)/gm)]
+  return new Map(lines.map(([, name, calls]) => [String(name).toUpperCase(), Number(calls)]))
+}
+
+describe.each(ALGORITHMS)('of $id', (algorithm) => {
+  const settings = { ...DEFAULTS, limit: 3, burst: 3, window: '1h' as const }
+  const policy = algorithm.policy(settings)
+  const key = `u${ALGORITHMS.indexOf(algorithm)}`
+  const asked = askedOf(policy, key)
+
+  test('the key, the arguments and the commands are those of a real decision', async () => {
+    const sent: string[][] = []
+    const store = redisStore(
+      {
+        callBuffer: (command: string, args: (string | Buffer | number)[]) => {
+          sent.push([command, ...args.map(String)])
+          return client.callBuffer(command, args)
+        },
+      } as never,
+      { instances: 1, deadlineMs: 10_000, whenUnavailable: 'throw', denyCache: false },
+    )
+    const limiter = new RateLimiter({ name: LIMITER, store, policy, shared: true })
+    const before = await callsOf()
+    for (let i = 0; i < 5; i += 1) await limiter.consume(key)
+    const after = await callsOf()
+    limiter.close()
+    await store.close()
+
+    const evalsha = sent.filter(([command]) => command?.toUpperCase() === 'EVALSHA')
+    expect(evalsha).toHaveLength(5)
+    for (const [command, , ...rest] of evalsha)
+      expect([command?.toUpperCase(), '<script>', ...rest].join(' ')).toBe(asked.call)
+    expect(await client.exists(asked.key)).toBe(1)
+
+    const used = [...after].filter(([name, calls]) => calls > (before.get(name) ?? 0))
+    const others = ['EVALSHA', 'EVAL', 'INFO', 'TIME', 'EXISTS', 'SELECT']
+    const inScript = used.map(([name]) => name).filter((name) => !others.includes(name))
+    const known = [...asked.reads, ...asked.writes]
+    expect(inScript.filter((name) => !known.includes(name))).toEqual([])
+    expect(inScript.some((name) => asked.reads.includes(name))).toBe(true)
+    expect(inScript.some((name) => asked.writes.includes(name))).toBe(true)
+  })
+
+  test('the commands are all that its Lua has for plain requests', () => {
+    const folder = `../../../packages/core/src/algorithms/${folderOf(policy.kernel?.id)}`
+    const lua = readFileSync(new URL(`${folder}/kernel.lua`, import.meta.url), 'utf8')
+    const commands = [...lua.matchAll(/\bp?call\('(\w+)'/g)].map(([, name]) => String(name))
+    // A log that restores units puts them before the others.
+    const plain = new Set(commands.filter((name) => name !== 'LPUSH'))
+    expect([...plain].sort()).toEqual([...asked.reads, ...asked.writes].sort())
+  })
+
+  test('the bytes are those of docs/redis.md', () => {
+    const docs = readFileSync(new URL('../../../docs/redis.md', import.meta.url), 'utf8')
+    const { factory, first, most } = BYTES[policy.algorithm] as (typeof BYTES)[string]
+    const row = docs
+      .split('\n')
+      .find(
+        (line) => line.startsWith('| `') && line.includes(`\`${factory}\``) && /\d \|/.test(line),
+      )
+    expect(
+      row
+        ?.split('|')
+        .slice(2, 4)
+        .map((cell) => cell.trim()),
+    ).toEqual([first, most])
+  })
+
+  test('the state is that of docs/algorithms.md', () => {
+    const docs = readFileSync(new URL('../../../docs/algorithms.md', import.meta.url), 'utf8')
+    const row = docs
+      .split('\n')
+      .find((line) => line.includes(`/${folderOf(policy.kernel?.id)}/kernel.ts)`)) as string
+    expect(row).toContain(`${asked.state.split(/[ ,]/, 1)[0]} `)
+    const [form] = /\w+:\w+(:\w+)?/.exec(asked.state) ?? []
+    expect(row).toContain(form ?? 'when all that was taken has drained')
+  })
+})
+
+function folderOf(kernel: string | undefined): string {
+  const folders: Readonly<Record<string, string>> = {
+    bucket1: 'bucket',
+    fixed1: 'fixed-window',
+    log1: 'sliding-log',
+    counter1: 'sliding-counter',
+  }
+  return folders[String(kernel)] as string
+}
