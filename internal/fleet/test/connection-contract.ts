@@ -94,7 +94,7 @@ export function connectionContract(name: string, open: Open): void {
         await settle(Promise.all(sent))
         const told = answers.map((reply) => (Buffer.isBuffer(reply) ? usedIn(reply) : reply))
         const refusal = expect.any(Error)
-        expect(told).toEqual(upTo(10).flatMap((i) => [i, [i, i - 1], refusal, i]))
+        expect(told).toEqual(upTo(10).flatMap((i) => [i, [i, i - 1, 0], refusal, i]))
       })
 
       test('that name an unknown script are refused, until EVAL has taught it', async () => {
@@ -171,7 +171,7 @@ export function connectionContract(name: string, open: Open): void {
         await subject.breakConnection()
         expect(subject.connection.unready()).toMatch(/./)
         await subject.until(() => isReady(subject))
-        expect(await subject.settle(beat(subject.connection.call, 'p'))).toEqual([1, 0])
+        expect(await subject.settle(beat(subject.connection.call, 'p'))).toEqual([1, 0, 0])
       })
 
       test('it refuses commands, and queues none for later', async () => {
@@ -191,7 +191,7 @@ export function connectionContract(name: string, open: Open): void {
         await inVain()
         await subject.until(() => isReady(subject))
         expect(await settle(take(connection.call, 'u'))).toBe(1)
-        expect(await settle(beat(connection.call, 'q'))).toEqual([1, 0])
+        expect(await settle(beat(connection.call, 'q'))).toEqual([1, 0, 0])
       })
     })
 
@@ -291,7 +291,7 @@ export function connectionContract(name: string, open: Open): void {
         }
         await subject.release()
         await subject.until(() => isReady(subject))
-        expect(await subject.settle(beat(connection.call, 'p'))).toEqual([1, 0])
+        expect(await subject.settle(beat(connection.call, 'p'))).toEqual([1, 0, 0])
       })
     })
 
@@ -339,7 +339,7 @@ export function connectionContract(name: string, open: Open): void {
         }
         connection.inOneWrite(NODE, [1], (_, send) => void beat(send, 'p'))
         await pass(10_000)
-        expect(await settle(beat(connection.call, 'p'))).toEqual([1, 0])
+        expect(await settle(beat(connection.call, 'p'))).toEqual([1, 0, 0])
         expect(isReady(subject)).toBe(true)
       })
     })

@@ -55,7 +55,8 @@ export function teach(send: Send, key: string = 'lesson'): Promise<unknown> {
 }
 
 export function beat(send: Send, id: string): Promise<unknown> {
-  return send('eval', [HEARTBEAT, '1', 'contract:{instances}', id, '10000', ''])
+  const keys = ['contract:{instances}', 'contract:{instances}:watched']
+  return send('eval', [HEARTBEAT, '2', ...keys, id, '10000', ''])
 }
 
 export const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1)

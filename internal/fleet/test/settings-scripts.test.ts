@@ -6,6 +6,7 @@ import { processTime } from '../../../packages/core/src/base/time.js'
 import type { Connection } from '../../../packages/core/src/redis/connection.js'
 import { checkedRedisOptions } from '../../../packages/core/src/redis/options.js'
 import { redisSettings } from '../../../packages/core/src/redis/settings.js'
+import { Watched } from '../../../packages/core/src/redis/watched.js'
 import { SETTINGS_CASES } from '../../../packages/core/src/testing/cases/settings.js'
 import { fakeClock } from '../../../packages/core/src/testing/clock.js'
 import { SimulatedRedis } from '../src/redis/server.js'
@@ -25,6 +26,7 @@ test.each(CASES)('as a real server, %s', async (_, check) => {
   const clock = fakeClock()
   const redis = new SimulatedRedis(() => Date.now() * 1_000)
   const { format, deadlineMs } = checkedRedisOptions({})
-  const options = { format, deadlineMs, clock, time: processTime }
+  const watched = new Watched(processTime)
+  const options = { format, deadlineMs, clock, time: processTime, watched }
   await check(redisSettings(connectionTo(redis), options), 'plans', clock)
 })

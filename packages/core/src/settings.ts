@@ -26,6 +26,23 @@ export interface Settings {
   report?(name: string, process: string, text: string, ttlMs: number): Promise<void>
   /** What is kept of processes, of 1,000 at the most. */
   reports?(name: string): Promise<readonly SettingsReport[]>
+  /**
+   * Tells all processes on the store that somebody watches for the next `ttlMs`, which are 6,000 to
+   * 60,000: they hear of it by their next heartbeat, within 3 s. To be repeated well before that is
+   * over. Rejects with a `StoreError`, and with WEIR_INVALID_OPTION for another `ttlMs`. Optional,
+   * as `onWatched` is.
+   */
+  watch?(ttlMs: number): Promise<void>
+  /**
+   * Calls `listener` with true when somebody begins to watch, at once where somebody does already,
+   * and with false when nobody does any more: at the latest `ttlMs` after the last `watch` was
+   * answered, also where the store has gone away, and when the store is closed. Asks nothing of the
+   * store by itself: without heartbeats (no decision yet, or the store's option `instances` says
+   * how many processes there are) nothing is heard. What the listener throws becomes a warning.
+   * Returns what ends it.
+   * @example const stop = settings.onWatched?.((isWatched) => (isWatched ? start() : end()))
+   */
+  onWatched?(listener: (isWatched: boolean) => void): () => void
   /** A key as it may stand in a field, where the store hides keys. */
   readonly hidden?: ((key: string) => string) | undefined
 }

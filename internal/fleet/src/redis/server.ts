@@ -70,8 +70,8 @@ export class SimulatedRedis {
 
   #scriptOf(source: string): Script {
     if (source === HEARTBEAT)
-      return ([key], args) => {
-        const reply = this.#beat(key as string, args)
+      return ([key, watched], args) => {
+        const reply = this.#beat(key as string, watched as string, args)
         return this.beatReply === undefined ? reply : this.beatReply()
       }
     const driver = driverScriptOf(source)
@@ -81,18 +81,22 @@ export class SimulatedRedis {
   }
 
   /** Twin of heartbeat.ts's script. */
-  #beat(key: string, [id = '', goneMs = '', leaves = '']: readonly string[]): readonly number[] {
+  #beat(
+    key: string,
+    watched: string,
+    [id = '', goneMs = '', leaves = '']: readonly string[],
+  ): readonly number[] {
     const nowMs = Math.floor(this.nowUs / 1_000)
     const before = this.keyspace.get<ReadonlyMap<string, number>>(key) ?? new Map()
     const there = new Map([...before].filter(([, untilMs]) => untilMs > nowMs))
     there.delete(id)
     if (leaves === '1') {
       this.keyspace.set(key, there, Math.max(0, this.keyspace.ttlMs(key)))
-      return [0, 0]
+      return [0, 0, 0]
     }
     there.set(id, nowMs + Number(goneMs))
     this.keyspace.set(key, there, Number(goneMs))
     const ids = [...there.keys()].sort()
-    return [ids.length, ids.indexOf(id)]
+    return [ids.length, ids.indexOf(id), Math.max(0, this.keyspace.ttlMs(watched))]
   }
 }

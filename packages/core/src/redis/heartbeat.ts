@@ -1,31 +1,33 @@
 // How many processes share the limits, counted in Redis: each says every 3 s that it is there. The
 // last count is kept through an outage; before Redis was ever seen, a process takes itself to be
-// alone.
+// alone. The reply also says whether somebody watches (watched.ts).
 
 import { quote } from '../base/errors.js'
 import type { Time } from '../base/time.js'
 import { warnOnce } from '../base/warnings.js'
 import { ALONE, isPeers, type Peers } from '../layers/resilience/peers.js'
 import type { Connection } from './connection.js'
+import { watchedKey } from './watched.js'
 
 /** Processes that have not been heard of for this long are gone. */
 const GONE_MS = 10_000
 const BEAT_MS = 3_000
 export const PEERS_TAG = 'instances'
 
-// KEYS [1] ZSET of process ids by the ms at which they are gone
+// KEYS [1] ZSET of process ids by the ms at which they are gone, [2] the key of watched.ts
 // ARGV [1] own id, [2] GONE_MS, [3] '1' to leave
-// Reply: count, own rank (from 0)
+// Reply: count, own rank (from 0), for how many ms somebody watches
 export const HEARTBEAT: string = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-if ARGV[3] == '1' then redis.call('ZREM', KEYS[1], ARGV[1]) return { 0, 0 } end
+if ARGV[3] == '1' then redis.call('ZREM', KEYS[1], ARGV[1]) return { 0, 0, 0 } end
 redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 local ids = redis.call('ZRANGE', KEYS[1], 0, -1)
 table.sort(ids)
-for rank = 1, #ids do if ids[rank] == ARGV[1] then return { #ids, rank - 1 } end end
+local watched = math.max(redis.call('PTTL', KEYS[2]), 0)
+for rank = 1, #ids do if ids[rank] == ARGV[1] then return { #ids, rank - 1, watched } end end
 `
 
 export interface HeartbeatOptions {
@@ -33,6 +35,8 @@ export interface HeartbeatOptions {
   readonly time: Time
   /** Called when a beat was not answered, or not with a count and a rank. */
   readonly failed: (error: unknown) => void
+  /** Called with for how many ms somebody watches, as each answer says. */
+  readonly watched: (ms: unknown) => void
 }
 
 export class Heartbeat {
@@ -61,6 +65,7 @@ export class Heartbeat {
   /** Leaves the set, if Redis can be reached. */
   async stop(): Promise<void> {
     this.#isStopped = true
+    this.#options.watched(undefined)
     for (const cancel of this.#cancels) cancel()
     if (this.#cancels.length > 0) await this.#beat(true)
   }
@@ -71,13 +76,16 @@ export class Heartbeat {
   }
 
   async #beat(isLeaving: boolean): Promise<void> {
-    const { prefix, failed } = this.#options
+    const { prefix, failed, watched } = this.#options
     if (this.#connection.unready() !== undefined) return
-    const key = `${prefix}:{${PEERS_TAG}}`
-    const args = [HEARTBEAT, '1', key, this.#id, String(GONE_MS), isLeaving ? '1' : '']
+    const keys = [`${prefix}:{${PEERS_TAG}}`, `${prefix}:${watchedKey(PEERS_TAG)}`]
+    const args = [HEARTBEAT, '2', ...keys, this.#id, String(GONE_MS), isLeaving ? '1' : '']
     try {
       const reply = await this.#connection.call('eval', args)
-      if (!isLeaving) this.#counted(this.#peersIn(reply))
+      if (isLeaving) return
+      this.#counted(this.#peersIn(reply))
+      // What came in place of Redis may have said a count and a rank alone.
+      if (!this.#isStopped) watched(numberOf((reply as unknown[])[2]))
     } catch (error) {
       // The last count stands. Whether Redis is well is for the breaker to find out.
       failed(error)

@@ -68,6 +68,8 @@ export interface RedisSettings extends ResilientSettings {
   readonly maxInFlight: number
   readonly denyCache: boolean
   readonly leases: LeaseOptions | undefined
+  /** Default true. */
+  readonly triesPermissions?: boolean
 }
 
 const CHECKS: Checks<RedisStoreOptions> = {

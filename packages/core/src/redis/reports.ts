@@ -64,26 +64,28 @@ return reply
 /** What the scripts call, beside those of settings: for ACLs. */
 export const REPORTS_COMMANDS: readonly string[] = ['PEXPIRE', 'ZADD', 'ZRANGE', 'ZREM']
 
-/** Runs a script within `ms` on keys of settings: the hash itself, or those that end so. Replies of
- *  bulk strings, as texts. */
+/** Runs a script within `ms` on the hash of settings, or on these keys, which follow the prefix.
+ *  Replies of bulk strings, as texts. Without a name it is about who watches. */
 export type Ask = (
   source: string,
   name: string,
   args: readonly string[],
-  endings?: readonly string[],
+  keys?: readonly string[],
   ms?: number,
 ) => Promise<unknown>
 
-const ENDINGS = [':processes', ':reported']
+function keysOf(name: string): readonly string[] {
+  return [`{settings:${name}}:processes`, `{settings:${name}}:reported`]
+}
 
 export function redisReports(ask: Ask): Required<Pick<Settings, 'report' | 'reports'>> {
   const place = `${hostname().slice(0, 64)}-${process.pid}`
   return {
     async report(name, mark, text, ttlMs) {
-      await ask(REPORT, name, [`${place}-${mark}`, text, String(ttlMs)], ENDINGS)
+      await ask(REPORT, name, [`${place}-${mark}`, text, String(ttlMs)], keysOf(name))
     },
     async reports(name) {
-      const flat = listIn(await ask(REPORTS, name, [], ENDINGS))
+      const flat = listIn(await ask(REPORTS, name, [], keysOf(name)))
       return pairsIn(flat).map(([process, text]) => ({ process, text }))
     },
   }

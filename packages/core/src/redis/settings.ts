@@ -20,9 +20,11 @@ import {
   type Settings,
 } from '../settings.js'
 import type { Connection } from './connection.js'
+import { PEERS_TAG } from './heartbeat.js'
 import type { RedisSettings } from './options.js'
 import { isRefusal, remedyFor } from './permissions.js'
 import { type Ask, listIn, pairsIn, REPORTS_COMMANDS, redisReports, TIME_HEAD } from './reports.js'
+import { redisWatching, WATCH_COMMANDS, type Watched } from './watched.js'
 
 /** A call that takes longer has failed, unless the store is more patient; one of many fields may
  *  take a little. */
@@ -136,14 +138,16 @@ export const SETTINGS_SCRIPTS: Readonly<Record<'news' | 'page' | 'change' | 'res
   restore: RESTORE,
 }
 
-/** What is called, beside the commands of reports: for ACLs. */
+/** What is called, beside the commands of reports and of watching: for ACLs. */
 const OWN_COMMANDS = ['EVALSHA', 'EVAL', 'TIME', 'HGET', 'HMGET', 'HSET', 'HDEL', 'HSCAN', 'DEL']
-const COMMANDS = [...OWN_COMMANDS, ...REPORTS_COMMANDS]
+const COMMANDS = [...OWN_COMMANDS, ...REPORTS_COMMANDS, ...WATCH_COMMANDS]
 
 type Page = [next: string, flat: string[]]
 
 interface SettingsOptions extends Pick<RedisSettings, 'format' | 'clock' | 'deadlineMs'> {
   readonly time: Time
+  /** What heartbeats hear of it. */
+  readonly watched: Watched
 }
 
 function askingBy(
@@ -163,28 +167,30 @@ function askingBy(
     }
   }
 
-  return async (source, name, args, endings = [''], ms = Math.max(DEADLINE_MS, deadlineMs)) => {
+  const usualMs = Math.max(DEADLINE_MS, deadlineMs)
+  return async (source, name, args, keys = [`{settings:${name}}`], ms = usualMs) => {
     const now = clock === undefined ? '' : String(clock.nowUs())
-    const keys = endings.map((ending) => `${prefix}:{settings:${name}}${ending}`)
+    const all = keys.map((key) => `${prefix}:${key}`)
     try {
-      const reply = call(source, [String(keys.length), ...keys, now, ...args])
+      const reply = call(source, [String(all.length), ...all, now, ...args])
       return textsOf(await withDeadline(reply, ms, time, 'Redis'))
     } catch (error) {
       if (error instanceof StoreError) throw error
       const remedy = isRefusal(error) ? `; ${remedyFor(connection, prefix, COMMANDS)}` : ''
-      const what = `Redis could not say or change the settings of "${name}"`
-      const problem = `${what}: ${reasonOf(error)}${remedy}`
+      const what = name === '' ? 'who watches' : `the settings of "${name}"`
+      const problem = `Redis could not say or change ${what}: ${reasonOf(error)}${remedy}`
       throw new StoreError('WEIR_STORE_FAILED', problem, { cause: error })
     }
   }
 }
 
 export function redisSettings(connection: Connection, options: SettingsOptions): Settings {
-  const { format } = options
+  const { format, watched } = options
   const ask = askingBy(connection, options)
 
   return {
     ...redisReports(ask),
+    ...redisWatching(ask, watched, PEERS_TAG),
     async news(name, since) {
       const args = [since?.id ?? '', since === undefined ? '' : String(since.version)]
       const reply = listIn(await ask(NEWS, name, args))
@@ -214,7 +220,7 @@ export function redisSettings(connection: Connection, options: SettingsOptions):
       const log = changes.map((each) => [`~${each.version % REMEMBERED_CHANGES}`, textOf(each)])
       const written = [...Object.entries(head), ...log, ...all].flat().map(String)
       const args = [over.id, String(over.version), ...written]
-      return Number(await ask(RESTORE, name, args, [''], RESTORING_MS)) === 1
+      return Number(await ask(RESTORE, name, args, undefined, RESTORING_MS)) === 1
     },
     hidden: format.isSecret ? format.part : undefined,
   }

@@ -22,19 +22,25 @@ let prefixes = 0
 async function heard(...replies: readonly unknown[]) {
   const time = virtualTime()
   const failures: unknown[] = []
+  const watched: unknown[] = []
   const told: unknown[] = [[7, 2], [7, 2], ...replies]
   prefixes += 1
   const prefix = `heartbeat-${prefixes}`
   const heartbeat = new Heartbeat(
     { unready: () => undefined, call: async () => told.shift() },
-    { prefix, time, failed: (error) => void failures.push(error) },
+    {
+      prefix,
+      time,
+      failed: (error) => void failures.push(error),
+      watched: (ms) => void watched.push(ms),
+    },
   )
   heartbeat.start()
   // The second beat comes half a second after the first.
   await time.advance(500 + 3_000 * replies.length)
   expect(told).toEqual([])
   await heartbeat.stop()
-  return { peers: heartbeat.peers, failures, prefix }
+  return { peers: heartbeat.peers, failures, prefix, watched }
 }
 
 test.each<[string, unknown]>([
@@ -77,6 +83,39 @@ test.each<[unknown[], number, number]>([
     failures: [],
     warnings: [],
   })
+})
+
+test.each<[unknown, unknown]>([
+  [[9, 3], undefined],
+  [[9, 3, 0], 0],
+  [[9, 3, 5_000], 5_000],
+  [['9', '3', '5000'], 5_000],
+  [[9, 3, 'soon'], Number.NaN],
+  [[9, 3, null], null],
+])(
+  '%j says for how long somebody watches, and where it does not, the count stands',
+  async (reply, ms) => {
+    const { peers, watched } = await heard(reply)
+    expect(peers).toEqual({ count: 9, rank: 3 })
+    // Of the beats before, and of the end.
+    expect(watched).toEqual([undefined, undefined, ms, undefined])
+  },
+)
+
+test('an answer that comes after the end says nothing of who watches', async () => {
+  const time = virtualTime()
+  const watched: unknown[] = []
+  const answers: ((reply: unknown) => void)[] = []
+  const heartbeat = new Heartbeat(
+    { unready: () => undefined, call: () => new Promise((resolve) => answers.push(resolve)) },
+    { prefix: 'late', time, failed() {}, watched: (ms) => void watched.push(ms) },
+  )
+  heartbeat.start()
+  await time.advance(1)
+  const left = heartbeat.stop()
+  for (const answer of answers) answer([1, 0, 5_000])
+  await left
+  expect({ asked: answers.length, watched }).toEqual({ asked: 2, watched: [undefined] })
 })
 
 test('what was told is not printed raw, nor whole', async () => {

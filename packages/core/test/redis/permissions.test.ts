@@ -170,6 +170,7 @@ describe('with the documented rules and nothing else', () => {
       const store = storeOn(redis())
       await doAll(store, policy)
       await waitUntil('it is counted', async () => store.health().instances >= 1)
+      await store.settings?.watch?.(6_000)
       expect(await refusals(server)).toEqual([])
       expect(warnings()).toEqual([])
     },

@@ -580,7 +580,12 @@ describe('the number of instances', () => {
       },
       callBuffer: (command, args) => patient.callBuffer(command, args),
     }
-    return new Heartbeat(ioredisConnection(client, CALM), { prefix, time, failed() {} })
+    return new Heartbeat(ioredisConnection(client, CALM), {
+      prefix,
+      time,
+      failed() {},
+      watched() {},
+    })
   }
 
   /** Three seconds, here and in Redis; then all beats have been answered. */

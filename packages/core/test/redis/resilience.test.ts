@@ -327,6 +327,7 @@ test('a set of instances that was lost made whoever was heard of first take the 
         prefix,
         time: processTime,
         failed() {},
+        watched() {},
       }),
   )
   for (const beat of beats) beat.start()
@@ -336,6 +337,7 @@ test('a set of instances that was lost made whoever was heard of first take the 
     prefix,
     time: processTime,
     failed() {},
+    watched() {},
   })
   newcomer.start()
   await waitUntil('it is counted', async () => (await client.zcard(`${prefix}:{instances}`)) >= 1)

@@ -23,6 +23,7 @@ import { HEARTBEAT } from '../../src/redis/heartbeat.js'
 import { REPORT, REPORTS } from '../../src/redis/reports.js'
 import { SETTINGS_SCRIPTS } from '../../src/redis/settings.js'
 import { scriptOf } from '../../src/redis/transport/script.js'
+import { WATCH } from '../../src/redis/watched.js'
 import { makePolicySet } from '../../src/request.js'
 import { storeConformance } from '../../src/testing/index.js'
 import { checkingProxy, refusalOf } from './checking-proxy.js'
@@ -55,8 +56,8 @@ describe('a proxy that reads scripts', () => {
     }
   })
 
-  test.each([HEARTBEAT, REPORT, REPORTS, ...Object.values(SETTINGS_SCRIPTS)])(
-    'takes the scripts of live limits, of reports and of the heartbeat as they are',
+  test.each([HEARTBEAT, REPORT, REPORTS, WATCH, ...Object.values(SETTINGS_SCRIPTS)])(
+    'takes the scripts of live limits, of reports, of watching and of the heartbeat as they are',
     (source) => {
       expect(refusalOf(source)).toBeUndefined()
     },

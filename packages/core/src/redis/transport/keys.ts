@@ -11,8 +11,10 @@
 // carry, are replaced by a hash.
 //
 // Other keys of a store: a key's mark, <key>:mark (call.ts), the processes that share a prefix,
-// <prefix>:{instances} (../heartbeat.ts), settings, <prefix>:{settings:<name>} (../settings.ts),
-// and <prefix>:{<tag>}:permissions, which is asked for and never written (../permissions.ts).
+// <prefix>:{instances} (../heartbeat.ts), whether somebody watches them,
+// <prefix>:{instances}:watched (../watched.ts), settings, <prefix>:{settings:<name>}
+// (../settings.ts), and <prefix>:{<tag>}:permissions, which is asked for and never written
+// (../permissions.ts).
 
 import { createHash, createHmac } from 'node:crypto'
 import { counterOf } from '../../algorithms/policy.js'

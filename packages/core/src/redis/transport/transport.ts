@@ -11,6 +11,7 @@ import { Heartbeat, PEERS_TAG } from '../heartbeat.js'
 import type { RedisSettings } from '../options.js'
 import { permissions } from '../permissions.js'
 import { redisSettings } from '../settings.js'
+import { Watched } from '../watched.js'
 import { batching } from './batching.js'
 import { dispatcher } from './dispatcher.js'
 import { Exchange } from './exchange.js'
@@ -39,11 +40,16 @@ export function redisTransport(
   const { prefix } = format
   const nodes = new Nodes(connection, format)
   const first = new FirstConnection(connection, deadlineMs, time)
-  const check = permissions(connection, prefix, deadlineMs, time)
+  const check =
+    settings.triesPermissions === false
+      ? () => {}
+      : permissions(connection, prefix, deadlineMs, time)
+  const watched = new Watched(time)
   const heartbeat = new Heartbeat(connection, {
     prefix,
     time,
     failed: (error) => check(error, () => PEERS_TAG),
+    watched: (ms) => watched.heard(ms),
   })
   const exchange = new Exchange({
     connection,
@@ -68,7 +74,7 @@ export function redisTransport(
     unready: () => first.unready(),
     peers: () => instances ?? heartbeat.peers,
     slotsOf: connection.isCluster ? (target) => nodes.slotsOf(target) : undefined,
-    settings: redisSettings(connection, { format, clock, deadlineMs, time }),
+    settings: redisSettings(connection, { format, clock, deadlineMs, time, watched }),
     close() {
       gathered.flush()
       first.close()
