@@ -51,12 +51,12 @@ export async function clientFor(url: string, isCluster: boolean): Promise<Comman
   if (ioredis !== undefined) return ofIoredis(ioredis, url, isCluster)
   const nodeRedis = (await moduleOf('redis')) as NodeRedis | undefined
   if (nodeRedis !== undefined) return ofNodeRedis(nodeRedis, url, isCluster)
-  const what = 'weir limits needs ioredis or redis, and there is neither in this folder'
+  const what = 'weir needs ioredis or redis, and there is neither in this folder'
   throw typeError('WEIR_INVALID_OPTION', `${what}: npm install ioredis`)
 }
 
 /** A package of the user's project. */
-async function moduleOf(name: string): Promise<unknown> {
+export async function moduleOf(name: string): Promise<unknown> {
   let path: string
   try {
     path = createRequire(`${process.cwd()}/package.json`).resolve(name)

@@ -2,11 +2,8 @@
 
 import { parseArgs } from 'node:util'
 import { checkedName } from '../algorithms/policy.js'
-import { invalid, quote, StoreError, typeError } from '../base/errors.js'
+import { invalid, typeError } from '../base/errors.js'
 import { processTime } from '../base/time.js'
-import { settingsOf } from '../live/checks.js'
-import { redisStore } from '../redis/store.js'
-import { clientFor } from './client.js'
 import {
   limitsHistory,
   listLimits,
@@ -16,6 +13,17 @@ import {
   rollBackLimits,
   setLimit,
 } from './limits.js'
+import { explained, openStore, STORE_OPTIONS } from './open-store.js'
+
+const GROUPS_HELP = `weir: what runs beside a rate limiter
+
+  weir limits    reads and changes policies that hold for all processes, in Redis
+  weir why       says why a key is refused, or would be, as Redis has it
+  weir simulate  replays an access log through policies
+  weir suggest   finds limits that refuse as little of a log as you like
+
+weir GROUP --help says how. All but limits are in a package of their own:
+npm install --save-dev @weir/simulate`
 
 const HELP = `weir limits: policies that hold for all processes, kept in Redis
 
@@ -43,11 +51,9 @@ It is checked against what the running processes have, and holds in all of them 
 Exit codes: 0 done; 1 refused, or Redis failed; 2 this is no command.`
 
 const OPTIONS = {
+  ...STORE_OPTIONS,
   name: { type: 'string' },
-  redis: { type: 'string' },
-  prefix: { type: 'string' },
   under: { type: 'string' },
-  cluster: { type: 'boolean' },
   force: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const
@@ -59,28 +65,18 @@ const OPTIONS = {
 export async function weir(args: readonly string[]): Promise<readonly string[]> {
   const { values, positionals } = parsed(args)
   const [group, ...command] = positionals
-  if (values.help || group === undefined) return [HELP]
+  if (group === undefined) return [GROUPS_HELP]
   if (group !== 'limits') throw unknown(group)
-  if (command.length === 0) return [HELP]
+  if (values.help || command.length === 0) return [HELP]
   const run = commandOf(command, values.under)
   const { name, force: isForced = false } = values
   if (name === undefined) throw misused(typeError('WEIR_INVALID_OPTION', NO_NAME))
   checkedName(name, '--name')
-  const url = values.redis ?? process.env.REDIS_URL ?? 'redis://localhost:6379'
-  const { client, onError, close } = await clientFor(url, values.cluster === true)
-  let trouble: Error | undefined
-  onError((error) => {
-    trouble = error
-  })
-  const { prefix } = values
-  const hashKeys = process.env.WEIR_HASH_KEYS
+  const { settings, trouble, close } = await openStore(values)
   try {
-    const store = redisStore(client, { prefix, hashKeys, deadlineMs: 10_000 })
-    return await run({ settings: settingsOf(store), name, time: processTime, isForced })
+    return await run({ settings, name, time: processTime, isForced })
   } catch (error) {
-    if (!(error instanceof StoreError) || trouble === undefined) throw error
-    const problem = `${error.message}; the client said ${quote(trouble.message)}`
-    throw new StoreError('WEIR_STORE_FAILED', problem, { cause: error })
+    throw explained(error, trouble())
   } finally {
     close()
   }
@@ -103,7 +99,7 @@ export interface CommandError extends Error {
   readonly exitCode?: number
 }
 
-function misused(error: Error): CommandError {
+export function misused(error: Error): CommandError {
   return Object.assign(error, { exitCode: 2 })
 }
 

@@ -36,8 +36,17 @@ export function redisStore(
   client: RedisLike | AdaptedClient | TextClient,
   options: RedisStoreOptions = {},
 ): RedisStore {
+  return storeOf(client, options, true)
+}
+
+/** @param triesPermissions what the user may not do is found out by trying, which writes */
+export function storeOf(
+  client: Parameters<typeof redisStore>[0],
+  options: RedisStoreOptions,
+  triesPermissions: boolean,
+): RedisStore {
   const connect = connectorOf(client)
-  const settings = checkedRedisOptions(options)
+  const settings = { ...checkedRedisOptions(options), triesPermissions }
   const { deadlineMs } = settings
   const connection = connect({ deadlineMs, time: processTime })
   return storeOver(connection, settings, processTime)

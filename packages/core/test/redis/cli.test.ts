@@ -383,7 +383,7 @@ test('by node-redis, the command ends as soon as it has refused something', asyn
 })
 
 test('a project that has neither is told what to install', async () => {
-  const what = 'weir limits needs ioredis or redis, and there is neither in this folder'
+  const what = 'weir needs ioredis or redis, and there is neither in this folder'
   expect(await commandIn()('list', '--name', 'a')).toContain(what)
 })
 
@@ -473,7 +473,7 @@ test('on a Cluster, with a prefix', async () => {
 })
 
 test('help is printed, and a Redis that is not there is said', async () => {
-  expect((await weir([])).join()).toContain('weir limits set NAME POLICY')
+  expect((await weir(['limits'])).join()).toContain('weir limits set NAME POLICY')
   const args = ['limits', 'list', '--name', 'a', '--redis', 'redis://127.0.0.1:1']
   await expect(weir(args)).rejects.toMatchObject({
     code: 'WEIR_STORE_FAILED',

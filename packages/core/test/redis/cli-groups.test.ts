@@ -1,0 +1,135 @@
+// The groups of the command `weir` that the project's @weir/simulate has: how they are found, what
+// they are given, and how they end. A package of the tests stands in its place.
+
+import { execFile, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, inject, onTestFinished, test } from 'vitest'
+import { weir } from '../../src/cli/main.js'
+
+const { port } = inject('redis')
+const core = join(import.meta.dirname, '../..')
+const cli = join(core, 'dist/cli.cjs')
+
+/** The folder of a project, in which the package runs this as the body of its `command`. */
+function projectWith(body?: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-groups-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const simulate = join(folder, 'node_modules/@weir/simulate')
+  mkdirSync(simulate, { recursive: true })
+  const ioredis = join(folder, 'node_modules/ioredis')
+  symlinkSync(join(core, 'node_modules/ioredis'), ioredis, 'dir')
+  const exports = body === undefined ? {} : { './cli': './cli.cjs' }
+  const manifest = { name: '@weir/simulate', version: '1.0.0', exports }
+  writeFileSync(join(simulate, 'package.json'), JSON.stringify(manifest))
+  const source = `exports.command = async (group, args, io, tools) => { ${body} }`
+  writeFileSync(join(simulate, 'cli.cjs'), source)
+  return folder
+}
+
+interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+function run(cwd: string, ...args: string[]): Promise<Ended> {
+  const env = { ...process.env, NODE_PATH: '', WEIR_HASH_KEYS: 'a secret of the tests' }
+  return new Promise((resolve) => {
+    execFile(process.execPath, [cli, ...args], { cwd, env }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
+    })
+  })
+}
+
+test.each(['simulate', 'suggest', 'why'])(
+  'without @weir/simulate, weir %s says how to install it, and ends with code 2',
+  async (group) => {
+    const { code, stdout, stderr } = await run(projectWith(), group, '--key', 'u1')
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('WEIR_INVALID_OPTION: ')
+    expect(stderr).toContain(`weir ${group} needs @weir/simulate, which this folder does not have`)
+    expect(stderr).toContain('npm install --save-dev @weir/simulate')
+  },
+)
+
+test('a group gets its arguments as they are, and its exit code is that of the command', async () => {
+  const folder = projectWith(
+    'io.out(JSON.stringify([group, args, io.progress === undefined, io.signal.aborted, ' +
+      'io.env.WEIR_HASH_KEYS, typeof io.input.read])); return 3',
+  )
+  const { code, stdout, stderr } = await run(folder, 'why', '--key', 'u1', '--help')
+  expect({ code, stderr }).toEqual({ code: 3, stderr: '' })
+  const env = 'a secret of the tests'
+  expect(JSON.parse(stdout)).toEqual([
+    'why',
+    ['--key', 'u1', '--help'],
+    true,
+    false,
+    env,
+    'function',
+  ])
+})
+
+test('a group opens the store that the options name, which neither counts itself nor decides alone', async () => {
+  const folder = projectWith(`
+    const place = { redis: args[0], prefix: 'groups' }
+    const { store, settings, trouble, close } = await tools.openStore(place)
+    const { version } = await settings.news('none')
+    io.out(JSON.stringify([version, store.health().instances, settings.hidden('k').length, trouble()]))
+    close()
+    return 0`)
+  const { code, stdout } = await run(folder, 'why', `redis://127.0.0.1:${port}`)
+  expect({ code, said: JSON.parse(stdout) }).toEqual({ code: 0, said: [0, 1, 22, null] })
+})
+
+test.each([
+  ["Object.assign(new Error('no key'), { code: 'WEIR_X', exitCode: 2 })", 2, 'WEIR_X: no key\n'],
+  ["Object.assign(new Error('no store'), { code: 'WEIR_Y' })", 1, 'WEIR_Y: no store\n'],
+  ["new TypeError('a bug')", 1, 'TypeError: a bug\n    at '],
+])('what a group throws is printed, with its code: %s', async (error, code, message) => {
+  const ended = await run(projectWith(`throw ${error}`), 'simulate')
+  expect(ended).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) })
+})
+
+test('an interrupt aborts what a group does, which then ends by itself with code 130', async () => {
+  const body = `
+    const timer = setInterval(() => {}, 1_000)
+    await new Promise((resolve) => { io.signal.onabort = resolve; io.out('it runs') })
+    clearInterval(timer)
+    io.out('cleaned up')
+    return 0`
+  const child = spawn(process.execPath, [cli, 'simulate'], { cwd: projectWith(body) })
+  let stdout = ''
+  child.stdout.on('data', (text) => {
+    stdout += text
+    if (String(text).includes('it runs')) child.kill('SIGINT')
+  })
+  const code = await new Promise((resolve) => child.on('close', resolve))
+  expect({ code, stdout }).toEqual({ code: 130, stdout: 'it runs\ncleaned up\n' })
+})
+
+test('where whoever reads has read enough, a group ends quietly, and as it would have', async () => {
+  const folder = projectWith(
+    "for (let i = 0; i < 100_000; i += 1) { io.out('a line'); if (i % 100 === 0) " +
+      'await new Promise(setImmediate) } return 4',
+  )
+  const line = `"${process.execPath}" "${cli}" why | head -n 1; echo "\${PIPESTATUS[0]}"`
+  const ended = await new Promise((resolve) => {
+    execFile('bash', ['-c', line], { cwd: folder }, (_, stdout, stderr) =>
+      resolve({ stdout, stderr }),
+    )
+  })
+  expect(ended).toEqual({ stdout: 'a line\n4\n', stderr: '' })
+})
+
+test('the help of the command names all groups, and that of limits its own commands', async () => {
+  for (const args of [[], ['--help'], ['-h']]) {
+    const help = (await weir(args)).join('\n')
+    for (const group of ['limits', 'why', 'simulate', 'suggest'])
+      expect(help).toContain(`\n  weir ${group} `)
+  }
+  for (const args of [['limits'], ['limits', '--help'], ['limits', 'set', '-h']])
+    expect((await weir(args)).join('\n')).toContain('\n  weir limits rollback VERSION ')
+})
