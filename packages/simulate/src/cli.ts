@@ -2,7 +2,7 @@
 
 import type { CommandIo, CommandTools } from './cli/command.js'
 import { simulateCommand, suggestCommand } from './cli/commands.js'
-import { misuse } from './errors.js'
+import { why } from './why/why.js'
 
 export type { CommandIo, CommandTools, OpenStore } from './cli/command.js'
 
@@ -15,10 +15,9 @@ export async function command(
   group: 'simulate' | 'suggest' | 'why',
   args: readonly string[],
   io: CommandIo,
-  _tools: CommandTools,
+  tools: CommandTools,
 ): Promise<number> {
   if (group === 'simulate') return simulateCommand(args, io)
   if (group === 'suggest') return suggestCommand(args, io)
-  // Here goes: if (group === 'why') return why(args, io, tools)
-  throw misuse('command', group, 'simulate or suggest')
+  return why(args, io, tools)
 }

@@ -1,22 +1,15 @@
 // The contract between the command `weir` of @weir/core and this package.
 
-import type { RedisStore, Store } from '@weir/core'
+import type { Store } from '@weir/core'
+import type { AskedStore, StorePlace } from '../why/tools.js'
 
-export interface OpenStore {
-  readonly store: RedisStore
+export interface OpenStore extends AskedStore {
   readonly settings: NonNullable<Store['settings']>
-  /** What the client complained of last. */
-  readonly trouble: () => Error | undefined
-  readonly close: () => void
 }
 
 export interface CommandTools {
   /** Opens the store that the options --redis, --cluster, --prefix and WEIR_HASH_KEYS name. */
-  readonly openStore: (options: {
-    redis?: string
-    cluster?: boolean
-    prefix?: string
-  }) => Promise<OpenStore>
+  readonly openStore: (place: StorePlace) => Promise<OpenStore>
 }
 
 export interface CommandIo {

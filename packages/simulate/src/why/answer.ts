@@ -1,0 +1,61 @@
+// The answer to a question: what each limiter says, and what is to be said besides.
+
+import type { Live } from './live.js'
+import type { Finding, Limiter } from './look.js'
+
+/** A limiter with what its policies say. */
+export interface Judged extends Omit<Limiter, 'sources'> {
+  readonly findings: readonly Finding[]
+}
+
+export interface Answer {
+  readonly key: string
+  readonly cost: number
+  readonly limiters: readonly Judged[]
+  readonly live: Live | undefined
+  /** Keys are stored as hashes with a secret. */
+  readonly isHashed: boolean
+  /** A function of the file has chosen policies. */
+  readonly isChosen: boolean
+}
+
+/** The policies that refuse; of several the one with the longest wait first. */
+export function refusingOf({ findings }: Judged): readonly Finding[] {
+  const refusing = findings.filter(({ passes }) => !passes)
+  return refusing.sort((one, two) => two.retryAfterMs - one.retryAfterMs)
+}
+
+export function wouldPass({ limiters }: Answer): boolean {
+  return limiters.every((each) => refusingOf(each).length === 0)
+}
+
+/** Where nothing counts there may be nothing to see, or the place is the wrong one. */
+export function emptyHint({ limiters, isHashed }: Answer): string | undefined {
+  const limiting = limiters.flatMap(({ findings }) => findings).filter(isLimiting)
+  if (limiting.length === 0 || limiting.some(({ isStored }) => isStored)) return undefined
+  const what = 'nothing is stored under this key'
+  if (isHashed)
+    return `${what}: is WEIR_HASH_KEYS right? And --key, --limiter, --prefix and --redis?`
+  const secret = 'If the store has hashKeys, set WEIR_HASH_KEYS'
+  return `${what}: are --key, --limiter, --prefix and --redis right? ${secret}`
+}
+
+function isLimiting({ limit }: Finding): boolean {
+  return limit !== Number.POSITIVE_INFINITY
+}
+
+/** What Redis cannot tell. */
+export function unknownsOf({ limiters, live, isChosen }: Answer): readonly string[] {
+  const unknown = [
+    'leases: units that processes hold ahead count as used here',
+    'what processes have admitted without Redis, and not counted in it yet',
+    'deny caches: a process may refuse for up to a second what Redis would allow by now',
+    'factors of adaptive policies, what classes must leave, limiters that are switched off',
+  ]
+  if (isChosen)
+    unknown.push('what policy functions choose in the application: they were asked here')
+  if (limiters.some(({ areTogether }) => !areTogether))
+    unknown.push('which of these policies the application takes for this key')
+  if (live !== undefined) unknown.push('processes that have not reported in the last 15 s')
+  return unknown
+}

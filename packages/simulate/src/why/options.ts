@@ -1,0 +1,122 @@
+// The options of `weir why`, and its help.
+
+import { parseArgs } from 'node:util'
+import { misuse, misused } from '../errors.js'
+import type { StorePlace } from './tools.js'
+
+export const HELP = `weir why: why a key is refused, or whether it would be, as Redis has it now
+
+  weir why --key KEY --policy FILE              by the policies of a file
+  weir why --key KEY --name NAME --limiter NAME by those that processes publish
+
+  --key KEY           who is limited, as the limiter's option key says: u42, 203.0.113.7
+  --policy FILE       a module whose default export is a policy, a list of them, or an object of
+                      those by the names of limiters
+  --name NAME         the name of the livePolicies of the application. With --policy as well, what
+                      is set holds, and the answer says where the two differ
+  --limiter NAME      the limiter's name; default: all those of the file
+  --policy-key P=KEY  policy P has a key of its own: org=acme. As often as there are such policies
+  --policy-tag P=TAG  and its tag, on a Cluster where it has one
+  --cost N            what the request costs; default 1
+  --json              the same as JSON, for programs
+
+  --redis URL         default: the variable REDIS_URL, or redis://localhost:6379
+  --cluster           the server is one of a Redis Cluster
+  --prefix TEXT       the prefix of the store, after the keyPrefix of its client; default weir
+  --hash-tags N       the hashTags of the store, if it has them
+  WEIR_HASH_KEYS, an environment variable: the hashKeys of the store, if it has one
+
+It only reads. It does not count among the processes that share the limits.
+
+Exit codes: 0 the request would pass; 3 it would be refused; 1 Redis failed, or
+nothing is known by the name; 2 this is no command.`
+
+const OPTIONS = {
+  key: { type: 'string' },
+  policy: { type: 'string' },
+  name: { type: 'string' },
+  limiter: { type: 'string' },
+  'policy-key': { type: 'string', multiple: true },
+  'policy-tag': { type: 'string', multiple: true },
+  cost: { type: 'string' },
+  json: { type: 'boolean' },
+  redis: { type: 'string' },
+  cluster: { type: 'boolean' },
+  prefix: { type: 'string' },
+  'hash-tags': { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const
+
+/** What is asked. */
+export interface Question extends StorePlace {
+  readonly key: string
+  /** Of a module with policies. */
+  readonly file: string | undefined
+  /** Of the live policies. */
+  readonly name: string | undefined
+  readonly limiter: string | undefined
+  /** By the names of policies. */
+  readonly policyKeys: ReadonlyMap<string, string>
+  readonly policyTags: ReadonlyMap<string, string>
+  readonly cost: number
+  readonly isJson: boolean
+}
+
+/**
+ * Undefined: help is asked for.
+ * @throws {SimulateError} WEIR_INVALID_OPTION, with exit code 2
+ */
+export function questionIn(args: readonly string[]): Question | undefined {
+  const { values, positionals } = parsed(args)
+  if (values.help || args.length === 0) return undefined
+  if (positionals.length > 0)
+    throw misuse('argument', positionals[0], 'options alone: weir why --key KEY')
+  const { key, policy: file, name, limiter, redis, cluster, prefix } = values
+  if (key === undefined || key === '')
+    throw misused('WEIR_INVALID_OPTION', '--key is missing; say who is limited: --key u42')
+  if (file === undefined && name === undefined) throw misused('WEIR_INVALID_OPTION', NO_SOURCE)
+  if (file === undefined && limiter === undefined) throw misused('WEIR_INVALID_OPTION', NO_LIMITER)
+  const tags = values['hash-tags']
+  return {
+    ...{ key, file, name, limiter, redis, cluster, prefix },
+    hashTags: tags === undefined ? undefined : numberIn('--hash-tags', tags, 2, 1_024),
+    policyKeys: pairsIn('--policy-key', values['policy-key']),
+    policyTags: pairsIn('--policy-tag', values['policy-tag']),
+    cost: numberIn('--cost', values.cost ?? '1', 0, Number.MAX_SAFE_INTEGER),
+    isJson: values.json === true,
+  }
+}
+
+const NO_SOURCE =
+  'it is not said which policies limit the key; give --policy FILE, or --name with the name of the ' +
+  'livePolicies of the application'
+
+const NO_LIMITER =
+  '--limiter is missing; processes publish policies, and not which limiter has them: ' +
+  "one without a name is called 'default'"
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+  } catch (error) {
+    throw misused('WEIR_INVALID_OPTION', (error as Error).message)
+  }
+}
+
+function numberIn(what: string, text: string, least: number, most: number): number {
+  const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+  if (number >= least && number <= most) return number
+  throw misuse(what, text, `a whole number from ${least} to ${most}`)
+}
+
+/** Of `name=value`; a value may have any sign in it. */
+function pairsIn(what: string, texts: readonly string[] = []): ReadonlyMap<string, string> {
+  return new Map(
+    texts.map((text) => {
+      const at = text.indexOf('=')
+      if (at < 1 || at === text.length - 1)
+        throw misuse(what, text, "the name of a policy, '=' and its key: org=acme")
+      return [text.slice(0, at), text.slice(at + 1)]
+    }),
+  )
+}

@@ -1,0 +1,119 @@
+// What tests of `weir why` have in common: policies files, stores of an application, the command.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import {
+  type PolicyInput,
+  RateLimiter,
+  type RateLimiterOptions,
+  type RedisLike,
+  type RedisStore,
+  type RedisStoreOptions,
+  recommendedRedisOptions,
+  redisStore,
+} from '@weir/core'
+import { waitUntil } from '@weir/testkit'
+import { Redis } from 'ioredis'
+import { onTestFinished } from 'vitest'
+import { openStore } from '../../core/src/cli/open-store.js'
+import { why } from '../src/why/why.js'
+
+const CORE = import.meta.resolve('@weir/core')
+
+let files = 0
+
+/** A module with policies, whose default export is this text of JavaScript. */
+export function policiesFile(exported: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-why-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  files += 1
+  const file = join(folder, `policies-${files}.mjs`)
+  const names = [...new Set(exported.match(/\b[a-z]\w+(?=\(\{)/g))].join(', ')
+  writeFileSync(file, `import { ${names} } from '${CORE}'\nexport default ${exported}\n`)
+  return file
+}
+
+/** Its default export. */
+export async function policiesIn<Of = PolicyInput>(file: string): Promise<Of> {
+  return ((await import(pathToFileURL(file).href)) as { default: Of }).default
+}
+
+export async function clientAt(port: number): Promise<Redis> {
+  const client = new Redis(port, recommendedRedisOptions)
+  onTestFinished(() => client.disconnect())
+  await waitUntil('the client is ready', async () => client.status === 'ready')
+  return client
+}
+
+/** The store of an application, which Redis alone decides for. */
+export function storeOf(client: RedisLike, options: RedisStoreOptions = {}): RedisStore {
+  const strict = { whenUnavailable: 'throw', deadlineMs: 20_000, denyCache: false } as const
+  const store = redisStore(client, { ...strict, ...options })
+  onTestFinished(() => store.close())
+  return store
+}
+
+export function limiterOf(
+  store: RedisStore,
+  policy: RateLimiterOptions['policy'],
+  name?: string,
+): RateLimiter {
+  return new RateLimiter({ ...(name !== undefined && { name }), store, policy, shared: true })
+}
+
+export interface Said {
+  readonly code: number
+  readonly text: string
+}
+
+/** The command, as the bin of @weir/core calls it. */
+export function ask(...args: readonly string[]): Promise<Said> {
+  return askUntil(new AbortController().signal, ...args)
+}
+
+export async function askUntil(signal: AbortSignal, ...args: readonly string[]): Promise<Said> {
+  const lines: string[] = []
+  const io = { out: (line: string) => void lines.push(line), env: process.env, signal }
+  const code = await why(args, io, { openStore })
+  return { code, text: lines.join('\n') }
+}
+
+export interface PolicySaid {
+  readonly name: string
+  readonly algorithm: string
+  readonly key?: string
+  readonly passes: boolean
+  readonly cost: number
+  readonly limit: number | null
+  readonly used: number
+  readonly remaining: number | null
+  readonly retryAfterMs: number | null
+  readonly resetAfterMs: number
+  readonly block?: { readonly level: number; readonly isBlocked: boolean }
+  readonly turns?: { readonly units: number; readonly nextMs: number }
+  readonly live?: Readonly<Record<string, unknown>>
+  readonly policy: object
+  readonly inFile?: object
+}
+
+export interface JsonSaid {
+  readonly code: number
+  readonly wouldPass: boolean
+  readonly limiters: readonly {
+    readonly name: string
+    readonly wouldPass: boolean
+    readonly retryAfterMs: number | null
+    readonly policies: readonly PolicySaid[]
+  }[]
+  readonly live?: { readonly version: number; readonly processes: number; readonly notes: string[] }
+  readonly hint?: string
+  readonly unknown: readonly string[]
+}
+
+/** The same with `--json`, read. */
+export async function askJson(...args: readonly string[]): Promise<JsonSaid> {
+  const { code, text } = await ask(...args, '--json')
+  return { code, ...(JSON.parse(text) as Omit<JsonSaid, 'code'>) }
+}
