@@ -13,6 +13,7 @@ const ROOM = 0.05
 export const RECORDED = {
   '@weir/compat': { files: 41, code: 129_100 },
   '@weir/core': { files: 52, code: 926_400 },
+  '@weir/dashboard': { files: 9, code: 351_800 },
   '@weir/express': { files: 12, code: 11_800 },
   '@weir/koa': { files: 12, code: 15_700 },
   '@weir/metrics': { files: 31, code: 119_800 },

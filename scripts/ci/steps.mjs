@@ -34,7 +34,7 @@ import { valkeyServerBinary } from '../../internal/testkit/servers/redis.mjs'
 
 const npm = (/** @type {string[]} */ ...args) => ['npm', 'run', '--silent', ...args]
 const redis = { 'redis-server': 'redis-server' }
-const browser = { chromium: 'chromium' }
+const browser = { chromium: 'chromium', nginx: 'nginx-light' }
 /** Fetched before the tests, which wait for a server only so long. */
 const fetched = ['prometheus', 'postgres'].map((name) => [
   'node',
@@ -86,7 +86,7 @@ const change = {
     ],
   },
   figures: {
-    title: 'Figures of the algorithms, not written',
+    title: 'Figures of docs/algorithms.md, not written',
     needs: redis,
     commands: [npm('figures', '--', '--short')],
   },

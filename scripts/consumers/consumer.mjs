@@ -6,6 +6,7 @@ import { fromGlide } from '@weir/core/glide'
 import '@weir/core/http'
 import { fromNodeRedis } from '@weir/core/node-redis'
 import '@weir/core/testing'
+import { dashboard } from '@weir/dashboard'
 import { rateLimit } from '@weir/express'
 import { rateLimit as koaLimit } from '@weir/koa'
 import { observe } from '@weir/metrics/otel'
@@ -44,6 +45,8 @@ assert.equal(typeof fromGlide, 'function')
 assert.equal(typeof weirStorage(memoryStore()).increment, 'function')
 assert.match((await prometheus([limiter]).scrape()).body, /outcome="denied"/)
 observe([limiter])()
+const page = dashboard({ limiters: [limiter], log() {} })
+assert.equal((await page.fetch(new Request('http://localhost/'))).status, 401)
 assert.ok(MetricsModule.forRoot().module)
 assert.ok(RateLimitModule.forRoot({ limit: 1, window: '1m' }).module)
 console.log('ESM consumer: ok')

@@ -186,6 +186,18 @@ be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome,
     ],
   },
   {
+    file: 'dashboard.md',
+    title: 'Dashboard',
+    about: '`@weir/dashboard`: a page that shows limiters at work.',
+    intro: 'How to mount it, who may see it and what it costs is in [Dashboard](../dashboard.md).',
+    sections: [
+      { name: 'dashboard', from: 'dashboard' },
+      { name: 'Authorize', from: 'dashboard' },
+      { name: 'Dashboard', from: 'dashboard' },
+      { name: 'ActionNote', from: 'dashboard' },
+    ],
+  },
+  {
     file: 'store-contract.md',
     title: 'The contract of a store',
     about: 'what a store of your own is asked, and what it answers.',

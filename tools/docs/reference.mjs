@@ -39,6 +39,7 @@ const ENTRIES = {
   'node-redis': '@weir/core/node-redis',
   glide: '@weir/core/glide',
   testing: '@weir/core/testing',
+  dashboard: '@weir/dashboard',
   metrics: '@weir/metrics',
   prometheus: '@weir/metrics/prometheus',
   otel: '@weir/metrics/otel',
@@ -266,7 +267,7 @@ function typeText(symbol) {
     .replace(/Asked<\w+, \w+, ([\w ]+)>/g, '((request) => $1)')
     .replace(/Awaitable<([^>]*)>/g, '$1')
     .replace(/, \.\.\.(rest|answering): \w+/g, ', ...')
-    .replace(/<Req>|(?<=request): Req/g, '')
+    .replace(/<Req>|(?<=request): Req\b/g, '')
     .replace(/^\((\(.*)\)$/, '$1')
   const place = places.get(plain)
   return place === undefined ? `\`${plain}\`` : `[\`${plain}\`](${place})`

@@ -16,6 +16,7 @@ const ENTRIES = {
   express: 'packages/express/src/index.ts',
   koa: 'packages/koa/src/index.ts',
   nest: 'packages/nest/src/index.ts',
+  dashboard: 'packages/dashboard/src/index.ts',
   metrics: 'packages/metrics/src/index.ts',
   prometheus: 'packages/metrics/src/prometheus.ts',
   otel: 'packages/metrics/src/otel.ts',

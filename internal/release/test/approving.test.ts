@@ -71,8 +71,9 @@ describe.each(packages)('$manifest.name', ({ folder, manifest }) => {
     expect(files.length).toBeGreaterThan(0)
     const isOfFiles = manifest.name === '@weir/simulate'
     const found = files.flatMap((file) => {
-      const text = readFileSync(join(dist, file), 'utf8').replace(/^\s*(\/\/|\/?\*).*$/gm, '')
-      const ways = [...text.matchAll(FORBIDDEN)].map(([what]) => what)
+      const text = readFileSync(join(dist, file), 'utf8')
+      const code = text.replace(/^\s*(\/\/|\/?\*).*$/gm, '').replace(PAGE, '""')
+      const ways = [...code.matchAll(FORBIDDEN)].map(([what]) => what)
       const others = ways.filter(
         (what) => !isOfFiles || !/["'](node:)?fs(\/promises)?["']$/.test(what),
       )
@@ -85,6 +86,9 @@ describe.each(packages)('$manifest.name', ({ folder, manifest }) => {
 /** Ways out of the process. */
 const FORBIDDEN =
   /(\bfrom|\bimport|\brequire|getBuiltinModule)[\s(?.]*["'](node:)?(fs|fs\/promises|child_process|net|tls|dgram|dns|http|https|http2|vm|worker_threads|inspector)["']|\beval\(|\bnew Function\(|\bfetch\(/g
+
+/** What @weir/dashboard sends to browsers, where the page's policy keeps it to its own server. */
+const PAGE = /"(?:[^"\\]|\\.){5000,}"/g
 
 test('a workflow stages what is published, with the identity by which provenance is signed', () => {
   const publish = workflowsIn(root).find(({ file }) => file.endsWith('publish.yml'))

@@ -203,7 +203,16 @@ test('where no version is tagged, the commit that raised it is compared with', (
 
 /** Raises the version of all packages, as the pull request of a version does. */
 function raise(): void {
-  for (const name of ['compat', 'core', 'express', 'koa', 'metrics', 'nest', 'simulate']) {
+  for (const name of [
+    'compat',
+    'core',
+    'dashboard',
+    'express',
+    'koa',
+    'metrics',
+    'nest',
+    'simulate',
+  ]) {
     clone.edit(`packages/${name}/package.json`, (text) => text.replace(VERSION, '9.1.0'))
     clone.write(`packages/${name}/CHANGELOG.md`, '# It\n\n## 9.1.0\n')
   }

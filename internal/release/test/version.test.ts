@@ -8,7 +8,7 @@ import { gitLines } from '../git.mjs'
 import { notesOf, notesOfAll } from '../notes.mjs'
 import { releasedClone, root } from './clone.js'
 
-const NAMES = ['compat', 'core', 'express', 'koa', 'metrics', 'nest', 'simulate']
+const NAMES = ['compat', 'core', 'dashboard', 'express', 'koa', 'metrics', 'nest', 'simulate']
 const NO_BRANCH = 'is not one commit on top of this one'
 
 describe('with a pending changeset', () => {

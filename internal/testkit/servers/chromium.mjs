@@ -1,10 +1,11 @@
-// Finds a Chromium for tests of pages, or fetches one. As a command it prints the path, alone on its
-// last line.
+// Finds a Chromium for tests of pages, or fetches one. As a command it prints the path, alone on
+// its last line.
 //
 //   1. WEIR_CHROMIUM, a path or a name on PATH
 //   2. chromium, else google-chrome, on PATH
 //   3. what an earlier run unpacked into .cache
-//   4. Debian: installed when root in CI, else unpacked from the distribution's packages into .cache
+//   4. Debian: installed when root in CI, else unpacked from the distribution's packages into
+//      .cache
 import { spawnSync } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'

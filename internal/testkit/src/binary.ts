@@ -12,7 +12,9 @@ export function serverBinary(): string {
 }
 
 /** What a script of servers/ prints on its last line. */
-export function askFinder(name: 'redis' | 'prometheus' | 'postgres' | 'chromium'): string {
+export function askFinder(
+  name: 'redis' | 'prometheus' | 'postgres' | 'chromium' | 'nginx',
+): string {
   const own = packageFolder(dirname(fileURLToPath(import.meta.url)))
   const script = join(own, `servers/${name}.mjs`)
   const output = execFileSync(process.execPath, [script], {

@@ -1,0 +1,45 @@
+// Finds an nginx for tests behind a proxy, or fetches one. As a command it prints the path, alone
+// on its last line.
+//
+//   1. nginx on PATH, or where Debian has it
+//   2. what an earlier run unpacked into .cache
+//   3. Debian: installed when root in CI, else unpacked from its packages into .cache
+import { spawnSync } from 'node:child_process'
+import { realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { install, isDebian, unpackedFolder, unpackPlain } from './debian.mjs'
+
+const DEBIAN = '/usr/sbin/nginx'
+
+/** @returns {string} the path of an nginx that was seen to run */
+export function nginxBinary() {
+  const unpacked = join(unpackedFolder('nginx'), 'usr/sbin/nginx')
+  const found = ['nginx', DEBIAN, unpacked].find(runs)
+  if (found !== undefined) return found
+  const right = 'install it (apt-get install nginx-light)'
+  if (!isDebian()) throw new Error(`no nginx found, behind which pages are tested: ${right}`)
+  const isRootInCi = process.env.CI && process.getuid?.() === 0
+  if (isRootInCi) install(['nginx-light'])
+  else unpackPlain(unpackedFolder('nginx'), ['nginx'])
+  const fetched = isRootInCi ? DEBIAN : unpacked
+  if (!runs(fetched)) throw new Error(`nginx was fetched and does not run: ${right}`)
+  return fetched
+}
+
+function runs(program) {
+  return spawnSync(program, ['-v']).status === 0
+}
+
+function isCommand() {
+  return process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)
+}
+
+if (isCommand()) {
+  try {
+    console.log(nginxBinary())
+  } catch (error) {
+    console.error(error.message)
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,35 @@
+// Does what somebody asks for on the page, and notes it: who, when, what, and how it ended.
+
+import type { Collector } from '../collect/collector.js'
+import type { ActionAnswer, ActionNote } from '../protocol.js'
+import type { Time } from '../time.js'
+import type { Notes } from './notes.js'
+import { planned } from './planned.js'
+import { plain, problemOf } from './problem.js'
+
+export interface Acting {
+  readonly collector: Collector
+  readonly notes: Notes
+  readonly time: Time
+}
+
+/** @throws {Refused} for a request that is not right; that is not noted, as nothing was tried */
+export async function act(
+  { collector, notes, time }: Acting,
+  body: unknown,
+  who: string,
+): Promise<ActionAnswer> {
+  const { what, key, run } = planned(collector, body)
+  const note = (outcome: ActionNote['outcome'], why: string | undefined): ActionNote => {
+    const made = { atMs: time.nowMs(), who, what: plain(what), outcome, why: why && plain(why) }
+    notes.add(made, key)
+    return made
+  }
+  try {
+    return { note: note('done', await run()) }
+  } catch (error) {
+    const problem = problemOf(error)
+    const isRefused = error instanceof TypeError || error instanceof RangeError
+    return { note: note(isRefused ? 'refused' : 'failed', problem.message), problem }
+  }
+}

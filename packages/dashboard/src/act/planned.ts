@@ -1,0 +1,158 @@
+// What an action would do: read and checked, so that it can be noted before it is done.
+
+import { type Duration, policyFrom } from '@weir/core'
+import type { Collector } from '../collect/collector.js'
+import type { Action } from '../protocol.js'
+import type { ShownLimiter, ShownLive } from '../watched.js'
+import { type Fields, fieldsOf } from './fields.js'
+import { keyOf, limiterOf, liveOf } from './find.js'
+import { invalidRequest, Refused } from './problem.js'
+
+/** An action that is ready. */
+export interface Planned {
+  /** What it does, in words, with the key as it is shown. */
+  readonly what: string
+  /** The whole key that it is about. */
+  readonly key: string | undefined
+  /** Does it. What it answers is more to say. Rejects if it failed. */
+  readonly run: () => Promise<string | undefined>
+}
+
+type Kind = Action['kind']
+
+const KINDS: readonly Kind[] = [
+  ...(['set', 'unset', 'override', 'remove', 'rollback'] as const),
+  ...(['reset', 'block', 'unblock', 'enable', 'disable'] as const),
+]
+
+/** @throws {Refused} for what is not right or not confirmed */
+export function planned(collector: Collector, body: unknown): Planned {
+  const fields = fieldsOf(body)
+  const kind = fields.oneOf('kind', KINDS)
+  if (kind === 'enable' || kind === 'disable') return toggle(collector, fields, kind === 'enable')
+  if (kind === 'reset' || kind === 'block' || kind === 'unblock')
+    return ofKey(collector, fields, kind)
+  return ofLive(collector, fields, kind)
+}
+
+/** @throws {Refused} 409 */
+function confirm(fields: Fields, name: string): void {
+  if (fields.name('confirm') === name) return
+  throw new Refused(409, 'not-confirmed', 'confirm should repeat the name of what is changed')
+}
+
+function toggle(collector: Collector, fields: Fields, isOn: boolean): Planned {
+  const id = fields.name('limiter')
+  const limiter = limiterOf(collector, id)
+  confirm(fields, id)
+  const what = `${isOn ? 'switch on' : 'switch off'} ${id}`
+  return { what, key: undefined, run: () => toggled(collector, limiter, isOn) }
+}
+
+/** Here at once, whatever the store does. */
+async function toggled(
+  { fleet }: Collector,
+  limiter: ShownLimiter,
+  isOn: boolean,
+): Promise<string | undefined> {
+  limiter.enabled = isOn
+  const switches = fleet.switchesOf(limiter.store)
+  if (switches === undefined) return 'in this process alone: its store does not tell others'
+  try {
+    await switches.write(limiter.name, isOn)
+    return undefined
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'it failed'
+    throw Object.assign(new Error(`done in this process alone, as others cannot hear: ${why}`), {
+      code: 'store-failed',
+    })
+  }
+}
+
+function ofKey(collector: Collector, fields: Fields, kind: 'reset' | 'block' | 'unblock'): Planned {
+  const id = fields.name('limiter')
+  const limiter = limiterOf(collector, id)
+  confirm(fields, id)
+  const key = keyOf(collector, limiter, fields)
+  const duration = kind === 'block' ? fields.name('duration') : ''
+  const what = `${kind} ${collector.show(key)} of ${id}${duration && ` for ${duration}`}`
+  const deeds = {
+    reset: () => limiter.reset(key),
+    block: () => limiter.block(key, duration as Duration),
+    unblock: () => limiter.unblock(key),
+  }
+  return {
+    what,
+    key,
+    run: async () => {
+      await deeds[kind]()
+      return undefined
+    },
+  }
+}
+
+type LiveKind = 'set' | 'unset' | 'override' | 'remove' | 'rollback'
+
+function ofLive(collector: Collector, fields: Fields, kind: LiveKind): Planned {
+  const id = fields.name('live')
+  const live = liveOf(collector, id)
+  const plan = liveActions[kind](collector, fields, live, id)
+  return {
+    ...plan,
+    run: async () => {
+      try {
+        return (await plan.run()) ? undefined : 'it was so already'
+      } finally {
+        collector.live.forget(live)
+      }
+    },
+  }
+}
+
+/** @returns whether anything has changed */
+type LivePlan = Omit<Planned, 'run'> & { readonly run: () => Promise<boolean> }
+
+const liveActions: Readonly<
+  Record<LiveKind, (collector: Collector, fields: Fields, live: ShownLive, id: string) => LivePlan>
+> = {
+  set(_, fields, live, id) {
+    const name = fields.name('name')
+    confirm(fields, name)
+    const policy = policyFrom(fields.object('policy'))
+    const what = `set ${name} of ${id} to ${JSON.stringify(fields.object('policy')).slice(0, 500)}`
+    return { what, key: undefined, run: async () => (await live.set(name, policy)).isChanged }
+  },
+  unset(_, fields, live, id) {
+    const name = fields.name('name')
+    confirm(fields, name)
+    const what = `set ${name} of ${id} back to its default`
+    return { what, key: undefined, run: async () => (await live.unset(name)).isChanged }
+  },
+  override({ show }, fields, live, id) {
+    confirm(fields, id)
+    const key = fields.text('key')
+    const isPrefix = fields.flag('isPrefix')
+    const policy = policyFrom(fields.object('policy'))
+    const given = JSON.stringify(fields.object('policy')).slice(0, 500)
+    const what = `override ${isPrefix ? 'prefix ' : ''}${show(key)} of ${id} by ${given}`
+    const of = isPrefix ? { prefix: key } : key
+    return { what, key, run: async () => (await live.override(of, policy)).isChanged }
+  },
+  remove(collector, fields, live, id) {
+    confirm(fields, id)
+    const override = collector.live.overrideOf(live, fields.name('handle'))
+    if (override === undefined) throw invalidRequest('there is no override with that handle now')
+    const { kind, key, policy } = override
+    const what = `remove the override of ${kind} ${collector.show(key)} of ${id}`
+    const of = kind === 'prefix' ? { prefix: key } : key
+    return { what, key, run: async () => (await live.remove(of, policy.name)).isChanged }
+  },
+  rollback(_, fields, live, id) {
+    confirm(fields, id)
+    const version = fields.wholeNumber('version')
+    const run = async (): Promise<boolean> => {
+      return (await live.rollback(version)).some(({ isChanged }) => isChanged)
+    }
+    return { what: `roll ${id} back to version ${version}`, key: undefined, run }
+  },
+}

@@ -1,0 +1,35 @@
+// What goes wrong with a request of the page: answered, never thrown at anybody else.
+
+import type { Problem } from '../protocol.js'
+
+const LONGEST = 1_000
+
+/** Refuses a request: `code` says why, `message` what would be right. */
+export class Refused extends Error {
+  readonly status: number
+  readonly code: string
+
+  constructor(status: number, code: string, message: string) {
+    super(message)
+    this.status = status
+    this.code = code
+  }
+}
+
+export function invalidRequest(message: string): Refused {
+  return new Refused(400, 'invalid-request', message)
+}
+
+/** What an error of Weir says, or that of anything else. */
+export function problemOf(error: unknown): Problem {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+  return {
+    code: typeof code === 'string' ? code.slice(0, 100) : 'failed',
+    message: plain(typeof message === 'string' ? message : 'it failed').slice(0, LONGEST),
+  }
+}
+
+/** Without control characters, which a log or a terminal might obey. */
+export function plain(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ')
+}

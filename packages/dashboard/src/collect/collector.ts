@@ -1,0 +1,164 @@
+// All that is shown, once a second while somebody watches, and nothing while nobody does.
+
+import { randomBytes } from 'node:crypto'
+import type { ActionNote, Frame, ProcessFrame } from '../protocol.js'
+import type { Time } from '../time.js'
+import type { All, ShownStore } from '../watched.js'
+import { Fleet } from './fleet.js'
+import { limiterFrame } from './limiter-frame.js'
+import { LiveFrames } from './live-frame.js'
+import { SeenKeys } from './seen-keys.js'
+import { keyMarker, keyShower, type ShowKey } from './shown-key.js'
+import type { Snapshot } from './snapshot.js'
+import { guardFrame, healthOf, storeFrame } from './store-frame.js'
+
+/** What all viewers see alike. */
+export type CommonFrame = Omit<Frame, 'viewer'>
+
+export interface CollectorOptions {
+  readonly showKeys: boolean
+  /** What was done by actions, the latest first. */
+  readonly notes: () => readonly ActionNote[]
+  /** Called when the function that says what is shown has thrown. */
+  readonly failed: (error: unknown) => void
+}
+
+const MOST_KEYS_OF_PROCESS = 5
+
+export class Collector {
+  readonly seen: SeenKeys
+  readonly live: LiveFrames
+  readonly fleet: Fleet
+  readonly show: ShowKey
+  readonly #mark: ShowKey = keyMarker()
+  readonly #time: Time
+  readonly #allNow: () => All
+  #all: All
+  readonly #failed: (error: unknown) => void
+  readonly #notes: () => readonly ActionNote[]
+  readonly #bornMs: number
+  #names: ReadonlySet<string> = new Set()
+  #sequence = 0
+  #isWatching = false
+
+  constructor(time: Time, all: () => All, { showKeys, notes, failed }: CollectorOptions) {
+    this.#failed = failed
+    this.#time = time
+    this.#allNow = all
+    this.#all = all()
+    this.#notes = notes
+    this.#bornMs = time.steadyMs() - process.uptime() * 1_000
+    this.show = keyShower(showKeys, this.#mark)
+    this.seen = new SeenKeys(time, (limiter) => this.#names.has(limiter))
+    this.live = new LiveFrames(time, this.show)
+    this.fleet = new Fleet({
+      time,
+      mark: randomBytes(6).toString('hex'),
+      snapshot: (store) => this.#snapshot(this.all(), store),
+      apply: (store, limiter, isOn) => this.#switch(store, limiter, isOn),
+      changed: () => this.#listen(),
+    })
+    this.all()
+  }
+
+  /** All that there is now; what is new is taken notice of. Where the function that says it fails,
+   *  what there was. */
+  all(): All {
+    try {
+      this.#all = this.#allNow()
+    } catch (error) {
+      this.#failed(error)
+    }
+    this.#names = new Set([...this.#all.limiters.values()].map(({ name }) => name))
+    this.fleet.know(this.#all.stores.values())
+    return this.#all
+  }
+
+  /** Whether somebody watches here. */
+  watch(isWatching: boolean): void {
+    this.#isWatching = isWatching
+    this.#listen()
+    this.fleet.watch(isWatching)
+  }
+
+  close(): void {
+    this.#isWatching = false
+    this.fleet.close()
+    this.#listen()
+  }
+
+  /** What is now. */
+  frame(): CommonFrame {
+    const all = this.all()
+    this.#sequence += 1
+    const own: ProcessFrame = {
+      ...this.#snapshot(all),
+      process: this.fleet.process,
+      isThis: true,
+    }
+    return {
+      sequence: this.#sequence,
+      atMs: own.atMs,
+      process: own.process,
+      limiters: [...all.limiters].map(([id, limiter]) => {
+        return limiterFrame(id, limiter, this.seen, this.show)
+      }),
+      stores: [...all.stores].map(([id, store]) => storeFrame(id, store)),
+      guards: [...all.guards].map(([id, guard]) => guardFrame(id, guard)),
+      live: [...all.live].map(([id, live]) => this.live.frame(id, live)),
+      fleet: [own, ...this.fleet.others()],
+      actions: this.#notes(),
+      omitted: all.omitted,
+    }
+  }
+
+  #listen(): void {
+    if (this.#isWatching || this.fleet.isWatched) {
+      this.all()
+      this.seen.start()
+    } else this.seen.stop()
+  }
+
+  #switch(store: ShownStore, name: string, isOn: boolean): void {
+    for (const limiter of this.all().limiters.values())
+      if (limiter.name === name && limiter.store === store) limiter.enabled = isOn
+  }
+
+  /** @param to the store that is to keep it; undefined: none */
+  #snapshot({ limiters, stores }: All, to?: ShownStore): Snapshot {
+    return {
+      atMs: this.#time.nowMs(),
+      health: healthOf(stores.values()),
+      memoryBytes: process.memoryUsage.rss(),
+      uptimeMs: this.#time.steadyMs() - this.#bornMs,
+      limiters: [...limiters.values()].map((limiter) => {
+        const { decisions, enabled, waiting } = limiter.stats()
+        const sum = (is: (each: (typeof decisions)[number]) => boolean): number => {
+          return decisions.reduce((all, each) => all + (is(each) ? each.count : 0), 0)
+        }
+        const top = this.seen.of(limiter.name)?.refused.top(MOST_KEYS_OF_PROCESS) ?? []
+        return {
+          name: limiter.name,
+          enabled,
+          allowed: sum(({ outcome }) => outcome === 'allowed'),
+          denied: sum(({ outcome }) => outcome === 'denied'),
+          shadowDenied: sum(({ outcome }) => outcome === 'shadow_denied'),
+          degraded: sum(({ degraded }) => degraded),
+          errors: sum(({ outcome }) => outcome === 'error'),
+          waiting,
+          refusedKeys: top.map((slot) => {
+            slot.shown ??= this.show(slot.key)
+            const key = isSecret(to, limiter.store) ? this.#mark(slot.key) : slot.shown
+            return { key, count: slot.count, error: slot.error }
+          }),
+        }
+      }),
+    }
+  }
+}
+
+/** Whether keys do not leave the process for a store: it hides keys (`hashKeys`), or that of the
+ *  limiter does. */
+function isSecret(to: ShownStore | undefined, own: ShownStore): boolean {
+  return to !== undefined && [to, own].some(({ settings }) => settings?.hidden !== undefined)
+}

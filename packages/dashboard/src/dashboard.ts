@@ -1,0 +1,96 @@
+// The dashboard: one page that shows limiters at work, for any server.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { quote } from '@weir/core/http'
+import { Notes } from './act/notes.js'
+import { Collector } from './collect/collector.js'
+import { checkOptions, type DashboardOptions } from './options.js'
+import { accessBy } from './server/access.js'
+import { fetchHandler } from './server/fetch.js'
+import { type Next, nodeHandler } from './server/node.js'
+import type { Serving } from './server/routes.js'
+import { Viewers } from './server/viewers.js'
+import { processTime, type Time } from './time.js'
+import { allOf } from './watched.js'
+
+/** What `dashboard()` makes. */
+export interface Dashboard {
+  /**
+   * Answers requests for the page: a handler for Express, middie, Nest and `node:http`. What is
+   * none of the page's goes to `next`, and where there is no `next`, is answered 404.
+   * @example app.use('/weir', dashboard({ limiters: [limiter] }).handler)
+   */
+  readonly handler: (request: IncomingMessage, response: ServerResponse, next?: Next) => void
+  /**
+   * The same for servers of Request and Response. Never rejects.
+   * @example Bun.serve({ fetch: dashboard({ limiters: [limiter] }).fetch })
+   */
+  readonly fetch: (request: Request) => Promise<Response>
+  /**
+   * The address to open, with the token where one is needed.
+   * @param base where it is mounted: `'http://localhost:3000/weir'`
+   */
+  address(base: string): string
+  /** Sends all viewers away, and ends timers and subscriptions. */
+  close(): void
+}
+
+/**
+ * A page that shows what limiters do: decisions, who is refused, stores, live limits, and all
+ * processes that share a store. While nobody looks at it, it costs nothing.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
+ * @example
+ * const limiter = rateLimit({ limit: 100, window: '1m' })
+ * app.use('/weir', dashboard({ limiters: [limiter] }).handler)
+ */
+export function dashboard(options: DashboardOptions): Dashboard {
+  return dashboardIn(processTime, options)
+}
+
+/** `dashboard` in another time than the process's. */
+export function dashboardIn(time: Time, options: DashboardOptions): Dashboard {
+  checkOptions(options)
+  const { limiters, actions = false, showKeys = false, log = console.log, onAction } = options
+  const path = (options.path ?? '').replace(/\/$/, '')
+  const failed = tellingOnce(log)
+  const notes = new Notes((note, key) => {
+    try {
+      onAction?.({ ...note, key })
+    } catch (error) {
+      failed('onAction', error)
+    }
+  })
+  const collector = new Collector(time, allOf(limiters), {
+    showKeys,
+    notes: () => notes.all,
+    failed: (error) => failed('limiters', error),
+  })
+  const access = accessBy(options.authorize)
+  const viewers = new Viewers(time, collector, (error) => failed('a frame', error))
+  const serving: Serving = { access, collector, notes, viewers, time, mayAct: actions, failed }
+  const { token } = access
+  if (token !== undefined) log(`Weir's dashboard opens where it is mounted, with /?token=${token}`)
+
+  return {
+    handler: nodeHandler(serving, path),
+    fetch: fetchHandler(serving, path),
+    address(base) {
+      const at = base.replace(/\/+$/, '')
+      return token === undefined ? `${at}/` : `${at}/?token=${token}`
+    },
+    close() {
+      viewers.close()
+      collector.close()
+    },
+  }
+}
+
+/** Tells of each trouble once: what is asked for each second would fill a log. */
+function tellingOnce(log: (line: string) => void): (what: string, error: unknown) => void {
+  const known = new Set<string>()
+  return (what, error) => {
+    if (known.has(what)) return
+    known.add(what)
+    log(`Weir's dashboard: ${what} failed: ${quote(error)}`)
+  }
+}

@@ -1,0 +1,127 @@
+// A dialog that says what will happen, and does it when that is confirmed.
+
+import { button, el, setText } from './dom.js'
+import { shown } from './format.js'
+
+export interface Field {
+  readonly name: string
+  readonly label: string
+  readonly kind: 'text' | 'policy' | 'check'
+  readonly value: string
+  readonly hint?: string
+}
+
+/** What the fields hold; of a box that is checked, `on`. */
+export type Values = Readonly<Record<string, string>>
+
+export interface Question {
+  readonly title: string
+  readonly fields: readonly Field[]
+  /** What will happen, in sentences, with the fields as they are. Throws an Error that says what is
+   *  wrong with them. */
+  readonly says: (values: Values) => string
+  /** What has to be typed; undefined: a click is enough. */
+  readonly typed: string | undefined
+  /** On the button. */
+  readonly does: string
+  /** Does it; resolves to what went wrong, undefined: nothing. */
+  readonly run: (values: Values) => Promise<string | undefined>
+}
+
+let opened = 0
+
+/** Opens the dialog. It closes when the deed is done, or by Escape. */
+export function ask(question: Question): void {
+  const id = `dialog-${++opened}`
+  const inputs = question.fields.map((field) => ({
+    field,
+    input: inputOf(field, `${id}-${field.name}`),
+  }))
+  const valuesNow = (): Values =>
+    Object.fromEntries(inputs.map(({ field, input }) => [field.name, heldBy(input)]))
+  const says = el('p', { class: 'says', id: `${id}-says`, 'aria-live': 'polite' })
+  const problem = el('p', { class: 'problem', role: 'alert' })
+  const typed = el('input', {
+    id: `${id}-typed`,
+    type: 'text',
+    autocomplete: 'off',
+    spellcheck: 'false',
+  })
+  const act = el('button', { type: 'submit', class: 'button main' }, question.does)
+  const cancel = button('Cancel', () => dialog.close(), 'button quiet')
+  const check = (): void => {
+    let wrong = ''
+    try {
+      setText(says, question.says(valuesNow()))
+    } catch (error) {
+      wrong = error instanceof Error ? error.message : String(error)
+    }
+    setText(problem, wrong)
+    act.disabled = wrong !== '' || (question.typed !== undefined && typed.value !== question.typed)
+  }
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    act.disabled = true
+    const wrong = await question.run(valuesNow())
+    if (wrong === undefined) dialog.close()
+    else {
+      act.disabled = false
+      setText(problem, wrong)
+    }
+  }
+  const form = el(
+    'form',
+    { method: 'dialog', oninput: check, onsubmit: (event) => void submit(event) },
+    el('h2', { id: `${id}-title` }, question.title),
+    ...inputs.map(({ field, input }) => fieldBox(field, input)),
+    says,
+    ...(question.typed === undefined ? [] : [typedBox(question.typed, typed)]),
+    problem,
+    el('div', 'doings', cancel, act),
+  )
+  const dialog = el(
+    'dialog',
+    {
+      'aria-labelledby': `${id}-title`,
+      'aria-describedby': `${id}-says`,
+      onclose: () => dialog.remove(),
+    },
+    form,
+  )
+  document.body.append(dialog)
+  check()
+  dialog.showModal()
+}
+
+type Input = HTMLInputElement | HTMLTextAreaElement
+
+function inputOf({ kind, value, hint }: Field, id: string): Input {
+  const described = hint === undefined ? undefined : `${id}-hint`
+  const common = { id, 'aria-describedby': described, autocomplete: 'off', spellcheck: 'false' }
+  if (kind === 'check') return el('input', { ...common, type: 'checkbox', checked: value === 'on' })
+  const input =
+    kind === 'policy'
+      ? el('textarea', { ...common, rows: 4 })
+      : el('input', { ...common, type: 'text' })
+  input.value = value
+  return input
+}
+
+function heldBy(input: Input): string {
+  const isBox = input instanceof HTMLInputElement && input.type === 'checkbox'
+  return isBox ? (input.checked ? 'on' : '') : input.value
+}
+
+function fieldBox({ label, hint, kind }: Field, input: Input): HTMLElement {
+  const name = el('label', { for: input.id }, label)
+  const about =
+    hint === undefined ? undefined : el('p', { class: 'muted small', id: `${input.id}-hint` }, hint)
+  return kind === 'check'
+    ? el('div', 'field check', input, name, about)
+    : el('div', 'field', name, input, about)
+}
+
+function typedBox(word: string, input: HTMLInputElement): HTMLElement {
+  const label = el('label', { for: input.id }, 'Type ', el('code', '', shown(word)), ' to confirm')
+  return el('div', 'field', label, input)
+}

@@ -1,0 +1,93 @@
+// The few calls on the DOM that the page makes. What comes from outside becomes text or the value
+// of an attribute, never markup.
+
+type Listener = (event: Event) => void
+/** Attributes by name; a function listens to the event that its name has behind `on`. */
+type Props = Readonly<Record<string, string | number | boolean | Listener | undefined>>
+type Child = Node | string | undefined
+
+/** A piece of the page, and what brings it up to date. */
+export interface Part<T> {
+  readonly element: HTMLElement
+  readonly update: (data: T) => void
+}
+
+/** A new element. `props` as a text is its class; an attribute that is false or undefined is left
+ *  out. */
+export function el<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  props: Props | string = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[Tag] {
+  const element = document.createElement(tag)
+  const given = typeof props === 'string' ? { class: props } : props
+  for (const [name, value] of Object.entries(given)) {
+    if (typeof value === 'function') element.addEventListener(name.slice(2), value)
+    else setAttribute(element, name, value)
+  }
+  for (const child of children) if (child !== undefined) element.append(child)
+  return element
+}
+
+/** Sets an attribute, or takes it away where the value is false or undefined. */
+export function setAttribute(
+  element: Element,
+  name: string,
+  value: string | number | boolean | undefined,
+): void {
+  if (value === undefined || value === false) {
+    element.removeAttribute(name)
+    return
+  }
+  const text = value === true ? '' : String(value)
+  if (element.getAttribute(name) !== text) element.setAttribute(name, text)
+}
+
+/** Sets the text of an element. One that has it already is left alone, with what is selected. */
+export function setText(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text
+}
+
+/** The element of the page with this id. */
+export function byId(id: string): HTMLElement {
+  const element = document.getElementById(id)
+  if (element === null) throw new Error(`the page has no #${id}`)
+  return element
+}
+
+/** A button that does something at once or opens a dialog. */
+export function button(text: string, onclick: () => void, kind = 'button'): HTMLButtonElement {
+  return el('button', { type: 'button', class: kind, onclick }, text)
+}
+
+/** A part for each row, kept by key: what has the focus or is selected stays what it is. */
+export function rowsOf<T>(
+  parent: HTMLElement,
+  keyOf: (row: T) => string,
+  make: (row: T) => Part<T>,
+): (rows: readonly T[]) => void {
+  const parts = new Map<string, Part<T>>()
+  return (rows) => {
+    const keys = new Set(rows.map(keyOf))
+    for (const [key, { element }] of parts) {
+      if (keys.has(key)) continue
+      element.remove()
+      parts.delete(key)
+    }
+    let place: ChildNode | null = parent.firstChild
+    for (const row of rows) {
+      const key = keyOf(row)
+      const part = parts.get(key) ?? make(row)
+      parts.set(key, part)
+      part.update(row)
+      if (part.element === place) place = place.nextSibling
+      else parent.insertBefore(part.element, place)
+    }
+  }
+}
+
+/** True while somebody points at the element or has the focus in it: then rows keep their
+ *  places. */
+export function isHeld(element: Element): boolean {
+  return element.matches(':hover, :focus-within')
+}

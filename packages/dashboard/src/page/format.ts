@@ -1,0 +1,80 @@
+// How figures, times and texts from outside are written. Counts are exact; rates have three digits.
+
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+const digits = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
+const compact = new Intl.NumberFormat('en', { maximumSignificantDigits: 3, notation: 'compact' })
+const time = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+
+export const NOTHING = '–'
+const LONGEST = 120
+
+/** A count, to the unit. */
+export function count(value: number): string {
+  return whole.format(value)
+}
+
+/** A rate or another measured number. */
+export function measured(value: number): string {
+  return value >= 10_000 ? compact.format(value) : digits.format(value)
+}
+
+/** A part of a whole in percent. One that is not nothing is not shown as nothing, and one that is
+ *  not all is not shown as all. */
+export function share(part: number, all: number): string {
+  if (all === 0) return NOTHING
+  const percent = (100 * part) / all
+  if (percent > 0 && percent < 0.1) return '<0.1%'
+  if (percent > 99.9 && percent < 100) return '>99.9%'
+  return `${percent < 10 ? percent.toFixed(1).replace('.0', '') : percent.toFixed(0)}%`
+}
+
+/** A whole number, and a noun that agrees with it. */
+export function counted(value: number, noun: string, plural = `${noun}s`): string {
+  return `${count(value)} ${value === 1 ? noun : plural}`
+}
+
+const UNITS: readonly (readonly [name: string, ms: number])[] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+]
+
+/** A duration in its two largest units; null: it never ends. */
+export function duration(ms: number | null | undefined): string {
+  if (ms === undefined) return NOTHING
+  if (ms === null || ms === Number.POSITIVE_INFINITY) return 'never'
+  if (ms < 1_000) return `${digits.format(ms)} ms`
+  if (ms < 10_000) return `${digits.format(ms / 1_000)} s`
+  const at = UNITS.findIndex(([, unit]) => ms >= unit)
+  const [name, unit] = UNITS[at] as readonly [string, number]
+  const first = Math.floor(ms / unit)
+  const next = UNITS[at + 1]
+  const rest = next === undefined ? 0 : Math.floor((ms - first * unit) / next[1])
+  return rest === 0 ? `${first} ${name}` : `${first} ${name} ${rest} ${next?.[0]}`
+}
+
+/** The time of day, of another day with its date. */
+export function clock(ms: number, now: number = Date.now()): string {
+  const at = new Date(ms)
+  const isToday = at.toDateString() === new Date(now).toDateString()
+  return isToday ? time.format(at) : `${day.format(at)} ${time.format(at)}`
+}
+
+export function bytes(value: number): string {
+  if (value < 1_000) return `${value} B`
+  const units = ['kB', 'MB', 'GB', 'TB']
+  const power = Math.min(units.length, Math.floor(Math.log10(value) / 3))
+  return `${digits.format(value / 1_000 ** power)} ${units[power - 1]}`
+}
+
+// Control characters, and marks that turn the direction of what stands beside them, tear a line.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
+const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
+
+/** A text from outside on one line: what cannot be seen is written as its code. */
+export function shown(text: string, longest: number = LONGEST): string {
+  const cut = text.length > longest ? `${text.slice(0, longest)}…` : text
+  return cut.replace(INVISIBLE, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}

@@ -1,0 +1,135 @@
+// What frames leave behind: rates are differences of totals between two frames.
+
+import type { LimiterFrame, StoreFrame } from '../protocol.js'
+
+/** What a chart shows: the last five minutes. */
+export const KEPT_MS = 300_000
+const GAP_MS = 5_000
+const RECENT_MS = 60_000
+
+export const OUTCOMES = ['allowed', 'shadow_denied', 'denied', 'error'] as const
+export type Outcome = (typeof OUTCOMES)[number]
+export type Totals = Readonly<Record<Outcome, number>>
+
+/** All decisions of a limiter, by outcome. */
+export function totalsOf(limiter: LimiterFrame): Totals {
+  const totals = { allowed: 0, shadow_denied: 0, denied: 0, error: 0 }
+  for (const { outcome, count } of limiter.decisions) totals[outcome] += count
+  return totals
+}
+
+export function sumOf(totals: Totals): number {
+  return OUTCOMES.reduce((sum, outcome) => sum + totals[outcome], 0)
+}
+
+/** A point of a chart; rates are per second, and null where nothing is known. */
+export interface Point {
+  readonly atMs: number
+  readonly rates: Totals | null
+}
+
+/** The rates of a limiter. */
+export class Rates {
+  /** The oldest first. */
+  readonly points: Point[] = []
+  readonly #totals: { readonly atMs: number; readonly totals: Totals }[] = []
+
+  /** Takes the totals of a frame. After a break, or where the counters began anew, the line of the
+   *  chart is broken, as the average over the break would say nothing. */
+  push(atMs: number, totals: Totals): void {
+    const last = this.#totals.at(-1)
+    if (last !== undefined && atMs <= last.atMs) {
+      if (atMs > last.atMs - GAP_MS) return
+      this.clear()
+    } else if (last !== undefined) {
+      const isBroken = atMs - last.atMs > GAP_MS || isBehind(totals, last.totals)
+      if (isBehind(totals, last.totals)) this.#totals.length = 0
+      const seconds = (atMs - last.atMs) / 1_000
+      const rates = isBroken ? null : mapped((of) => (totals[of] - last.totals[of]) / seconds)
+      this.points.push({ atMs, rates })
+    }
+    this.#totals.push({ atMs, totals })
+    while ((this.points[0]?.atMs ?? atMs) < atMs - KEPT_MS) this.points.shift()
+    while ((this.#totals[0]?.atMs ?? atMs) < atMs - RECENT_MS) this.#totals.shift()
+  }
+
+  clear(): void {
+    this.points.length = 0
+    this.#totals.length = 0
+  }
+
+  /** The rates of the last second. */
+  now(): Totals | undefined {
+    return this.points.at(-1)?.rates ?? undefined
+  }
+
+  /** What was counted in the last minute, or since the page was opened. */
+  recent(): Totals {
+    const first = this.#totals[0]?.totals
+    const last = this.#totals.at(-1)?.totals
+    return mapped((of) => (last?.[of] ?? 0) - (first?.[of] ?? 0))
+  }
+}
+
+function mapped(value: (outcome: Outcome) => number): Totals {
+  const [allowed, shadow_denied, denied, error] = OUTCOMES.map(value) as [
+    number,
+    number,
+    number,
+    number,
+  ]
+  return { allowed, shadow_denied, denied, error }
+}
+
+function isBehind(totals: Totals, last: Totals): boolean {
+  return OUTCOMES.some((outcome) => totals[outcome] < last[outcome])
+}
+
+type Node = StoreFrame['nodes'][number]
+
+/** How long the calls to a node took in the last minute. */
+export class Durations {
+  readonly #seen: { readonly atMs: number; readonly node: Node }[] = []
+  #isFirst = true
+
+  push(atMs: number, node: Node): void {
+    const last = this.#seen.at(-1)
+    if (last !== undefined && (atMs < last.atMs || callsOf(node) < callsOf(last.node))) this.clear()
+    this.#isFirst = this.#seen.length === 0 && this.#isFirst
+    this.#seen.push({ atMs, node })
+    while ((this.#seen[0]?.atMs ?? atMs) < atMs - RECENT_MS) this.#seen.shift()
+  }
+
+  clear(): void {
+    this.#seen.length = 0
+    this.#isFirst = true
+  }
+
+  /** The calls of the last minute with a result. */
+  recent(result: keyof Node['calls']): number {
+    const first = this.#seen[0]?.node.calls[result] ?? 0
+    return (this.#seen.at(-1)?.node.calls[result] ?? 0) - first
+  }
+
+  /** At most how many seconds this fraction of the calls took; Infinity: more than the last bound
+   *  says; undefined: there was no call. */
+  quantile(fraction: number): number | undefined {
+    const last = this.#seen.at(-1)?.node.durations
+    if (last === undefined) return undefined
+    const first = this.#seen[0]?.node.durations.counts ?? []
+    // What a page that was just opened knows is all since the store was made.
+    const counts = last.counts.map((each, i) => each - (this.#isFirst ? 0 : (first[i] ?? 0)))
+    const all = counts.reduce((sum, each) => sum + each, 0)
+    if (all === 0) return undefined
+    let below = 0
+    const at = counts.findIndex((each) => {
+      below += each
+      return below >= fraction * all
+    })
+    return last.bounds[at] ?? Number.POSITIVE_INFINITY
+  }
+}
+
+function callsOf(node: Node): number {
+  return node.calls.ok + node.calls.timeout + node.calls.error + node.calls.notSent
+}

@@ -1,0 +1,243 @@
+// The decisions of a limiter: over time as a chart with its legend, and each count by itself.
+
+import type { LimiterFrame } from '../../protocol.js'
+import { type Chart, chartIn } from '../chart.js'
+import { el, type Part, rowsOf, setAttribute, setText } from '../dom.js'
+import { clock, count, duration, measured, NOTHING, share, shown } from '../format.js'
+import { OUTCOMES, type Outcome, type Point, type Rates, totalsOf } from '../history.js'
+import { table } from './table.js'
+
+const NAMES: Readonly<Record<Outcome, string>> = {
+  allowed: 'allowed',
+  shadow_denied: 'shadow denied',
+  denied: 'denied',
+  error: 'errors',
+}
+
+/** The chart of a limiter, its legend with rates and totals, and the chart as a table. */
+export function decisionsOverTime(rates: Rates): Part<LimiterFrame> & { readonly chart: Chart } {
+  const legend = legendOf()
+  const canvas = el('div', 'chart')
+  const picture = el('div', { role: 'img', class: 'picture' }, canvas)
+  let latest: LimiterFrame | undefined
+  let pointed: Point | undefined
+  const chart = chartIn(canvas, (point) => {
+    pointed = point
+    if (latest !== undefined) legend.update({ limiter: latest, rates, pointed })
+  })
+  const asTable = chartTable(rates)
+  return {
+    element: el('div', 'over-time', picture, legend.element, asTable.element),
+    chart,
+    update(limiter) {
+      latest = limiter
+      const { points } = rates
+      const spanMs = (points.at(-1)?.atMs ?? 0) - (points[0]?.atMs ?? 0)
+      canvas.dataset.spanMs = String(spanMs)
+      setAttribute(picture, 'aria-label', summaryOf(limiter, rates, spanMs))
+      chart.draw(points)
+      legend.update({ limiter, rates, pointed })
+      asTable.update()
+    },
+  }
+}
+
+/** The chart in words. */
+function summaryOf({ name }: LimiterFrame, rates: Rates, spanMs: number): string {
+  const now = rates.now()
+  const about = `Chart: decisions of ${shown(name)} each second, over ${duration(spanMs)}.`
+  if (now === undefined) return about
+  const words = OUTCOMES.filter((of) => of === 'allowed' || of === 'denied' || now[of] > 0)
+  const most = rates.points.reduce((max, { rates }) => Math.max(max, rates?.denied ?? 0), 0)
+  const values = words.map((of) => `${measured(now[of])} ${NAMES[of]}`).join(', ')
+  return `${about} Now ${values}. At most ${measured(most)} denied.`
+}
+
+interface LegendData {
+  readonly limiter: LimiterFrame
+  readonly rates: Rates
+  readonly pointed: Point | undefined
+}
+
+function legendOf(): Part<LegendData> {
+  const when = el('th', { scope: 'col', class: 'number' }, 'per second')
+  const head = el(
+    'tr',
+    '',
+    el('th', { scope: 'col' }, 'Outcome'),
+    when,
+    el('th', { scope: 'col', class: 'number' }, 'in all'),
+  )
+  const body = el('tbody')
+  const rows = OUTCOMES.map((outcome) => {
+    const rate = el('td', 'number')
+    const total = el('td', { class: 'number', 'data-total': outcome })
+    const swatch = el('span', { class: 'swatch', 'data-outcome': outcome, 'aria-hidden': 'true' })
+    body.append(el('tr', '', el('th', { scope: 'row' }, swatch, NAMES[outcome]), rate, total))
+    return { outcome, rate, total }
+  })
+  return {
+    element: el(
+      'table',
+      'legend',
+      el('caption', 'hidden', 'Decisions by outcome'),
+      el('thead', '', head),
+      body,
+    ),
+    update({ limiter, rates, pointed }) {
+      const now = pointed === undefined ? rates.now() : (pointed.rates ?? undefined)
+      const totals = totalsOf(limiter)
+      setText(when, pointed === undefined ? 'per second' : `at ${clock(pointed.atMs)}`)
+      for (const { outcome, rate, total } of rows) {
+        setText(rate, now === undefined ? NOTHING : measured(now[outcome]))
+        setText(total, count(totals[outcome]))
+      }
+    },
+  }
+}
+
+const TABLE_STEP_MS = 10_000
+
+/** What the chart shows as text, every ten seconds, while it is open. */
+function chartTable(rates: Rates): { readonly element: HTMLElement; readonly update: () => void } {
+  const columns = [
+    { title: 'Time' },
+    ...OUTCOMES.map((outcome) => ({ title: `${NAMES[outcome]}/s`, kind: 'number' as const })),
+  ]
+  const rows = table(
+    'Decisions each second',
+    columns,
+    ({ atMs }: Point) => String(atMs),
+    () => {
+      const cells = [el('span'), ...OUTCOMES.map(() => el('span'))]
+      return {
+        cells,
+        update({ atMs, rates }) {
+          const values = OUTCOMES.map((of) => (rates === null ? NOTHING : measured(rates[of])))
+          for (const [i, text] of [clock(atMs), ...values].entries())
+            setText(cells[i] as HTMLElement, text)
+        },
+      }
+    },
+  )
+  const update = (): void => {
+    if (!element.open) return
+    let next = Number.POSITIVE_INFINITY
+    const some = rates.points.toReversed().filter(({ atMs }) => {
+      if (atMs > next) return false
+      next = atMs - TABLE_STEP_MS
+      return true
+    })
+    rows.update(some)
+  }
+  const box = el(
+    'div',
+    { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'The chart as a table' },
+    rows.element,
+  )
+  const element = el(
+    'details',
+    { class: 'as-table', ontoggle: update },
+    el('summary', '', 'As a table'),
+    box,
+  )
+  return { element, update }
+}
+
+const SOURCES = ['store', 'lease', 'cache', 'local', 'none'] as const
+const SOURCE_NAMES = {
+  store: 'store',
+  lease: 'lease',
+  cache: 'deny cache',
+  local: 'this process',
+  none: 'nothing to ask',
+} as const
+
+/** What decided: the shares of all decisions. */
+export function sources(): Part<LimiterFrame> {
+  const bar = el('div', { class: 'sources', 'aria-hidden': 'true' })
+  const list = el('ul', 'source-list')
+  const parts = SOURCES.map((source) => {
+    const piece = el('span', { 'data-source': source })
+    const text = el('span')
+    const item = el(
+      'li',
+      '',
+      el('span', { class: 'swatch', 'data-source': source, 'aria-hidden': 'true' }),
+      text,
+    )
+    bar.append(piece)
+    list.append(item)
+    return { source, piece, text, item }
+  })
+  return {
+    element: el('div', 'source', el('h4', '', 'Decided by'), bar, list),
+    update({ decisions }) {
+      const all = decisions.reduce((sum, row) => sum + row.count, 0)
+      for (const { source, piece, text, item } of parts) {
+        const rows = decisions.filter((row) => row.source === source)
+        const times = rows.reduce((sum, row) => sum + row.count, 0)
+        piece.style.width = all === 0 ? '0' : `${(100 * times) / all}%`
+        item.hidden = times === 0
+        setText(text, `${SOURCE_NAMES[source]} ${share(times, all)}`)
+        setAttribute(item, 'title', `${count(times)} of ${count(all)}`)
+      }
+    },
+  }
+}
+
+/** Each count of a limiter by itself, as `stats()` has them. */
+export function allCounts(): Part<LimiterFrame> {
+  const body = el('tbody')
+  const fill = rowsOf(
+    body,
+    ([what]: readonly [string, string]) => what,
+    ([what]) => {
+      const value = el('td', 'number')
+      return {
+        element: el('tr', '', el('th', { scope: 'row' }, what), value),
+        update: ([, text]) => setText(value, text),
+      }
+    },
+  )
+  const caption = el('caption', 'hidden', 'Each count by itself')
+  return {
+    element: el(
+      'details',
+      'as-table',
+      el('summary', '', 'All counts'),
+      el('table', 'counts', caption, body),
+    ),
+    update: (limiter) => fill(countsOf(limiter)),
+  }
+}
+
+const UNDECIDED = {
+  skip: 'not asked: skipped',
+  allowList: 'not asked: on the allow list',
+  denyList: 'refused: on the deny list',
+  preflight: 'not asked: preflight of CORS',
+  noKey: 'not asked: no usable key',
+} as const
+
+function countsOf(limiter: LimiterFrame): (readonly [string, string])[] {
+  const decisions = limiter.decisions.map(({ outcome, source, degraded, count: times }) => {
+    const how = degraded ? ', degraded' : ''
+    return [`${NAMES[outcome]}, ${SOURCE_NAMES[source]}${how}`, count(times)] as const
+  })
+  const classes = limiter.priorities.map(({ priority, outcome, count: times }) => {
+    return [
+      `class ${shown(priority)}: ${shown(outcome).replaceAll('_', ' ')}`,
+      count(times),
+    ] as const
+  })
+  const names = Object.keys(UNDECIDED) as (keyof typeof UNDECIDED)[]
+  const undecided = names
+    .filter((name) => limiter.undecided[name] > 0)
+    .map((name) => [UNDECIDED[name], count(limiter.undecided[name])] as const)
+  const { waits } = limiter
+  const mean =
+    waits.count === 0 ? [] : [['mean wait', duration((1_000 * waits.sum) / waits.count)] as const]
+  const ended = waits.count === 0 ? [] : [['waits that ended', count(waits.count)] as const]
+  return [...decisions, ...classes, ...undecided, ...ended, ...mean]
+}

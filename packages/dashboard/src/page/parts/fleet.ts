@@ -1,0 +1,107 @@
+// The processes that have reported.
+
+import type { Frame, ProcessFrame } from '../../protocol.js'
+import { el, type Part, rowsOf, setAttribute, setText } from '../dom.js'
+import { bytes, clock, count, counted, duration, NOTHING, shown } from '../format.js'
+import { table } from './table.js'
+
+const HEALTH = { closed: 'good', 'half-open': 'fair', open: 'bad' } as const
+
+const COLUMNS = [
+  { title: 'Process' },
+  { title: 'Breaker' },
+  { title: 'Allowed', kind: 'number' },
+  { title: 'Denied', kind: 'number' },
+  { title: 'Shadow denied', kind: 'number' },
+  { title: 'Degraded', kind: 'number' },
+  { title: 'Errors', kind: 'number' },
+  { title: 'Waiting', kind: 'number' },
+  { title: 'Memory', kind: 'number' },
+  { title: 'Limiters' },
+] as const
+
+export function fleet(): Part<Frame> {
+  const rows = table(
+    'Processes that have reported',
+    COLUMNS,
+    ({ process }: ProcessFrame) => process,
+    processRow,
+  )
+  const about = el('p', 'muted small')
+  return {
+    element: el('div', 'fleet', rows.element, about),
+    update(frame) {
+      rows.update(frame.fleet)
+      const others = frame.fleet.length - 1
+      setText(
+        about,
+        others > 0
+          ? 'Counts are those of each process since it began; the chart and the cards above are of this process.'
+          : 'No other process has reported. Processes report while somebody watches, if they have a dashboard, too, and share a store.',
+      )
+    },
+  }
+}
+
+function processRow(): { cells: readonly HTMLElement[]; update: (row: ProcessFrame) => void } {
+  const name = el('bdi', 'strong')
+  const since = el('span', 'muted small')
+  const health = el('span', 'pill')
+  const numbers = COLUMNS.slice(2, 9).map(() => el('span'))
+  const off = el('summary')
+  const lines = el('ul', 'process-limiters')
+  const fill = rowsOf(lines, ({ name }: Limiter) => name, limiterLine)
+  const limiters = el('details', 'small', off, lines)
+  return {
+    cells: [el('div', 'stack', name, since), health, ...numbers, limiters],
+    update(row) {
+      setText(name, shown(row.process))
+      const here = row.isThis ? 'this process, ' : ''
+      setText(since, `${here}up ${duration(row.uptimeMs)}, seen ${clock(row.atMs)}`)
+      setAttribute(health, 'data-kind', HEALTH[row.health])
+      setText(health, row.health)
+      const sum = (
+        of: 'allowed' | 'denied' | 'shadowDenied' | 'degraded' | 'errors' | 'waiting',
+      ): number => row.limiters.reduce((all, limiter) => all + limiter[of], 0)
+      const texts = [
+        count(sum('allowed')),
+        count(sum('denied')),
+        count(sum('shadowDenied')),
+        count(sum('degraded')),
+        count(sum('errors')),
+        count(sum('waiting')),
+        bytes(row.memoryBytes),
+      ]
+      for (const [i, text] of texts.entries()) setText(numbers[i] as HTMLElement, text)
+      setText(off, limiterWords(row))
+      fill(row.limiters)
+    },
+  }
+}
+
+function limiterWords({ limiters }: ProcessFrame): string {
+  const off = limiters.filter(({ enabled }) => !enabled).map(({ name }) => shown(name))
+  if (limiters.length === 0) return NOTHING
+  const all = counted(limiters.length, 'limiter')
+  return off.length === 0 ? all : `${all}, off: ${off.join(', ')}`
+}
+
+type Limiter = ProcessFrame['limiters'][number]
+
+/** What one limiter of a process has counted. */
+function limiterLine({ name }: Limiter): Part<Limiter> {
+  const numbers = el('span')
+  const keys = el('span', 'muted')
+  return {
+    element: el('li', '', el('bdi', 'strong', shown(name)), ' ', numbers, keys),
+    update({ enabled, allowed, denied, refusedKeys }) {
+      const state = enabled ? '' : 'off, '
+      setText(numbers, `${state}${count(allowed)} allowed, ${count(denied)} denied`)
+      const most = refusedKeys.map(({ key, count: times, error }) => {
+        const least = error === 0 ? '' : `${count(times - error)}–`
+        return `${shown(key)} ${least}${count(times)}`
+      })
+      setText(keys, most.length === 0 ? '' : `; refused most: ${most.join(', ')}`)
+    },
+  }
+}

@@ -1,0 +1,125 @@
+// Whose requests a limiter refuses most, and whose it will refuse soon.
+
+import type { KeyRow, NearRow } from '../../protocol.js'
+import { el, isHeld, type Part, rowsOf, setAttribute, setText } from '../dom.js'
+import { clock, count, counted, duration, shown } from '../format.js'
+
+/** Asks for what holds for a key of a list. */
+export type Asking = (handle: string, key: string) => void
+
+interface Row {
+  readonly key: string
+  readonly handle: string
+  /** The figure, and what stands below the key. */
+  readonly figure: string
+  readonly title: string
+  readonly detail: string
+  /** Of the bar behind the key: from 0 to 1. */
+  readonly part: number
+}
+
+/** Who is refused most. A count may be too large by its error, and never too small. */
+export function refusedKeys(ask: Asking): Part<readonly KeyRow[]> {
+  const list = keyList('Refused most', 'Nobody was refused while this page was watched.', ask)
+  return {
+    element: list.element,
+    update(rows) {
+      const most = rows.reduce((max, { count }) => Math.max(max, count), 1)
+      list.update(rows.map((row) => refusedRow(row, most)))
+    },
+  }
+}
+
+function refusedRow(row: KeyRow, most: number): Row {
+  const { key, handle, error } = row
+  const least = count(row.count - error)
+  const title =
+    error === 0
+      ? `${counted(row.count, 'refusal')}, exactly`
+      : `Between ${least} and ${count(row.count)} refusals`
+  const again =
+    row.retryAfterMs === null ? 'never passes' : `passes in ${duration(row.retryAfterMs)}`
+  return {
+    key,
+    handle,
+    figure: error === 0 ? count(row.count) : `${least}–${count(row.count)}`,
+    title,
+    detail: `${shown(row.policy)} · ${again} · last ${clock(row.lastMs)}`,
+    part: row.count / most,
+  }
+}
+
+/** Who has at most a fifth left. */
+export function nearKeys(ask: Asking): Part<readonly NearRow[]> {
+  const list = keyList(
+    'Nearly used up',
+    'Nobody came near a limit while this page was watched.',
+    ask,
+  )
+  return {
+    element: list.element,
+    update(rows) {
+      list.update(
+        rows.map(({ key, handle, lastMs, policy, remaining, limit }) => ({
+          key,
+          handle,
+          figure: `${count(remaining)} left`,
+          title: `${count(remaining)} of ${count(limit)} left`,
+          detail: `${shown(policy)} · of ${count(limit)} · last ${clock(lastMs)}`,
+          part: limit === 0 ? 1 : 1 - remaining / limit,
+        })),
+      )
+    },
+  }
+}
+
+function keyList(title: string, nothing: string, ask: Asking): Part<readonly Row[]> {
+  const list = el('ol', 'keys')
+  const none = el('p', 'muted small', nothing)
+  const fill = rowsOf(
+    list,
+    ({ handle }: Row) => handle,
+    (row) => keyRow(row, ask),
+  )
+  let places: readonly string[] = []
+  return {
+    element: el('div', 'key-list', el('h4', '', title), list, none),
+    update(rows) {
+      const held = isHeld(list) ? inPlaces(rows, places) : rows
+      places = held.map(({ handle }) => handle)
+      fill(held)
+      none.hidden = held.length > 0
+    },
+  }
+}
+
+/** The rows in the places that they had, so that none slips away from under the pointer. */
+function inPlaces(rows: readonly Row[], places: readonly string[]): readonly Row[] {
+  const placed = places.flatMap((place) => rows.find(({ handle }) => handle === place) ?? [])
+  return [...placed, ...rows.filter(({ handle }) => !places.includes(handle))]
+}
+
+function keyRow({ handle, key }: Row, ask: Asking): Part<Row> {
+  const name = el('bdi', 'key-name')
+  const figure = el('span', 'figure')
+  const detail = el('span', 'muted small')
+  const fill = el('span', { class: 'part', 'aria-hidden': 'true' })
+  const look = el(
+    'button',
+    { type: 'button', class: 'key-row', onclick: () => ask(handle, key) },
+    fill,
+    name,
+    figure,
+    detail,
+  )
+  return {
+    element: el('li', '', look),
+    update(row) {
+      setText(name, shown(row.key))
+      setText(figure, row.figure)
+      setText(detail, row.detail)
+      setAttribute(look, 'title', `${row.title}. Look this key up`)
+      fill.style.width = `${Math.round(100 * row.part)}%`
+    },
+  }
+}

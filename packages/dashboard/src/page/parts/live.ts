@@ -1,0 +1,237 @@
+// Live limits: what is set, who holds an override, what was changed and by which processes it is
+// held.
+
+import type { Frame, LiveFrame } from '../../protocol.js'
+import { button, el, type Part, rowsOf, setAttribute, setText } from '../dom.js'
+import { clock, count, counted, duration, shown } from '../format.js'
+import { changeWords, policyWords } from '../words.js'
+
+type LivePolicy = LiveFrame['policies'][number]
+type LiveOverride = LiveFrame['overrides'][number]
+type Change = LiveFrame['history'][number]
+type Holder = LiveFrame['processes'][number]
+
+export interface LiveActs {
+  readonly set: (live: LiveFrame, policy: LivePolicy) => void
+  readonly unset: (live: LiveFrame, policy: LivePolicy) => void
+  readonly override: (live: LiveFrame) => void
+  readonly remove: (live: LiveFrame, override: LiveOverride) => void
+  readonly rollBack: (live: LiveFrame, change: Change) => void
+}
+
+export function liveLimits(acts: LiveActs): Part<Frame> {
+  const all = el('div', 'lives')
+  const none = el('p', 'muted small', 'No live policies are watched: limits are those of the code.')
+  const fill = rowsOf(
+    all,
+    ({ id }: LiveFrame) => id,
+    () => oneLive(acts),
+  )
+  return {
+    element: el('div', '', all, none),
+    update({ live }) {
+      fill(live)
+      none.hidden = live.length > 0
+    },
+  }
+}
+
+function oneLive(acts: LiveActs): Part<LiveFrame> {
+  let latest: LiveFrame | undefined
+  const withLive = (act: (live: LiveFrame) => void): void => {
+    if (latest !== undefined) act(latest)
+  }
+  const name = el('bdi')
+  const state = el('span', 'pill')
+  const about = el('p', 'muted small')
+  const policies = el('ul', 'set')
+  const fillPolicies = rowsOf(
+    policies,
+    (row: LivePolicy) => row.name,
+    () => policyLine((act, row) => withLive((live) => acts[act](live, row))),
+  )
+  const overrides = listOf(
+    'Overrides',
+    (row: LiveOverride) => row.handle,
+    () => overrideLine((row) => withLive((live) => acts.remove(live, row))),
+  )
+  const history = listOf(
+    'Changes',
+    (row: Change) => String(row.version),
+    () => changeLine((row) => withLive((live) => acts.rollBack(live, row))),
+  )
+  const holders = listOf('Processes', (row: Holder) => row.process, holderLine)
+  const add = button('Override a key…', () => withLive(acts.override), 'button quiet act')
+  return {
+    element: el(
+      'article',
+      'live',
+      el('header', '', el('h3', '', name), state),
+      about,
+      policies,
+      overrides.element,
+      add,
+      history.element,
+      holders.element,
+    ),
+    update(live) {
+      latest = live
+      setText(name, shown(live.id))
+      setAttribute(state, 'data-kind', live.isCurrent ? 'good' : 'fair')
+      setText(
+        state,
+        live.isCurrent
+          ? `version ${count(live.version)}`
+          : `version ${count(live.version)}, behind`,
+      )
+      setText(about, aboutOf(live))
+      fillPolicies(live.policies)
+      const hidden = live.overrideCount - live.overrides.length
+      overrides.update(
+        live.overrides,
+        hidden > 0
+          ? `${count(live.overrideCount)}, the first ${count(live.overrides.length)} are shown`
+          : count(live.overrideCount),
+      )
+      history.update(live.history, count(live.history.length))
+      const behind = live.processes.filter(
+        (each) => !each.isCurrent || each.refused.length > 0,
+      ).length
+      holders.update(
+        live.processes,
+        behind === 0
+          ? `${count(live.processes.length)}, all current`
+          : `${count(behind)} of ${count(live.processes.length)} differ`,
+      )
+    },
+  }
+}
+
+function aboutOf({ heardMsAgo, pending, refused }: LiveFrame): string {
+  const words = [
+    heardMsAgo === undefined ? 'the store was not heard yet' : `heard ${duration(heardMsAgo)} ago`,
+  ]
+  if (pending > 0) words.push(`${counted(pending, 'change')} to come`)
+  if (refused > 0) words.push(`${counted(refused, 'policy', 'policies')} refused`)
+  return words.join(' · ')
+}
+
+/** A list that opens, with how many it holds. */
+function listOf<T>(
+  title: string,
+  keyOf: (row: T) => string,
+  make: () => Part<T>,
+): { element: HTMLElement; update: (rows: readonly T[], note: string) => void } {
+  const list = el('ul', { class: 'live-list', tabindex: 0, 'aria-label': title })
+  const note = el('span', 'muted')
+  const fill = rowsOf(list, keyOf, make)
+  const element = el('details', '', el('summary', '', `${title} `, note), list)
+  return {
+    element,
+    update(rows, text) {
+      element.hidden = rows.length === 0
+      fill(rows)
+      setText(note, text)
+    },
+  }
+}
+
+function policyLine(act: (act: 'set' | 'unset', row: LivePolicy) => void): Part<LivePolicy> {
+  let latest: LivePolicy | undefined
+  const name = el('bdi', 'strong')
+  const words = el('span')
+  const code = el('span', 'muted small')
+  const run = (which: 'set' | 'unset') => (): void => {
+    if (latest !== undefined) act(which, latest)
+  }
+  const change = button('Change…', run('set'), 'button quiet act')
+  const back = button('Unset…', run('unset'), 'button quiet act')
+  return {
+    element: el('li', '', el('div', 'stack', name, words, code), el('div', 'doings', change, back)),
+    update(row) {
+      latest = row
+      setText(name, shown(row.name))
+      setText(words, policyWords(row.policy))
+      const isSet = row.default !== undefined
+      setText(
+        code,
+        row.default === undefined ? 'as in the code' : `the code has: ${policyWords(row.default)}`,
+      )
+      back.hidden = !isSet
+      setAttribute(change, 'aria-label', `Change ${shown(row.name)}…`)
+      setAttribute(back, 'aria-label', `Unset ${shown(row.name)}…`)
+    },
+  }
+}
+
+function overrideLine(remove: (row: LiveOverride) => void): Part<LiveOverride> {
+  let latest: LiveOverride | undefined
+  const who = el('bdi', 'strong')
+  const words = el('span')
+  const end = button(
+    'Remove…',
+    () => {
+      if (latest !== undefined) remove(latest)
+    },
+    'button quiet act',
+  )
+  return {
+    element: el('li', '', el('div', 'stack', who, words), end),
+    update(row) {
+      latest = row
+      const whose = row.kind === 'prefix' ? `${shown(row.key)}…` : shown(row.key)
+      setText(who, whose)
+      setText(words, `${shown(row.name)}, ${policyWords(row.policy)}`)
+      setAttribute(end, 'aria-label', `Remove the override of ${whose}…`)
+    },
+  }
+}
+
+function changeLine(rollBack: (row: Change) => void): Part<Change> {
+  let latest: Change | undefined
+  const version = el('span', 'strong')
+  const words = el('span')
+  const when = el('span', 'muted small')
+  const back = button(
+    'Roll back…',
+    () => {
+      if (latest !== undefined) rollBack(latest)
+    },
+    'button quiet act',
+  )
+  return {
+    element: el('li', '', el('div', 'stack', version, words, when), back),
+    update(row) {
+      latest = row
+      setText(version, `${count(row.version)} ${shown(row.what, 200)}`)
+      setText(
+        words,
+        row.policy === undefined
+          ? 'no longer set'
+          : changeWords(row.was, row.policy) || 'as it was',
+      )
+      setText(when, clock(row.madeAtMs))
+      setAttribute(back, 'aria-label', `Roll back to version ${row.version}…`)
+    },
+  }
+}
+
+function holderLine(): Part<Holder> {
+  const name = el('bdi')
+  const state = el('span', 'pill')
+  const refused = el('span', 'muted small')
+  return {
+    element: el('li', '', el('div', 'stack', name, refused), state),
+    update(row) {
+      setText(name, shown(row.process))
+      setAttribute(state, 'data-kind', row.isCurrent && row.refused.length === 0 ? 'good' : 'fair')
+      setText(state, `version ${count(row.version)}${row.isCurrent ? '' : ', behind'}`)
+      setText(
+        refused,
+        row.refused.length === 0
+          ? ''
+          : `refuses ${row.refused.map((each) => shown(each, 200)).join('; ')}`,
+      )
+    },
+  }
+}

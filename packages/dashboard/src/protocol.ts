@@ -1,0 +1,276 @@
+// What the server tells the page, and what the page asks: JSON of these shapes. The page has the
+// same types, so nothing of it is written twice.
+
+/** One look at everything, each second, as the data of a server-sent event `frame`. */
+export interface Frame {
+  /** Grows by 1. */
+  readonly sequence: number
+  /** The server's clock, in ms since the Unix epoch. */
+  readonly atMs: number
+  /** The process that answers this page. */
+  readonly process: string
+  readonly viewer: { readonly name: string | undefined; readonly mayAct: boolean }
+  readonly limiters: readonly LimiterFrame[]
+  readonly stores: readonly StoreFrame[]
+  readonly guards: readonly GuardFrame[]
+  readonly live: readonly LiveFrame[]
+  /** Other processes that have reported, this one first. */
+  readonly fleet: readonly ProcessFrame[]
+  /** What was done by actions of this process, the latest first; at most 100. */
+  readonly actions: readonly ActionNote[]
+  /** Limiters beyond the first 200, which are not shown. */
+  readonly omitted: number
+}
+
+/** Totals since the limiter was made, of this process, as `limiter.stats()` has them. The page
+ *  makes rates of the differences between frames. */
+export interface LimiterFrame {
+  /** Tells it apart in actions and lookups: its name, and `#2` behind where two have one name. */
+  readonly id: string
+  readonly name: string
+  readonly enabled: boolean
+  readonly shadow: boolean
+  readonly waiting: number
+  /** Only rows that are not 0. */
+  readonly decisions: readonly {
+    readonly outcome: 'allowed' | 'denied' | 'shadow_denied' | 'error'
+    readonly source: 'store' | 'cache' | 'lease' | 'local' | 'none'
+    readonly degraded: boolean
+    readonly count: number
+  }[]
+  readonly priorities: readonly {
+    readonly priority: string
+    readonly outcome: string
+    readonly count: number
+  }[]
+  readonly policies: readonly {
+    readonly policy: string
+    readonly algorithm: string | undefined
+    readonly limit: number | undefined
+    readonly windowMs: number | undefined
+    readonly factor: number | undefined
+    readonly denials: Readonly<Record<string, number>>
+    readonly nearLimit: number
+    readonly blocks: readonly number[]
+    readonly slots: { readonly held: number; readonly expired: number } | undefined
+    readonly units: Readonly<Record<'taken' | 'refunded' | 'penalty' | 'denied', number>>
+  }[]
+  readonly undecided: Readonly<
+    Record<'skip' | 'allowList' | 'denyList' | 'preflight' | 'noKey', number>
+  >
+  /** Waits that ended, their sum in seconds, and how many took at most so many seconds. */
+  readonly waits: { readonly count: number; readonly sum: number }
+  /** Keys that were refused since somebody watches, most first; at most 20. */
+  readonly refusedKeys: readonly KeyRow[]
+  /** Keys that were allowed with at most a fifth left, the latest first; at most 20. */
+  readonly nearKeys: readonly NearRow[]
+}
+
+export interface KeyRow {
+  /** As shown: masked unless `showKeys`. */
+  readonly key: string
+  /** Looks the key up without telling it: of this process and this watch. */
+  readonly handle: string
+  /** At most this many refusals, and at least `count - error`. */
+  readonly count: number
+  readonly error: number
+  readonly lastMs: number
+  readonly policy: string
+  /** null: never. */
+  readonly retryAfterMs: number | null
+}
+
+export interface NearRow {
+  readonly key: string
+  readonly handle: string
+  readonly lastMs: number
+  readonly policy: string
+  readonly remaining: number
+  readonly limit: number
+}
+
+export interface StoreFrame {
+  readonly id: string
+  readonly kind: string
+  readonly instances: number
+  readonly unreconciled: number
+  readonly events: Readonly<Record<string, number>>
+  readonly nodes: readonly {
+    readonly node: string
+    readonly state: 'closed' | 'open' | 'half-open'
+    readonly inFlight: number
+    readonly calls: Readonly<Record<'ok' | 'timeout' | 'error' | 'notSent', number>>
+    /** Upper bounds in seconds, and counts of each bucket (not cumulative); the last is beyond. */
+    readonly durations: { readonly bounds: readonly number[]; readonly counts: readonly number[] }
+  }[]
+  readonly memory:
+    | { readonly keys: number; readonly bytes: number; readonly evictions: number }
+    | undefined
+}
+
+export interface GuardFrame {
+  readonly id: string
+  readonly limit: number
+  readonly inFlight: number
+  readonly refused: number
+  readonly priorities: readonly Readonly<Record<string, string | number>>[]
+}
+
+export interface LiveFrame {
+  readonly id: string
+  readonly version: number
+  readonly pending: number
+  readonly refused: number
+  readonly heardMsAgo: number | undefined
+  readonly isCurrent: boolean
+  /** What holds: by name, as JSON of policyFrom, and the default where another holds. */
+  readonly policies: readonly {
+    readonly name: string
+    readonly policy: object
+    readonly default: object | undefined
+  }[]
+  /** How many there are; `overrides` has the first 100. */
+  readonly overrideCount: number
+  readonly overrides: readonly {
+    readonly kind: 'key' | 'prefix'
+    /** Shown as keys are. */
+    readonly key: string
+    readonly handle: string
+    readonly name: string
+    readonly policy: object
+  }[]
+  readonly history: readonly {
+    readonly version: number
+    readonly madeAtMs: number
+    readonly what: string
+    readonly was: object | undefined
+    readonly policy: object | undefined
+  }[]
+  readonly processes: readonly {
+    readonly process: string
+    readonly version: number
+    readonly isCurrent: boolean
+    readonly refused: readonly string[]
+  }[]
+}
+
+export interface ProcessFrame {
+  readonly process: string
+  readonly isThis: boolean
+  readonly atMs: number
+  readonly limiters: readonly {
+    readonly name: string
+    readonly enabled: boolean
+    readonly allowed: number
+    readonly denied: number
+    readonly shadowDenied: number
+    readonly degraded: number
+    readonly errors: number
+    readonly waiting: number
+    readonly refusedKeys: readonly Pick<KeyRow, 'key' | 'count' | 'error'>[]
+  }[]
+  /** Of its stores: the worst state of a node. */
+  readonly health: 'closed' | 'open' | 'half-open'
+  readonly memoryBytes: number
+  readonly uptimeMs: number
+}
+
+/** What was noted of an action. */
+export interface ActionNote {
+  /** When, in ms since the Unix epoch, by the clock of the process. */
+  readonly atMs: number
+  /** The name that `authorize` gave; `'authorized'` where it gave none, `'token'` where there is no
+   *  `authorize`. */
+  readonly who: string
+  /** What was to be done, with the key as the page shows it. */
+  readonly what: string
+  /** `refused`: Weir refuses it, and nothing was changed. `failed`: the store did not answer. */
+  readonly outcome: 'done' | 'refused' | 'failed'
+  /** Why it was refused or failed; of what was done, what there is to say. */
+  readonly why: string | undefined
+}
+
+/** POST lookup: what holds for a key. Takes nothing. */
+export type LookupRequest = { readonly limiter: string } & KeyOrHandle
+
+export interface Lookup {
+  readonly limiter: string
+  readonly key: string
+  readonly allowed: boolean
+  /** Why it would be refused now, in a sentence; undefined: it would pass. */
+  readonly why: string | undefined
+  /** null: never; 0: it would pass. */
+  readonly retryAfterMs: number | null
+  readonly policies: readonly {
+    readonly policy: string
+    readonly algorithm: string
+    /** null: unlimited. */
+    readonly limit: number | null
+    readonly remaining: number | null
+    readonly windowMs: number | undefined
+    /** null: never; 0: a request would pass. */
+    readonly retryAfterMs: number | null
+    readonly resetAfterMs: number
+    readonly block: { readonly level: number; readonly blocked: boolean } | undefined
+    /** 'key', 'prefix': an override of live policies. */
+    readonly from: 'code' | 'live' | 'key' | 'prefix'
+  }[]
+  /** What this page cannot know, in sentences. */
+  readonly unknown: readonly string[]
+}
+
+/**
+ * POST actions, as JSON. `confirm` repeats the name of what is changed: to set and unset, `name`;
+ * of the other changes of live policies, `live`; else `limiter`.
+ */
+export type Action = { readonly confirm: string } & (
+  | { readonly kind: 'set'; readonly live: string; readonly name: string; readonly policy: object }
+  | { readonly kind: 'unset'; readonly live: string; readonly name: string }
+  | {
+      readonly kind: 'override'
+      readonly live: string
+      readonly key: string
+      readonly isPrefix: boolean
+      readonly policy: object
+    }
+  | { readonly kind: 'remove'; readonly live: string; readonly handle: string }
+  | { readonly kind: 'rollback'; readonly live: string; readonly version: number }
+  | ({ readonly kind: 'reset' | 'unblock'; readonly limiter: string } & KeyOrHandle)
+  | ({
+      readonly kind: 'block'
+      readonly limiter: string
+      readonly duration: string
+    } & KeyOrHandle)
+  | { readonly kind: 'enable' | 'disable'; readonly limiter: string }
+)
+
+/** Whose counters: one of both. */
+export interface KeyOrHandle {
+  readonly key?: string
+  readonly handle?: string
+}
+
+/** The answer to an action. */
+export interface ActionAnswer {
+  readonly note: ActionNote
+  readonly problem?: Problem
+}
+
+/** What went wrong, as JSON: of Weir (`WEIR_...`), or of the page's server (`not-authorized`). */
+export interface Problem {
+  readonly code: string
+  readonly message: string
+}
+
+// Paths under the mount: GET '' (page), GET app.js, GET app.css, GET events (server-sent events),
+// POST lookup, POST actions. What is refused is answered with a Problem:
+//   401 no-token          there is no authorize, and the request has no token
+//   403 not-authorized    authorize said no
+//   403 foreign-origin    POST from elsewhere, or events asked for by another site
+//   403 actions-off       actions are not switched on
+//   400 invalid-request, 404 not-found, 405 wrong-method, 409 not-confirmed, 413 too-large,
+//   414 too-long, 415 not-json, 500 failed, 502 store-failed
+//   503 too-many-viewers  with Retry-After in s
+// GET '' without access is answered 401 or 403 with the page all the same, which finds the same
+// status when it asks for events; the assets are open to everybody. An action that was refused or
+// failed is answered 200 with an ActionAnswer that has a `problem`.

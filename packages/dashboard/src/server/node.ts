@@ -1,0 +1,98 @@
+// The page for servers of Node: Express, Koa, middie, node:http.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { invalidRequest } from '../act/problem.js'
+import { checkLength, jsonOf } from './body.js'
+import type { Answer, Asked, Reader } from './exchange.js'
+import { placeOf } from './place.js'
+import { answerTo, isRoute, type Serving } from './routes.js'
+
+/** For what is none of the page's. */
+export type Next = (error?: unknown) => unknown
+
+export type NodeHandler = (request: IncomingMessage, response: ServerResponse, next?: Next) => void
+
+export function nodeHandler(serving: Serving, path: string): NodeHandler {
+  return (request, response, next) => {
+    const { originalUrl } = request as { originalUrl?: unknown }
+    const original = typeof originalUrl === 'string' ? originalUrl : undefined
+    const place = placeOf(request.url ?? '/', original, path)
+    const isOurs = place !== undefined && isRoute(place.path)
+    if (!isOurs && next !== undefined) {
+      next()
+      return
+    }
+    const asked = askedOf(request, place ?? { base: '', path: '?', query: '' })
+    answerTo(serving, asked)
+      .then((answer) => write(answer, request, response))
+      .catch(() => response.destroy())
+  }
+}
+
+function askedOf(request: IncomingMessage, place: Pick<Asked, 'base' | 'path' | 'query'>): Asked {
+  const header = (name: string): string | undefined => {
+    const value = request.headers[name]
+    return Array.isArray(value) ? value[0] : value
+  }
+  const isEncrypted = 'encrypted' in request.socket && request.socket.encrypted === true
+  return {
+    ...place,
+    method: request.method ?? 'GET',
+    isSecure: isEncrypted || /^https\b/i.test(header('x-forwarded-proto') ?? ''),
+    original: request,
+    header,
+    async json() {
+      // A body parser may have been there before.
+      const { body } = request as { body?: unknown }
+      if (body !== undefined && request.readableEnded) return body
+      if (request.readableEnded)
+        throw invalidRequest('the body was read before; mount the dashboard before body parsers')
+      checkLength(header('content-length'))
+      // A request that is destroyed takes the connection with it, and the answer.
+      return jsonOf(request.iterator({ destroyOnReturn: false }))
+    },
+  }
+}
+
+function write(answer: Answer, request: IncomingMessage, response: ServerResponse): void {
+  if (response.destroyed || response.headersSent) {
+    response.end()
+    return
+  }
+  response.statusCode = answer.status
+  for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value)
+  if ('open' in answer) {
+    stream(answer.open, response)
+    return
+  }
+  // What is still on its way of a body that was refused ends with the connection.
+  if (!request.complete && request.httpVersionMajor < 2) response.setHeader('Connection', 'close')
+  if (answer.status !== 304) response.setHeader('Content-Length', Buffer.byteLength(answer.body))
+  response.end(request.method === 'HEAD' ? undefined : answer.body)
+}
+
+function stream(open: (reader: Reader) => () => void, response: ServerResponse): void {
+  response.flushHeaders()
+  const leave = open(readerOf(response))
+  response.on('close', leave)
+  response.on('error', leave)
+  if (response.destroyed) leave()
+}
+
+/** Has at most one text buffered. */
+export function readerOf(response: ServerResponse): Reader {
+  let hasBegun = false
+  return {
+    send(text) {
+      // Before the first text, the head may be under way.
+      if (response.destroyed || (hasBegun && response.writableLength > 0)) return false
+      hasBegun = true
+      response.write(text)
+      return true
+    },
+    end() {
+      if (response.writableLength > 0) response.destroy()
+      else response.end()
+    },
+  }
+}

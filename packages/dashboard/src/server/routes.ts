@@ -1,0 +1,158 @@
+// What is answered to a request: a table of paths and methods, and nothing else.
+
+import { type Acting, act } from '../act/act.js'
+import { lookup } from '../act/lookup.js'
+import { problemOf, Refused } from '../act/problem.js'
+import type { Problem } from '../protocol.js'
+import type { Access, Viewer } from './access.js'
+import { asset, page } from './assets.js'
+import type { Answer, Asked } from './exchange.js'
+import { HEADERS } from './headers.js'
+import { checkPosted, checkStreamed } from './origin.js'
+import { withSlash } from './place.js'
+import type { Viewers } from './viewers.js'
+
+const LONGEST_QUERY = 2_048
+
+export interface Serving extends Acting {
+  readonly access: Access
+  readonly viewers: Viewers
+  /** Actions are switched on. */
+  readonly mayAct: boolean
+  /** Told of what a function of the user's threw. */
+  readonly failed: (what: string, error: unknown) => void
+}
+
+type Route = (serving: Serving, asked: Asked) => Answer | Promise<Answer>
+
+const get = (route: Route): Readonly<Record<string, Route>> => ({ GET: route, HEAD: route })
+
+const ROUTES: ReadonlyMap<string, Readonly<Record<string, Route>>> = new Map([
+  ['', get(thePage)],
+  ['app.js', get((_, asked) => asset('app.js', asked))],
+  ['app.css', get((_, asked) => asset('app.css', asked))],
+  ['events', get(theEvents)],
+  ['lookup', { POST: theLookup }],
+  ['actions', { POST: theActions }],
+])
+
+/** Whether there is anything under a path. */
+export function isRoute(path: string | undefined): boolean {
+  return path === undefined || ROUTES.has(path)
+}
+
+/** Never rejects. */
+export async function answerTo(serving: Serving, asked: Asked): Promise<Answer> {
+  try {
+    return await routed(serving, asked)
+  } catch (error) {
+    return refusal(serving, error)
+  }
+}
+
+function routed(serving: Serving, asked: Asked): Answer | Promise<Answer> {
+  const { method, path, query, base } = asked
+  if (query.length > LONGEST_QUERY) throw new Refused(414, 'too-long', 'the query is too long')
+  const methods = ROUTES.get(path ?? '')
+  if (methods === undefined) throw new Refused(404, 'not-found', 'there is no such page')
+  const route = Object.hasOwn(methods, method) ? methods[method] : undefined
+  if (route === undefined) {
+    const allow = Object.keys(methods).join(', ')
+    return problem(405, { code: 'wrong-method', message: `use ${allow}` }, { Allow: allow })
+  }
+  if (path === undefined) return moved(withSlash(base, query))
+  return route(serving, asked)
+}
+
+/** The page; for who has no access, with the status that says so. The page says the rest. */
+async function thePage({ access }: Serving, asked: Asked): Promise<Answer> {
+  const cookie = access.cookie(asked)
+  if (cookie !== undefined) return entered(asked, cookie)
+  try {
+    await access.viewer(asked)
+    return page(200)
+  } catch (error) {
+    if (error instanceof Refused) return page(error.status)
+    throw error
+  }
+}
+
+/** The token is in the cookie now, and leaves the address. */
+function entered({ header }: Asked, cookie: string): Answer {
+  // A link from another site: of a redirect, browsers would not send the cookie along.
+  if (header('sec-fetch-site') === 'cross-site') {
+    const headers = { ...HEADERS, 'Set-Cookie': cookie, Refresh: '0; url=./' }
+    return { status: 200, headers: { ...headers, 'Content-Type': 'text/plain' }, body: '' }
+  }
+  return { ...moved('./'), headers: { ...moved('./').headers, 'Set-Cookie': cookie } }
+}
+
+async function theEvents({ access, viewers, mayAct }: Serving, asked: Asked): Promise<Answer> {
+  checkStreamed(asked)
+  const { name } = await access.viewer(asked)
+  const headers = {
+    ...HEADERS,
+    'Content-Type': 'text/event-stream; charset=utf-8',
+    // A proxy or a middleware that gathers or compresses would hold frames back.
+    'Cache-Control': 'no-store, no-transform',
+    'X-Accel-Buffering': 'no',
+  }
+  if (asked.method === 'HEAD') return { status: 200, headers, body: '' }
+  if (viewers.isFull) {
+    const message = 'as many as may look at once are looking; try again later'
+    return problem(503, { code: 'too-many-viewers', message }, { 'Retry-After': '10' })
+  }
+  return { status: 200, headers, open: (reader) => viewers.add(reader, { name, mayAct }) }
+}
+
+async function theLookup({ access, collector }: Serving, asked: Asked): Promise<Answer> {
+  checkPosted(asked)
+  await access.viewer(asked)
+  return json(200, await lookup(collector, await asked.json()))
+}
+
+async function theActions(serving: Serving, asked: Asked): Promise<Answer> {
+  const { access, mayAct, viewers } = serving
+  checkPosted(asked)
+  const { who }: Viewer = await access.viewer(asked)
+  if (!mayAct) throw new Refused(403, 'actions-off', 'the dashboard was made without actions: true')
+  const answer = await act(serving, await asked.json(), who)
+  viewers.refresh()
+  return json(200, answer)
+}
+
+function moved(to: string): Answer & { readonly body: string } {
+  return { status: 303, headers: { ...HEADERS, Location: to }, body: '' }
+}
+
+function json(
+  status: number,
+  value: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Answer {
+  const type = { 'Content-Type': 'application/json; charset=utf-8' }
+  return { status, headers: { ...HEADERS, ...type, ...headers }, body: JSON.stringify(value) }
+}
+
+function problem(
+  status: number,
+  value: Problem,
+  headers?: Readonly<Record<string, string>>,
+): Answer {
+  return json(status, value, headers)
+}
+
+function refusal({ failed }: Serving, error: unknown): Answer {
+  if (error instanceof Refused) {
+    const { status, code, message } = error
+    return problem(status, { code, message })
+  }
+  const known = problemOf(error)
+  if (known.code.startsWith('WEIR_')) {
+    const isMisuse = error instanceof TypeError || error instanceof RangeError
+    return problem(isMisuse ? 400 : 502, known)
+  }
+  // What a user's function threw is not for those who look.
+  failed('answering', error)
+  return problem(500, { code: 'failed', message: 'the server failed to answer; its log says why' })
+}

@@ -1,0 +1,129 @@
+// Who looks at the page now: each is sent a frame a second, which is made once for all. A viewer
+// who is slow misses frames, and one who takes none for half a minute is sent away.
+
+import type { Collector } from '../collect/collector.js'
+import { Watching } from '../collect/watching.js'
+import type { Frame } from '../protocol.js'
+import type { Time } from '../time.js'
+import type { Reader } from './exchange.js'
+
+/** When a browser by itself comes back. */
+const BEGINNING = 'retry: 3000\n\n'
+const MOST_VIEWERS = 32
+const FRAME_MS = 1_000
+/** Without a frame taken. */
+const STUCK_MS = 30_000
+/** Then access is checked anew, as the page comes back. */
+const LONGEST_MS = 3_600_000
+
+/** A frame, as it was made once for all. */
+interface Made {
+  readonly sequence: number
+  /** Its JSON, without the brace at its start. */
+  readonly text: string
+  readonly madeMs: number
+}
+
+interface Viewer {
+  readonly reader: Reader
+  /** The part of a frame that is its own, as JSON without its end. */
+  readonly own: string
+  readonly sinceMs: number
+  tookMs: number
+}
+
+export class Viewers {
+  readonly #time: Time
+  readonly #collector: Collector
+  readonly #all = new Set<Viewer>()
+  readonly #watching: Watching
+  readonly #failed: (error: unknown) => void
+  #stop: (() => void) | undefined
+  #last: Made | undefined
+
+  /** @param failed called when no frame can be made */
+  constructor(time: Time, collector: Collector, failed: (error: unknown) => void) {
+    this.#failed = failed
+    this.#time = time
+    this.#collector = collector
+    this.#watching = new Watching(time, (isWatching) => {
+      if (!isWatching) this.#last = undefined
+      collector.watch(isWatching)
+    })
+  }
+
+  get isFull(): boolean {
+    return this.#all.size >= MOST_VIEWERS
+  }
+
+  /** Returns what to call when the viewer is gone. */
+  add(reader: Reader, viewer: Frame['viewer']): () => void {
+    // Several may have seen the last place free.
+    if (this.isFull) {
+      reader.end()
+      return () => {}
+    }
+    const nowMs = this.#time.steadyMs()
+    const own = `{"viewer":${JSON.stringify(viewer)},`
+    const each: Viewer = { reader, own, sinceMs: nowMs, tookMs: nowMs }
+    const leave = this.#watching.enter()
+    this.#all.add(each)
+    this.#stop ??= this.#time.every(FRAME_MS, () => this.#tick())
+    this.#send(each, this.#lately(nowMs) ?? this.#make(), BEGINNING)
+    return () => {
+      if (!this.#all.delete(each)) return
+      if (this.#all.size === 0) {
+        this.#stop?.()
+        this.#stop = undefined
+      }
+      leave()
+    }
+  }
+
+  /** Sends a frame now, as something was done. */
+  refresh(): void {
+    if (this.#all.size > 0) this.#tick()
+  }
+
+  close(): void {
+    for (const { reader } of this.#all) reader.end()
+    this.#stop?.()
+    this.#stop = undefined
+    this.#watching.close()
+  }
+
+  #tick(): void {
+    const nowMs = this.#time.steadyMs()
+    const made = this.#make()
+    for (const viewer of this.#all) {
+      this.#send(viewer, made)
+      const isStuck = nowMs - viewer.tookMs >= STUCK_MS
+      if (isStuck || nowMs - viewer.sinceMs >= LONGEST_MS) viewer.reader.end()
+    }
+  }
+
+  #lately(nowMs: number): Made | undefined {
+    const last = this.#last
+    return last !== undefined && nowMs - last.madeMs < FRAME_MS ? last : undefined
+  }
+
+  /** Undefined: it cannot be made, as a store of a user's throws, say. Viewers see it grow old. */
+  #make(): Made | undefined {
+    try {
+      const frame = this.#collector.frame()
+      const text = JSON.stringify(frame).slice(1)
+      this.#last = { sequence: frame.sequence, text, madeMs: this.#time.steadyMs() }
+      return this.#last
+    } catch (error) {
+      this.#failed(error)
+      return undefined
+    }
+  }
+
+  #send(viewer: Viewer, made: Made | undefined, before = ''): void {
+    if (made === undefined) return
+    const { sequence, text } = made
+    const event = `${before}event: frame\nid: ${sequence}\ndata: ${viewer.own}${text}\n\n`
+    if (viewer.reader.send(event)) viewer.tookMs = this.#time.steadyMs()
+  }
+}

@@ -1,0 +1,143 @@
+// What is shown, by what it has: by its class it could not be told, as there may be two copies of a
+// package.
+
+import type { LivePolicies, RateLimiter, Store } from '@weir/core'
+import type { OverloadPriority } from '@weir/core/http'
+
+/** What is asked of a limiter; `RateLimiter` has it, of any copy of @weir/core. */
+export interface ShownLimiter
+  extends Pick<RateLimiter, 'name' | 'stats' | 'peek' | 'reset' | 'block' | 'unblock'> {
+  /** False: it is switched off. */
+  enabled: boolean
+  /** Where it counts. */
+  readonly store: ShownStore
+}
+
+/** What is asked of a store. One without `stats` shows nothing of itself, one without `settings`
+ *  nothing of other processes. */
+export type ShownStore = Pick<Store, 'stats' | 'settings'>
+
+/** What is asked of overload protection; `overload()` has it. */
+export interface ShownOverload {
+  /** The most requests that may be in flight. */
+  readonly limit: number
+  /** Requests in flight. */
+  readonly inFlight: number
+  /** Requests refused. */
+  readonly refused: number
+  /** What became of the requests of each class. */
+  readonly priorities?: readonly OverloadPriority[]
+}
+
+/** What is asked of live policies; `livePolicies()` has it. */
+export type ShownLive = Pick<
+  LivePolicies,
+  | 'for'
+  | 'set'
+  | 'unset'
+  | 'override'
+  | 'remove'
+  | 'rollback'
+  | 'list'
+  | 'overrides'
+  | 'history'
+  | 'status'
+>
+
+/** A limiter, or a middleware that has one; overload protection; or live policies. */
+export type Shown = ShownLimiter | { readonly limiter: ShownLimiter } | ShownOverload | ShownLive
+
+/** What is to be shown; or a function that gives what there is now. */
+export type Limiters = Iterable<Shown> | (() => Iterable<Shown>)
+
+/** All that is shown, each by its id: a name, and `#2` behind it where two have one. */
+export interface All {
+  readonly limiters: ReadonlyMap<string, ShownLimiter>
+  /** Those of the limiters. */
+  readonly stores: ReadonlyMap<string, ShownStore>
+  readonly guards: ReadonlyMap<string, ShownOverload>
+  readonly live: ReadonlyMap<string, ShownLive>
+  /** Limiters beyond the first 200. */
+  readonly omitted: number
+}
+
+/** Limiters that are shown. */
+const MOST_LIMITERS = 200
+
+/**
+ * A function that gives what is shown.
+ * @throws {TypeError} WEIR_INVALID_OPTION
+ */
+export function allOf(given: Limiters): () => All {
+  const idOf = identities()
+  if (typeof given === 'function') return () => sorted(given(), idOf)
+  // Read once: an iterator can be read once only.
+  const all = sorted(given, idOf)
+  return () => all
+}
+
+function sorted(given: Iterable<Shown>, idOf: ReturnType<typeof identities>): All {
+  const { [Symbol.iterator]: iterator } = (given ?? {}) as Partial<Iterable<Shown>>
+  if (typeof iterator !== 'function') throw invalid(given)
+  const limiters = new Map<string, ShownLimiter>()
+  const stores = new Map<string, ShownStore>()
+  const guards = new Map<string, ShownOverload>()
+  const live = new Map<string, ShownLive>()
+  let omitted = 0
+  for (const each of given) {
+    const limiter = limiterOf(each)
+    if (limiter !== undefined) {
+      const id = idOf(limiter, limiter.name)
+      if (limiters.size < MOST_LIMITERS || limiters.has(id)) limiters.set(id, limiter)
+      else omitted += 1
+      const { store } = limiter
+      stores.set(idOf(store, store.stats?.().kind ?? 'store'), store)
+    } else if (isOverload(each)) guards.set(idOf(each, 'overload'), each)
+    else if (isLive(each)) live.set(idOf(each, each.status().name), each)
+    else throw invalid(each)
+  }
+  return { limiters, stores, guards, live, omitted }
+}
+
+/** Makes the function that names things. What was named once keeps its id. */
+function identities(): (it: object, name: string) => string {
+  const known = new WeakMap<object, string>()
+  const counts = new Map<string, number>()
+  return (it, name) => {
+    let id = known.get(it)
+    if (id === undefined) {
+      const count = (counts.get(name) ?? 0) + 1
+      counts.set(name, count)
+      id = count === 1 ? name : `${name}#${count}`
+      known.set(it, id)
+    }
+    return id
+  }
+}
+
+function limiterOf(given: Shown): ShownLimiter | undefined {
+  const { limiter } = (given ?? {}) as { limiter?: unknown }
+  const found = typeof limiter === 'object' && limiter !== null ? limiter : given
+  const { stats, peek } = (found ?? {}) as Partial<ShownLimiter>
+  const isLimiter = typeof stats === 'function' && typeof peek === 'function'
+  return isLimiter ? (found as ShownLimiter) : undefined
+}
+
+function isOverload(given: unknown): given is ShownOverload {
+  const { limit, inFlight, refused } = (given ?? {}) as Partial<ShownOverload>
+  return [limit, inFlight, refused].every((each) => typeof each === 'number')
+}
+
+function isLive(given: unknown): given is ShownLive {
+  const { status, history, overrides } = (given ?? {}) as Partial<ShownLive>
+  return [status, history, overrides].every((each) => typeof each === 'function')
+}
+
+function invalid(given: unknown): TypeError {
+  const shown = typeof given === 'string' ? JSON.stringify(given) : String(typeof given)
+  const right =
+    'give limiters, middleware or live policies of @weir: [rateLimit({ ... }), overload()]'
+  const page = 'docs/errors.md#weir_invalid_option'
+  const error = new TypeError(`limiters has ${shown}; ${right} (see ${page})`)
+  return Object.assign(error, { code: 'WEIR_INVALID_OPTION' })
+}

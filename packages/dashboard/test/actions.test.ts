@@ -1,0 +1,265 @@
+// What can be done on the page, and what is noted of it.
+
+import {
+  fixedWindow,
+  livePolicies,
+  lockout,
+  memoryStore,
+  RateLimiter,
+  recommendedRedisOptions,
+  redisStore,
+} from '@weir/core'
+import { startProxy, startRedis } from '@weir/testkit'
+import { Redis } from 'ioredis'
+import { afterEach, expect, test } from 'vitest'
+import { type Dashboard, type DashboardOptions, dashboard } from '../src/index.js'
+import type { ActionAnswer, ActionNote, Frame, Problem } from '../src/protocol.js'
+import { quiet } from './servers.js'
+
+const URL_OF_PAGE = 'http://localhost:3000/weir/'
+const open: { close(): unknown }[] = []
+
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close()
+})
+
+type Answer = ActionAnswer & Problem
+
+function acting(limiters: DashboardOptions['limiters'], options: Partial<DashboardOptions> = {}) {
+  const made: Dashboard = dashboard({
+    ...{ ...quiet, limiters, path: '/weir', actions: true, authorize: () => ({ name: 'ada' }) },
+    ...options,
+  })
+  open.push(made)
+  return {
+    async act(value: object): Promise<{ status: number; answer: Answer }> {
+      const headers = { origin: 'http://localhost:3000', 'content-type': 'application/json' }
+      const body = JSON.stringify(value)
+      const request = new Request(`${URL_OF_PAGE}actions`, { method: 'POST', headers, body })
+      const answer = await made.fetch(request)
+      return { status: answer.status, answer: (await answer.json()) as Answer }
+    },
+    /** A frame that is made now. */
+    async frame(): Promise<Frame> {
+      const answer = await made.fetch(new Request(`${URL_OF_PAGE}events`))
+      const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
+      const { value } = await reader.read()
+      await reader.cancel()
+      return JSON.parse(/^data: (.*)$/m.exec(new TextDecoder().decode(value))?.[1] ?? '') as Frame
+    },
+  }
+}
+
+const hourly = fixedWindow({ name: 'hourly', limit: 2, window: '1h' })
+
+test('a key is reset, and noted by its mask; onAction is given the whole key', async () => {
+  const limiter = new RateLimiter({ name: 'api', policy: hourly })
+  const notes: (ActionNote & { key?: string | undefined })[] = []
+  const { act, frame } = acting([limiter], { onAction: (note) => void notes.push(note) })
+  await limiter.consume('user-42')
+  const { answer } = await act({ kind: 'reset', limiter: 'api', key: 'user-42', confirm: 'api' })
+  expect(answer.note).toMatchObject({ who: 'ada', outcome: 'done' })
+  expect(answer.note.what).toMatch(/^reset us…~[0-9a-f]{4} of api$/)
+  expect((await limiter.peek('user-42')).remaining).toBe(2)
+  expect(notes).toMatchObject([{ key: 'user-42', who: 'ada' }])
+  expect((await frame()).actions).toEqual([answer.note])
+})
+
+test('a key is blocked and unblocked', async () => {
+  const policy = lockout({ name: 'guesses', limit: 3, window: '15m', block: ['1m'], forget: '1d' })
+  const limiter = new RateLimiter({ name: 'login', policy })
+  const { act } = acting([limiter])
+  const of = { limiter: 'login', key: 'u42', confirm: 'login' }
+  expect((await act({ ...of, kind: 'block', duration: '1h' })).answer.note.outcome).toBe('done')
+  expect((await limiter.peek('u42')).allowed).toBe(false)
+  expect((await act({ ...of, kind: 'unblock' })).answer.note.outcome).toBe('done')
+  expect((await limiter.peek('u42')).allowed).toBe(true)
+})
+
+test('what Weir refuses is noted as refused, with why', async () => {
+  const limiter = new RateLimiter({ name: 'api', policy: hourly })
+  const { act } = acting([limiter])
+  const of = { limiter: 'api', key: 'u42', confirm: 'api' }
+  const { status, answer } = await act({ ...of, kind: 'block', duration: '1h' })
+  expect(status).toBe(200)
+  expect(answer).toMatchObject({
+    note: { outcome: 'refused', why: expect.stringContaining('lock-out') },
+    problem: { code: 'WEIR_INVALID_POLICY' },
+  })
+})
+
+test.each([
+  [{ kind: 'reset', limiter: 'api', key: 'u42' }, 400],
+  [{ kind: 'reset', limiter: 'api', key: 'u42', confirm: 'ap' }, 409],
+  [{ kind: 'disable', limiter: 'api', confirm: 'API' }, 409],
+  [{ kind: 'erase', limiter: 'api', confirm: 'api' }, 400],
+  [{ kind: 'toString', limiter: 'api', confirm: 'api' }, 400],
+  [{ kind: 'reset', limiter: 'nobody', key: 'u42', confirm: 'nobody' }, 404],
+  [{ kind: 'set', live: 'nobody', name: 'a', policy: {}, confirm: 'a' }, 404],
+])('%o is answered %i, and neither done nor noted', async (action, status) => {
+  const limiter = new RateLimiter({ name: 'api', policy: hourly })
+  const { act, frame } = acting([limiter])
+  await limiter.consume('u42')
+  expect((await act(action)).status).toBe(status)
+  expect((await limiter.peek('u42')).remaining).toBe(1)
+  expect(limiter.enabled).toBe(true)
+  expect((await frame()).actions).toEqual([])
+})
+
+test('a limiter is switched off and on, in this process where its store tells nobody', async () => {
+  const limiter = new RateLimiter({ name: 'api', policy: hourly })
+  const { act, frame } = acting([limiter])
+  const of = { limiter: 'api', confirm: 'api' }
+  const off = await act({ ...of, kind: 'disable' })
+  expect(off.answer.note).toMatchObject({ what: 'switch off api', outcome: 'done' })
+  expect(off.answer.note.why).toContain('this process alone')
+  expect(limiter.enabled).toBe(false)
+  expect((await frame()).limiters).toMatchObject([{ enabled: false }])
+  await act({ ...of, kind: 'enable' })
+  expect(limiter.enabled).toBe(true)
+})
+
+function liveOn(store = memoryStore()) {
+  const defaults = { plan: hourly, other: fixedWindow({ name: 'other', limit: 5, window: '1d' }) }
+  const live = livePolicies(store, { name: 'plans', defaults })
+  open.push(live)
+  return live
+}
+
+test('live policies are set, overridden, removed, rolled back and unset', async () => {
+  const live = liveOn()
+  const { act, frame } = acting([live], { showKeys: true })
+  const policy = { algorithm: 'fixed-window', name: 'hourly', limit: 9, window: '1h' }
+  const done = async (action: object): Promise<void> => {
+    const { note } = (await act(action)).answer
+    expect([note.outcome, note.why]).toEqual(['done', undefined])
+  }
+  await done({ kind: 'set', live: 'plans', name: 'plan', policy, confirm: 'plan' })
+  await expect.poll(() => live.for('plan').limit).toBe(9)
+  const of = { live: 'plans', confirm: 'plans' }
+  await done({
+    ...of,
+    kind: 'override',
+    key: 'u42',
+    isPrefix: false,
+    policy: { ...policy, limit: 20 },
+  })
+  await done({
+    ...of,
+    kind: 'override',
+    key: 'org-',
+    isPrefix: true,
+    policy: { ...policy, limit: 30 },
+  })
+  await expect.poll(() => live.overrides().length).toBe(2)
+  const {
+    live: [shown],
+  } = await frame()
+  expect(shown).toMatchObject({
+    id: 'plans',
+    version: 3,
+    overrideCount: 2,
+    overrides: [
+      { kind: 'key', key: 'u42', policy: { limit: 20 } },
+      { kind: 'prefix', key: 'org-', policy: { limit: 30 } },
+    ],
+  })
+  await done({ ...of, kind: 'remove', handle: shown?.overrides[0]?.handle })
+  await expect.poll(() => live.overrides().length).toBe(1)
+  await done({ ...of, kind: 'rollback', version: 1 })
+  await expect.poll(() => live.overrides().length).toBe(0)
+  expect(live.for('plan').limit).toBe(9)
+  await done({ kind: 'unset', live: 'plans', name: 'plan', confirm: 'plan' })
+  await expect.poll(() => live.for('plan').limit).toBe(2)
+})
+
+test('what holds, what held before and the history are shown', async () => {
+  const live = liveOn()
+  const { act, frame } = acting([live])
+  const policy = { algorithm: 'fixed-window', name: 'hourly', limit: 9, window: '1h' }
+  await act({ kind: 'set', live: 'plans', name: 'plan', policy, confirm: 'plan' })
+  await expect.poll(() => live.for('plan').limit).toBe(9)
+  await frame()
+  await expect.poll(async () => (await frame()).live[0]?.history.length).toBe(1)
+  const {
+    live: [shown],
+  } = await frame()
+  expect(shown?.policies).toMatchObject([
+    { name: 'plan', policy, default: { algorithm: 'fixed-window', limit: 2 } },
+    { name: 'other', policy: { algorithm: 'fixed-window', limit: 5 } },
+  ])
+  expect(shown?.policies[1]?.default).toBeUndefined()
+  expect(shown?.history).toMatchObject([{ version: 1, what: 'plan', policy }])
+  expect(shown?.processes).toHaveLength(1)
+})
+
+test('a policy that is none, or of another kind, changes nothing', async () => {
+  const live = liveOn()
+  const { act } = acting([live])
+  const of = { kind: 'set', live: 'plans', name: 'plan', confirm: 'plan' }
+  const none = await act({ ...of, policy: { algorithm: 'fixed-window', limit: -1, window: '1h' } })
+  expect([none.status, none.answer.code]).toEqual([400, 'WEIR_INVALID_POLICY'])
+  const policy = { algorithm: 'sliding-log', name: 'hourly', limit: 3, window: '1h' }
+  const other = await act({ ...of, policy })
+  expect(other.answer).toMatchObject({
+    note: { outcome: 'refused' },
+    problem: { code: 'WEIR_INVALID_POLICY' },
+  })
+  expect((await live.list()).version).toBe(0)
+})
+
+test('what is so already is said to be', async () => {
+  const { act } = acting([liveOn()])
+  const { answer } = await act({ kind: 'unset', live: 'plans', name: 'plan', confirm: 'plan' })
+  expect(answer.note).toMatchObject({ outcome: 'done', why: 'it was so already' })
+})
+
+test('what the store does not hear has failed, and is noted', async () => {
+  const server = await startRedis()
+  open.push({ close: () => server.stop() })
+  const proxy = await startProxy(server.port)
+  open.push({ close: () => proxy.stop() })
+  const client = new Redis(proxy.url, recommendedRedisOptions)
+  client.on('error', () => {})
+  const store = redisStore(client)
+  open.push({ close: () => client.disconnect() }, store)
+  const limiter = new RateLimiter({ name: 'api', store, policy: hourly })
+  open.push(limiter)
+  await limiter.consume('u42')
+  const { act } = acting([limiter])
+  await proxy.set('refuse')
+  const { answer } = await act({ kind: 'reset', limiter: 'api', key: 'u42', confirm: 'api' })
+  expect(answer).toMatchObject({
+    note: { outcome: 'failed' },
+    problem: { code: 'WEIR_STORE_FAILED' },
+  })
+  await act({ kind: 'disable', limiter: 'api', confirm: 'api' })
+  expect(limiter.enabled).toBe(false)
+})
+
+test('the last hundred actions are kept', async () => {
+  const limiter = new RateLimiter({ name: 'api', policy: hourly })
+  const { act, frame } = acting([limiter], { showKeys: true })
+  for (let i = 0; i < 103; i += 1)
+    await act({ kind: 'reset', limiter: 'api', key: `k${i}`, confirm: 'api' })
+  const { actions } = await frame()
+  expect(actions).toHaveLength(100)
+  expect(actions[0]?.what).toBe('reset k102 of api')
+  expect(actions[99]?.what).toBe('reset k3 of api')
+})
+
+test('an onAction that throws is logged once, and the action is done', async () => {
+  const lines: string[] = []
+  const limiter = new RateLimiter({ name: 'api', policy: hourly })
+  const { act } = acting([limiter], {
+    log: (line) => void lines.push(line),
+    onAction() {
+      throw new Error('the audit is away')
+    },
+  })
+  for (let i = 0; i < 2; i += 1) {
+    const { answer } = await act({ kind: 'reset', limiter: 'api', key: 'u42', confirm: 'api' })
+    expect(answer.note.outcome).toBe('done')
+  }
+  expect(lines).toEqual([expect.stringContaining('the audit is away')])
+})

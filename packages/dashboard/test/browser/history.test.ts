@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import { Durations, Rates, type Totals } from '../../src/page/history.js'
+import type { StoreFrame } from '../../src/protocol.js'
+
+const totals = (allowed: number, denied = 0): Totals => ({
+  allowed,
+  denied,
+  shadow_denied: 0,
+  error: 0,
+})
+
+describe('rates', () => {
+  test('are differences of totals, each second', () => {
+    const rates = new Rates()
+    rates.push(1_000, totals(10, 1))
+    rates.push(3_000, totals(16, 2))
+    expect(rates.now()).toEqual(totals(3, 0.5))
+    expect(rates.recent()).toEqual(totals(6, 1))
+  })
+
+  test('are of the last minute where a sum is asked for, and of five minutes in the chart', () => {
+    const rates = new Rates()
+    for (let i = 0; i <= 400; i += 1) rates.push(i * 1_000, totals(i * 2))
+    expect(rates.recent()).toEqual(totals(120))
+    expect(rates.points.length).toBe(301)
+    expect(rates.points[0]?.atMs).toBe(100_000)
+  })
+
+  test('are not known over a break of the connection', () => {
+    const rates = new Rates()
+    rates.push(0, totals(0))
+    rates.push(60_000, totals(600))
+    expect(rates.now()).toBeUndefined()
+    rates.push(61_000, totals(605))
+    expect(rates.now()).toEqual(totals(5))
+  })
+
+  test('are not known where a counter began anew, and never below 0', () => {
+    const rates = new Rates()
+    rates.push(0, totals(100))
+    rates.push(1_000, totals(3))
+    expect(rates.now()).toBeUndefined()
+    expect(rates.recent()).toEqual(totals(0))
+    rates.push(2_000, totals(4))
+    expect(rates.now()).toEqual(totals(1))
+  })
+
+  test('of a frame that comes twice are not counted twice', () => {
+    const rates = new Rates()
+    rates.push(0, totals(0))
+    rates.push(1_000, totals(5))
+    rates.push(1_000, totals(5))
+    expect(rates.points.length).toBe(1)
+  })
+})
+
+type Node = StoreFrame['nodes'][number]
+
+function node(counts: readonly number[], timeout = 0): Node {
+  const ok = counts.reduce((sum, each) => sum + each, 0)
+  return {
+    node: 'a',
+    state: 'closed',
+    inFlight: 0,
+    calls: { ok, timeout, error: 0, notSent: 0 },
+    durations: { bounds: [0.001, 0.01], counts },
+  }
+}
+
+describe('durations of calls', () => {
+  test('are those of the last minute', () => {
+    const durations = new Durations()
+    durations.push(0, node([0, 1_000, 0]))
+    durations.push(1_000, node([90, 1_010, 0], 2))
+    expect(durations.quantile(0.5)).toBe(0.001)
+    expect(durations.quantile(0.99)).toBe(0.01)
+    expect(durations.recent('timeout')).toBe(2)
+    durations.push(61_000, node([90, 1_010, 5], 2))
+    expect(durations.quantile(0.5)).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  test('are all that are known while there is one frame only', () => {
+    const durations = new Durations()
+    durations.push(0, node([5, 0, 0]))
+    expect(durations.quantile(0.5)).toBe(0.001)
+  })
+
+  test('are not known without a call', () => {
+    const durations = new Durations()
+    expect(durations.quantile(0.5)).toBeUndefined()
+    durations.push(0, node([5, 0, 0]))
+    durations.push(1_000, node([5, 0, 0]))
+    expect(durations.quantile(0.5)).toBeUndefined()
+  })
+})

@@ -1,0 +1,53 @@
+// The pictures of docs/images, of the same data each time. `npm run pictures` writes them.
+
+import { writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Frame } from '../../src/protocol.js'
+import { foundKey } from './fixture/found.js'
+import { busyFrames } from './fixture/frames.js'
+import { type Fixture, startFixture } from './fixture/server.js'
+import { type Look, useBrowser } from './opened.js'
+import { smaller } from './png.js'
+
+const SECONDS = 290
+const MOST_BYTES = 150_000
+const PICTURES: Readonly<Record<string, Look>> = {
+  'dashboard-light': { scheme: 'light', width: 1_240, height: 900 },
+  'dashboard-dark': { scheme: 'dark', width: 1_240, height: 900 },
+  'dashboard-phone': { scheme: 'dark', width: 390, height: 844 },
+}
+const images = resolve(import.meta.dirname, '../../../../docs/images')
+
+const openPage = useBrowser()
+let fixture: Fixture
+let last: Frame
+beforeAll(async () => {
+  fixture = await startFixture(SECONDS)
+  fixture.lookup = () => foundKey
+  const next = busyFrames()
+  for (let i = 0; i < SECONDS; i += 1) fixture.send(next())
+  last = next()
+})
+afterAll(() => fixture.close())
+
+test.each(Object.entries(PICTURES))('%s shows a busy fleet in few bytes', async (name, look) => {
+  const { page, troubles } = await openPage(fixture.address, { ...look, atMs: last.atMs })
+  await page.locator('.card').first().waitFor()
+  if (name !== 'dashboard-phone') {
+    await page.locator('.key-row').first().click()
+    await page.locator('.gauge').first().waitFor()
+    await page.locator('.card canvas').first().waitFor()
+    await page.evaluate('document.activeElement.blur(); scrollTo({ top: 0, behavior: "instant" })')
+    await page.mouse.move(0, 0)
+  } else
+    await page.evaluate(
+      'document.querySelector("#limiters").scrollIntoView({ behavior: "instant" })',
+    )
+  fixture.send(last)
+  await page.locator('.state[data-kind="live"]').waitFor()
+  const picture = smaller(await page.screenshot({ animations: 'disabled' }))
+  expect(troubles).toEqual([])
+  if (process.env.WEIR_PICTURES === 'write') writeFileSync(`${images}/${name}.png`, picture)
+  expect(picture.length).toBeLessThanOrEqual(MOST_BYTES)
+})

@@ -1,0 +1,115 @@
+// Nothing from outside runs, and nothing leaves the page's origin.
+
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Frame, LimiterFrame } from '../../src/protocol.js'
+import { foundKey } from './fixture/found.js'
+import { busyFrames } from './fixture/frames.js'
+import { type Fixture, startFixture } from './fixture/server.js'
+import { useBrowser } from './opened.js'
+
+const openPage = useBrowser()
+let fixture: Fixture
+beforeEach(async () => {
+  fixture = await startFixture(100)
+})
+afterEach(() => fixture.close())
+
+test('a strict Content-Security-Policy forbids nothing that the page does, and all stays at its origin', async () => {
+  fixture.lookup = () => foundKey
+  const next = busyFrames(true)
+  for (let i = 0; i < 30; i += 1) fixture.send(next())
+  const { page, troubles } = await openPage(fixture.address)
+  await page.locator('.card canvas').first().waitFor()
+  await page.locator('.picture').first().hover()
+  await page.locator('.key-row').first().click()
+  await page.locator('.gauge').first().waitFor()
+  await page.getByRole('button', { name: 'Change pro' }).click()
+  await page.locator('dialog').waitFor()
+  await page.keyboard.press('Escape')
+  for (const scheme of ['dark', 'light'] as const) await page.emulateMedia({ colorScheme: scheme })
+  await page.setViewportSize({ width: 700, height: 800 })
+  fixture.send(next())
+  await expect.poll(() => page.locator('.u-wrap').first().isVisible()).toBe(true)
+  expect(troubles).toEqual([])
+})
+
+test('the policy is seen to be broken by what breaks it', async () => {
+  fixture.send(busyFrames()())
+  const { page, troubles } = await openPage(fixture.address)
+  await page.locator('.card').first().waitFor()
+  await page.evaluate(
+    `document.body.append(Object.assign(document.createElement('img'), { src: 'http://127.0.0.1:9/x.png' }))`,
+  )
+  await expect.poll(() => troubles.length).toBeGreaterThan(0)
+})
+
+const MARKUP =
+  '<img src=x onerror="document.title=\'broken\'"><script>document.title="broken"</script>'
+
+test('names and keys with markup are shown as text, wherever they stand', async () => {
+  const frame = busyFrames(true)()
+  const marked = withTexts(frame, MARKUP)
+  fixture.lookup = (request) => ({
+    ...foundKey,
+    ...(withTexts(foundKey, MARKUP) as object),
+    limiter: request.limiter,
+  })
+  fixture.send(marked)
+  const { page, troubles } = await openPage(fixture.address)
+  const key = page.locator('.key-row .key-name').first()
+  await key.waitFor()
+  expect(await key.textContent()).toBe(MARKUP)
+  await key.click()
+  await page.locator('.gauge').first().waitFor()
+  await page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`)
+  expect(await page.locator('main img, main script, main iframe').count()).toBe(0)
+  for (const name of [/^Switch off/, /^Change/, /^Override a key/, /^Remove/, /^Roll back/]) {
+    await page.getByRole('button', { name }).first().click()
+    expect(await page.locator('dialog').textContent()).toContain('<img')
+    expect(await page.locator('dialog img').count()).toBe(0)
+    await page.keyboard.press('Escape')
+  }
+  expect(await page.title()).not.toContain('broken')
+  expect(troubles).toEqual([])
+})
+
+test('control characters and marks of direction are shown as their codes', async () => {
+  const frame = busyFrames()()
+  const [first] = frame.limiters
+  const [row] = first?.refusedKeys ?? []
+  const limiters = [
+    { ...first, refusedKeys: [{ ...row, key: 'a\u202eb\nc\u0007' }] } as LimiterFrame,
+  ]
+  fixture.send({ ...frame, limiters })
+  const { page } = await openPage(fixture.address)
+  const key = page.locator('.key-row .key-name').first()
+  await key.waitFor()
+  expect(await key.textContent()).toBe('a\\u202eb\\u000ac\\u0007')
+})
+
+/** The same, with each text that comes from outside in place of its own. Ids stay apart. */
+function withTexts<T extends object>(data: T, text: string): T {
+  const outside = ['key', 'policy', 'what', 'who', 'why', 'process', 'node', 'kind', 'name', 'id']
+  const fixed = ['outcome', 'source', 'state', 'health', 'from']
+  let count = 0
+  const walk = (value: unknown, name: string): unknown => {
+    if (typeof value === 'string' && outside.includes(name) && value !== 'prefix') {
+      count += 1
+      return ['id', 'process', 'policy', 'name'].includes(name) ? `${text}${count}` : text
+    }
+    if (Array.isArray(value)) return value.map((each) => walk(each, name))
+    if (typeof value !== 'object' || value === null || fixed.includes(name)) return value
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, walk(each, key)]))
+  }
+  return walk(data, '') as T
+}
+
+test('a frame that is not one does not end the page', async () => {
+  const next = busyFrames()
+  const { page } = await openPage(fixture.address)
+  await expect.poll(() => fixture.viewers()).toBe(1)
+  fixture.sendText('event: frame\ndata: {"sequence":\n\n')
+  await page.getByText('The server sent what is no frame.').waitFor()
+  fixture.send(next() as Frame)
+  await page.locator('.card').first().waitFor()
+})

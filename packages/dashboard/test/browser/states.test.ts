@@ -1,0 +1,139 @@
+// Each state of the page says what is the matter and what to do.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { busyFrames, emptyFrame, quietLimiter, START_MS } from './fixture/frames.js'
+import { type Fixture, startFixture } from './fixture/server.js'
+import { useBrowser } from './opened.js'
+
+const openPage = useBrowser()
+let fixture: Fixture
+beforeEach(async () => {
+  fixture = await startFixture(100)
+})
+afterEach(() => fixture.close())
+
+test('before the first frame: connecting, and no empty part', async () => {
+  const { page } = await openPage(fixture.address)
+  await page.getByText('Connecting…').waitFor()
+  expect(await page.locator('section:visible').count()).toBe(0)
+})
+
+test('without a limiter: where to name one', async () => {
+  fixture.send(emptyFrame(1))
+  const { page } = await openPage(fixture.address)
+  await page.getByText('No limiter yet').waitFor()
+  expect(await page.locator('.empty code').textContent()).toContain('dashboard({ limiters')
+})
+
+test('a limiter that nobody has asked says so, until somebody does', async () => {
+  const { page } = await openPage(fixture.address)
+  await expect.poll(() => fixture.viewers()).toBe(1)
+  const limiter = quietLimiter('search')
+  fixture.send({ ...emptyFrame(1), limiters: [limiter] })
+  await page.getByText('No decision yet').waitFor()
+  const decisions = [{ outcome: 'allowed', source: 'store', degraded: false, count: 1 }] as const
+  fixture.send({ ...emptyFrame(2), limiters: [{ ...limiter, decisions }] })
+  await page.locator('.legend').waitFor()
+  expect(await page.getByText('No decision yet').isVisible()).toBe(false)
+})
+
+test('figures older than 3 s are shown as stale, with their time, and as live when new ones come', async () => {
+  const next = busyFrames()
+  fixture.send(next())
+  const { page } = await openPage(fixture.address, { atMs: START_MS + 86_400_000 })
+  await page.locator('.state[data-kind="live"]').waitFor()
+  await page.locator('.state[data-kind="stale"]').waitFor()
+  expect(await page.locator('.state').textContent()).toContain('Stale since 28 Nov 11:55:00')
+  expect(await page.locator('#main').getAttribute('data-state')).toBe('stale')
+  fixture.send(next())
+  await page.locator('.state[data-kind="live"]').waitFor()
+  expect(await page.locator('.notice').isVisible()).toBe(false)
+})
+
+test('a server that is gone: its figures stay, greyed, and the page is back soon after the server', async () => {
+  fixture.send(busyFrames()())
+  const { page, troubles } = await openPage(fixture.address)
+  await page.locator('.card').first().waitFor()
+  await fixture.close()
+  await page.getByText('No connection').waitFor()
+  expect(await page.locator('.notice').textContent()).toMatch(/Next attempt in \d+ s\./)
+  expect(await page.locator('.card').count()).toBe(3)
+  expect(await page.locator('#main').getAttribute('data-state')).toBe('stale')
+  await fixture.open()
+  await page.locator('.state[data-kind="live"]').waitFor()
+  expect(troubles).toEqual([])
+})
+
+test('a connection that the server ends after frames is opened again at once, without a word', async () => {
+  fixture.send(busyFrames()())
+  const { page } = await openPage(fixture.address)
+  await page.locator('.card').first().waitFor()
+  fixture.end()
+  await expect.poll(() => fixture.opened()).toBe(2)
+  await page.locator('.state[data-kind="live"]').waitFor()
+  expect(await page.locator('.notice').isVisible()).toBe(false)
+})
+
+test('a server that ends each connection is not asked again and again', async () => {
+  fixture.send(busyFrames()())
+  const { page } = await openPage(fixture.address)
+  await page.locator('.card').first().waitFor()
+  fixture.end()
+  await expect.poll(() => fixture.opened()).toBe(2)
+  await expect.poll(() => fixture.viewers()).toBe(1)
+  fixture.end()
+  await page.getByText('The server ended the connection.').waitFor()
+  expect(fixture.opened()).toBe(2)
+})
+
+describe('refused', () => {
+  test('with 401: where the token is printed, and it is tried again only when asked', async () => {
+    fixture.refuseWith = { status: 401, problem: { code: 'no-token', message: 'open the address' } }
+    const { page } = await openPage(fixture.address)
+    await page.getByText('This page needs its token').waitFor()
+    expect(await page.locator('.notice').textContent()).toContain('prints the page’s address')
+    const asked = fixture.opened()
+    fixture.refuseWith = undefined
+    fixture.send(busyFrames()())
+    await page.getByRole('button', { name: 'Try again now' }).click()
+    await page.locator('.card').first().waitFor()
+    expect(fixture.opened()).toBe(asked + 1)
+  })
+
+  test('with 403: who decides', async () => {
+    fixture.refuseWith = { status: 403, problem: { code: 'not-authorized', message: 'not you' } }
+    const { page } = await openPage(fixture.address)
+    await page.getByText('You may not see this page').waitFor()
+    expect(await page.locator('.notice').textContent()).toContain('not you')
+  })
+
+  test('with 503: the reason, and when the next attempt is made', async () => {
+    fixture.refuseWith = {
+      status: 503,
+      problem: { code: 'too-many-viewers', message: '32 pages are open' },
+    }
+    const { page } = await openPage(fixture.address)
+    await page.getByText('32 pages are open').waitFor()
+    expect(await page.locator('.notice').textContent()).toMatch(/Next attempt in \d+ s\./)
+  })
+})
+
+test('paused, the figures stand still; going on, none is missing', async () => {
+  const next = busyFrames()
+  const frames = Array.from({ length: 6 }, next)
+  const { page } = await openPage(fixture.address)
+  await expect.poll(() => fixture.viewers()).toBe(1)
+  for (const frame of frames.slice(0, 3)) fixture.send(frame)
+  const total = page.locator('.legend [data-total="allowed"]').first()
+  await total.waitFor()
+  const before = await total.textContent()
+  await page.getByRole('button', { name: 'Pause' }).click()
+  for (const frame of frames.slice(3)) fixture.send(frame)
+  await page.locator('.state[data-kind="paused"]').waitFor()
+  expect(await total.textContent()).toBe(before)
+  await page.getByRole('button', { name: 'Go on' }).click()
+  await expect.poll(() => total.textContent()).not.toBe(before)
+  // Six frames have five differences, a second apart.
+  const chart = page.locator('.picture').first()
+  expect(await chart.getAttribute('aria-label')).toContain('over 4 s')
+})

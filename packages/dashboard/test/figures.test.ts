@@ -1,0 +1,257 @@
+// What is shown is what `stats()` says, to the unit: under load, and through an outage of Redis.
+
+import {
+  adaptive,
+  fixedWindow,
+  type LimiterStats,
+  lockout,
+  RateLimiter,
+  recommendedRedisOptions,
+  redisStore,
+  type Store,
+  tokenBucket,
+} from '@weir/core'
+import { overload, rateLimit } from '@weir/express'
+import { startProxy, startRedis } from '@weir/testkit'
+import { Redis } from 'ioredis'
+import { afterEach, expect, test } from 'vitest'
+import type { Frame, LimiterFrame } from '../src/protocol.js'
+import { enter, frames } from './client.js'
+import { plain } from './servers.js'
+
+const hourly = fixedWindow({ name: 'hourly', limit: 2, window: '1h' })
+const open: { close(): unknown }[] = []
+
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close()
+})
+
+/** What a frame says of a limiter, in the form of `stats()`. */
+function shown({
+  decisions,
+  policies,
+  priorities,
+  undecided,
+  waiting,
+  enabled,
+  shadow,
+  waits,
+}: LimiterFrame) {
+  return { decisions, policies, priorities, undecided, waiting, enabled, shadow, waits }
+}
+
+function counted(stats: LimiterStats) {
+  const { counts, sum } = stats.waits
+  const { limiter: _, ...rest } = stats
+  return JSON.parse(
+    JSON.stringify({
+      ...rest,
+      decisions: stats.decisions.filter(({ count }) => count > 0),
+      priorities: stats.priorities.filter(({ count }) => count > 0),
+      waits: { count: counts.reduce((all, each) => all + each, 0), sum },
+    }),
+  )
+}
+
+function limitersOn(store: ReturnType<typeof redisStore>): RateLimiter[] {
+  return [
+    new RateLimiter({
+      name: 'search',
+      store,
+      policy: [
+        tokenBucket({ name: 'burst', capacity: 5, refill: 5, every: '1s' }),
+        fixedWindow({ name: 'daily', limit: 50, window: '1d' }),
+      ],
+    }),
+    new RateLimiter({
+      name: 'jobs',
+      store,
+      policy: fixedWindow({ name: 'hourly', limit: 40, window: '1h' }),
+      reserve: { batch: 0.5 },
+    }),
+    new RateLimiter({
+      name: 'login',
+      store,
+      policy: lockout({ name: 'guesses', limit: 3, window: '15m', block: ['1m'], forget: '1d' }),
+    }),
+  ]
+}
+
+test('each figure is that of stats(), under load and through an outage', async () => {
+  const server = await startRedis()
+  open.push({ close: () => server.stop() })
+  const proxy = await startProxy(server.port)
+  open.push({ close: () => proxy.stop() })
+  const client = new Redis(proxy.url, recommendedRedisOptions)
+  client.on('error', () => {})
+  const store = redisStore(client)
+  open.push({ close: () => client.disconnect() }, store)
+  const limiters = limitersOn(store)
+  for (const each of limiters) open.push(each)
+  const running = await plain.start({ limiters })
+  open.push(running)
+  const stream = await frames(await enter(running.dashboard.address(running.url)))
+  open.push(stream)
+
+  async function load(times: number): Promise<void> {
+    for (let i = 0; i < times; i += 1) {
+      const [search, jobs, login] = limiters as [RateLimiter, RateLimiter, RateLimiter]
+      await Promise.all([
+        search.consume(`u${i % 7}`),
+        jobs.consume('all', { priority: i % 2 === 0 ? 'batch' : 'critical' }),
+        login.consume(`u${i % 3}`),
+        search.penalty(`u${i % 7}`),
+        search.wait(`u${i % 7}`, { timeout: 1 }),
+      ])
+    }
+  }
+
+  /** The next frame that was made after all was decided. */
+  async function settled(): Promise<Frame> {
+    const { sequence } = await stream.next()
+    return stream.until((frame) => frame.sequence > sequence + 1)
+  }
+
+  async function compare(): Promise<Frame> {
+    const frame = await settled()
+    for (const limiter of limiters) {
+      const own = frame.limiters.find(({ name }) => name === limiter.name)
+      expect(shown(own as LimiterFrame)).toEqual(counted(limiter.stats()))
+    }
+    const { nodes } = store.stats()
+    expect(frame.stores[0]?.nodes.map(({ node, calls }) => [node, calls])).toEqual(
+      nodes.map(({ node, calls }) => [node, calls]),
+    )
+    return frame
+  }
+
+  await load(60)
+  const well = await compare()
+  expect(well.limiters[0]?.decisions.some(({ outcome }) => outcome === 'denied')).toBe(true)
+  expect(well.stores[0]?.nodes[0]?.state).toBe('closed')
+
+  await proxy.set('refuse')
+  await load(40)
+  const away = await compare()
+  expect(away.limiters[0]?.decisions.some(({ degraded }) => degraded)).toBe(true)
+  expect(away.fleet[0]?.health).toBe('open')
+
+  await proxy.set('pass')
+  await stream.until(({ stores }) => stores[0]?.nodes[0]?.state === 'closed')
+  await load(20)
+  await compare()
+})
+
+test('of 1,000 keys that are refused each second the ten that are refused most are right', async () => {
+  const limiter = new RateLimiter({
+    name: 'flooded',
+    policy: fixedWindow({ name: 'none', limit: 0, window: '1h' }),
+  })
+  const running = await plain.start({ limiters: [limiter], showKeys: true })
+  open.push(limiter, running)
+  const stream = await frames(await enter(running.dashboard.address(running.url)))
+  open.push(stream)
+  await stream.next()
+  const exact = new Map<string, number>()
+  for (let second = 0; second < 3; second += 1) {
+    for (let i = 0; i < 4_000; i += 1) {
+      const key = `k${i < 1_000 ? i : Math.floor(1_000 / (1 + (i % 997)))}`
+      exact.set(key, (exact.get(key) ?? 0) + 1)
+      void limiter.decide(key)
+    }
+    await stream.next()
+  }
+  const total = 12_000
+  const { limiters } = await stream.until(({ limiters: [only] }) => {
+    return only?.decisions[0]?.count === total
+  })
+  const top = limiters[0]?.refusedKeys.slice(0, 10) ?? []
+  expect(top).toHaveLength(10)
+  const most = [...exact.values()].sort((one, two) => two - one)
+  top.forEach(({ key, count, error }, place) => {
+    const own = exact.get(key) ?? 0
+    expect(error).toBeLessThanOrEqual(total / 256)
+    expect(own).toBeLessThanOrEqual(count)
+    expect(own).toBeGreaterThanOrEqual(count - error)
+    expect(own).toBeGreaterThanOrEqual((most[place] as number) - total / 256)
+  })
+})
+
+test('keys that are near are shown, the latest first, until they are not', async () => {
+  const limiter = new RateLimiter({
+    name: 'near',
+    policy: tokenBucket({ name: 'burst', capacity: 10, refill: 1, every: '1h' }),
+  })
+  const running = await plain.start({ limiters: [limiter], showKeys: true })
+  open.push(limiter, running)
+  const stream = await frames(await enter(running.dashboard.address(running.url)))
+  open.push(stream)
+  await stream.next()
+  await limiter.consume('far', { cost: 7 })
+  await limiter.consume('first', { cost: 8 })
+  await limiter.consume('second', { cost: 9 })
+  const frame = await stream.until(({ limiters: [only] }) => only?.nearKeys.length === 2)
+  expect(frame.limiters[0]?.nearKeys).toMatchObject([
+    { key: 'second', remaining: 1, limit: 10, policy: 'burst' },
+    { key: 'first', remaining: 2, limit: 10, policy: 'burst' },
+  ])
+  await limiter.reset('first')
+  await limiter.consume('first')
+  const later = await stream.until(({ limiters: [only] }) => only?.nearKeys.length === 1)
+  expect(later.limiters[0]?.nearKeys.map(({ key }) => key)).toEqual(['second'])
+})
+
+test('middleware, overload protection, adaptive policies and stores without figures are shown', async () => {
+  const limit = rateLimit({ name: 'by-address', limit: 5, window: '1m' })
+  const guard = overload()
+  const policy = adaptive(fixedWindow({ name: 'adapted', limit: 40, window: '1h' }), {
+    warmUp: '1h',
+    min: 0.25,
+  })
+  const adapted = new RateLimiter({ name: 'adapted', policy })
+  const own: Store = { decide: () => Promise.reject(new Error('away')), reset() {} }
+  const bare = new RateLimiter({ name: 'bare', store: own, policy: hourly })
+  await adapted.consume('u42')
+  await expect(bare.consume('u42')).rejects.toThrow()
+  const running = await plain.start({ limiters: [limit, guard, adapted, bare] })
+  open.push(adapted, bare, running)
+  const stream = await frames(await enter(running.dashboard.address(running.url)))
+  open.push(stream)
+  const frame = await stream.next()
+  expect(frame.limiters.map(({ name }) => name)).toEqual(['by-address', 'adapted', 'bare'])
+  expect(frame.limiters[1]?.policies).toMatchObject([
+    { policy: 'adapted', factor: 0.25, limit: 10 },
+  ])
+  expect(frame.limiters[2]?.decisions).toMatchObject([{ outcome: 'error', count: 1 }])
+  expect(frame.stores.map(({ id, kind }) => [id, kind])).toEqual([
+    ['memory', 'memory'],
+    ['memory#2', 'memory'],
+    ['store', 'store'],
+  ])
+  const { limit: most, inFlight, refused } = guard
+  expect(frame.guards).toEqual([{ id: 'overload', limit: most, inFlight, refused, priorities: [] }])
+})
+
+test('limiters that are made later are shown, and what fails is logged once', async () => {
+  const lines: string[] = []
+  const all: RateLimiter[] = []
+  let isBroken = false
+  const running = await plain.start({
+    limiters: () => {
+      if (isBroken) throw new Error('no limiters')
+      return all
+    },
+    log: (line) => void lines.push(line),
+  })
+  open.push(running)
+  const stream = await frames(await enter(running.dashboard.address(running.url)))
+  open.push(stream)
+  expect((await stream.next()).limiters).toEqual([])
+  all.push(new RateLimiter({ name: 'later', policy: hourly }))
+  await stream.until(({ limiters }) => limiters.length === 1)
+  isBroken = true
+  const { sequence } = await stream.next()
+  const frame = await stream.until((each) => each.sequence > sequence + 1)
+  expect(frame.limiters).toHaveLength(1)
+  expect(lines.slice(1)).toEqual(["Weir's dashboard: limiters failed: Error: no limiters"])
+})

@@ -1,0 +1,256 @@
+// Processes that share a store see each other while somebody watches.
+
+import { fixedWindow, memoryStore, RateLimiter, type Store } from '@weir/core'
+import type { Settings } from '@weir/core/store'
+import { afterEach, expect, test } from 'vitest'
+import { planned } from '../src/act/planned.js'
+import { Collector } from '../src/collect/collector.js'
+import { allOf } from '../src/watched.js'
+import { type FakeTime, fakeTime } from './fake-time.js'
+
+const open: { close(): void }[] = []
+
+afterEach(() => {
+  for (const each of open.splice(0)) each.close()
+})
+
+/** A store in this process whose settings have all that those of Redis have, with a count of what
+ *  was asked. Each process has its own view of it. */
+function sharedStore(time: FakeTime) {
+  const all = memoryStore({ clock: { nowUs: () => time.nowMs() * 1_000 } }).settings as Settings
+  const reports = new Map<string, { readonly text: string; readonly untilMs: number }>()
+  const listeners = new Set<(isWatched: boolean) => void>()
+  let watchedUntilMs = 0
+  let isAway = false
+  const asked: string[] = []
+
+  function ask<Value>(what: string, answer: () => Value): Promise<Value> {
+    asked.push(what)
+    return isAway ? Promise.reject(new Error('away')) : Promise.resolve(answer())
+  }
+
+  function beat(): void {
+    const isWatched = time.steadyMs() < watchedUntilMs
+    for (const each of listeners) each(isWatched)
+  }
+
+  const settings = {
+    news: (name: string, since?: never) => ask('news', () => all.news(name, since)),
+    change: (name: string, request: never) => ask('change', () => all.change(name, request)),
+    report: (_: string, process: string, text: string, ttlMs: number) =>
+      ask(
+        'report',
+        () => void reports.set(`host-1-${process}`, { text, untilMs: time.steadyMs() + ttlMs }),
+      ),
+    reports: () =>
+      ask('reports', () => {
+        const known = [...reports].filter(([, { untilMs }]) => untilMs > time.steadyMs())
+        return known.map(([process, { text }]) => ({ process, text }))
+      }),
+    watch: (ttlMs: number) =>
+      ask('watch', () => {
+        watchedUntilMs = time.steadyMs() + ttlMs
+      }),
+    onWatched(listener: (isWatched: boolean) => void) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  } as unknown as Settings
+
+  return {
+    asked,
+    listeners,
+    /** As with `hashKeys`. */
+    hide: () => Object.assign(settings, { hidden: (key: string) => `hash of ${key}` }),
+    setAway: (away: boolean) => {
+      isAway = away
+    },
+    /** As a process has it. */
+    view(): Store {
+      return Object.create(memoryStore(), { settings: { value: settings } }) as Store
+    },
+    /** Lets time pass, with a heartbeat every 3 s, and what was asked for answered. */
+    async pass(ms: number) {
+      for (let passed = 0; passed < ms; passed += 500) {
+        if (passed % 3_000 === 0) beat()
+        time.pass(500)
+        for (let i = 0; i < 20; i += 1) await Promise.resolve()
+      }
+      beat()
+    },
+  }
+}
+
+function started(time: FakeTime, store: Store, name = 'api') {
+  const policy = fixedWindow({ name: 'hourly', limit: 1, window: '1h' })
+  const limiter = new RateLimiter({ name, store, policy })
+  const collector = new Collector(time, allOf([limiter]), {
+    showKeys: true,
+    notes: () => [],
+    failed: (error) => expect.unreachable(String(error)),
+  })
+  open.push(collector)
+  return { limiter, collector }
+}
+
+test('nobody watches: nothing is asked', async () => {
+  const time = fakeTime()
+  const shared = sharedStore(time)
+  started(time, shared.view())
+  started(time, shared.view())
+  await shared.pass(60_000)
+  expect(shared.asked).toEqual([])
+  expect(time.timers).toBe(0)
+})
+
+test('somebody watches: each process reports, and all are seen', async () => {
+  const time = fakeTime()
+  const shared = sharedStore(time)
+  // Of names of their own, as here they share a channel of decisions.
+  const names = ['one', 'two', 'three']
+  const [one, two, three] = names.map((name) => started(time, shared.view(), name))
+  one?.collector.watch(true)
+  await shared.pass(6_000)
+  await two?.limiter.consume('u42')
+  await two?.limiter.consume('u42')
+  await three?.limiter.consume('u7')
+  await shared.pass(4_000)
+  const fleet = one?.collector.frame().fleet ?? []
+  expect(fleet.map(({ isThis }) => isThis)).toEqual([true, false, false])
+  const counts = fleet.slice(1).map(({ limiters: [only] }) => [only?.allowed, only?.denied])
+  expect(counts.sort()).toEqual([
+    [1, 0],
+    [1, 1],
+  ])
+  const keys = fleet.flatMap(({ limiters }) => limiters.flatMap(({ refusedKeys }) => refusedKeys))
+  expect(keys).toEqual([{ key: 'u42', count: 1, error: 0 }])
+})
+
+test('where a store hides keys, a snapshot has only their marks', async () => {
+  const time = fakeTime()
+  const shared = sharedStore(time)
+  shared.hide()
+  const [one, two] = ['one', 'two'].map((name) => started(time, shared.view(), name))
+  one?.collector.watch(true)
+  await shared.pass(6_000)
+  for (let i = 0; i < 2; i += 1) await two?.limiter.consume('secret@example.com')
+  await shared.pass(4_000)
+  const other = one?.collector.frame().fleet[1]?.limiters[0]?.refusedKeys
+  expect(other).toMatchObject([{ key: expect.stringMatching(/^…~[0-9a-f]{4}$/), count: 1 }])
+  const own = two?.collector.frame().limiters[0]?.refusedKeys
+  expect(own).toMatchObject([{ key: 'secret@example.com' }])
+})
+
+test('watching costs a watch every 3 s, and of each process a report and a look every 2 s', async () => {
+  const time = fakeTime()
+  const shared = sharedStore(time)
+  const [one] = [1, 2].map(() => started(time, shared.view()))
+  one?.collector.watch(true)
+  await shared.pass(6_000)
+  shared.asked.length = 0
+  await shared.pass(60_000)
+  const counts = Object.fromEntries(
+    ['watch', 'report', 'news', 'reports', 'change'].map((what) => [
+      what,
+      shared.asked.filter((each) => each === what).length,
+    ]),
+  )
+  expect(counts).toEqual({ watch: 20, report: 60, news: 60, reports: 30, change: 0 })
+})
+
+test('some seconds after the last viewer nothing is asked any more', async () => {
+  const time = fakeTime()
+  const shared = sharedStore(time)
+  const [one] = [1, 2].map(() => started(time, shared.view()))
+  one?.collector.watch(true)
+  await shared.pass(6_000)
+  one?.collector.watch(false)
+  await shared.pass(15_000)
+  shared.asked.length = 0
+  await shared.pass(60_000)
+  expect([shared.asked, time.timers]).toEqual([[], 0])
+})
+
+test('a process that is gone is not shown for longer than 8 s', async () => {
+  const time = fakeTime()
+  const shared = sharedStore(time)
+  const [one, two] = [1, 2].map(() => started(time, shared.view()))
+  one?.collector.watch(true)
+  await shared.pass(6_000)
+  expect(one?.collector.frame().fleet).toHaveLength(2)
+  two?.collector.close()
+  await shared.pass(11_000)
+  expect(one?.collector.frame().fleet).toHaveLength(1)
+})
+
+test('a store that is away is asked again, and what it said is shown until it is old', async () => {
+  const time = fakeTime()
+  const shared = sharedStore(time)
+  const [one] = [1, 2].map(() => started(time, shared.view()))
+  one?.collector.watch(true)
+  await shared.pass(6_000)
+  shared.setAway(true)
+  await shared.pass(4_000)
+  expect(one?.collector.frame().fleet).toHaveLength(2)
+  await shared.pass(8_000)
+  expect(one?.collector.frame().fleet).toHaveLength(1)
+  shared.setAway(false)
+  await shared.pass(6_000)
+  expect(one?.collector.frame().fleet).toHaveLength(2)
+})
+
+const toggle = (kind: 'enable' | 'disable') => ({ kind, limiter: 'api', confirm: 'api' })
+
+test('a limiter is switched off in all processes that are watched, and on again', async () => {
+  const time = fakeTime()
+  const shared = sharedStore(time)
+  const all = [1, 2, 3].map(() => started(time, shared.view()))
+  const other = started(time, shared.view(), 'other')
+  const [one] = all
+  one?.collector.watch(true)
+  await shared.pass(6_000)
+  const isOn = () => all.map(({ limiter }) => limiter.enabled)
+
+  expect(await planned(one?.collector as Collector, toggle('disable')).run()).toBeUndefined()
+  expect(isOn()).toEqual([false, true, true])
+  await shared.pass(3_000)
+  expect(isOn()).toEqual([false, false, false])
+  expect(other.limiter.enabled).toBe(true)
+  await shared.pass(3_000)
+  const fleet = one?.collector.frame().fleet ?? []
+  expect(fleet.map(({ limiters: [only] }) => only?.enabled).sort()).toEqual([
+    false,
+    false,
+    false,
+    true,
+  ])
+
+  await planned(one?.collector as Collector, toggle('enable')).run()
+  await shared.pass(3_000)
+  expect(isOn()).toEqual([true, true, true])
+})
+
+test('a process that starts later begins as its code says', async () => {
+  const time = fakeTime()
+  const shared = sharedStore(time)
+  const one = started(time, shared.view())
+  one.collector.watch(true)
+  await shared.pass(6_000)
+  await planned(one.collector, toggle('disable')).run()
+  await shared.pass(6_000)
+  const late = started(time, shared.view())
+  await shared.pass(6_000)
+  expect([one.limiter.enabled, late.limiter.enabled]).toEqual([false, true])
+  // And hears of what comes.
+  await planned(one.collector, toggle('disable')).run()
+  await shared.pass(3_000)
+  expect(late.limiter.enabled).toBe(false)
+})
+
+test('a store whose settings know of no watching shows this process alone', () => {
+  const time = fakeTime()
+  const { collector } = started(time, memoryStore())
+  collector.watch(true)
+  expect(collector.frame().fleet).toMatchObject([{ isThis: true }])
+  expect(time.timers).toBe(0)
+})

@@ -1,0 +1,81 @@
+// Behind nginx as it is installed: it asks from loopback, by another Host and in HTTP/1.0, and
+// gathers answers.
+
+import { fixedWindow, RateLimiter } from '@weir/core'
+import { type Nginx, startNginx } from '@weir/testkit'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ask, enter, frames } from './client.js'
+import { plain, type Running } from './servers.js'
+
+const limiter = new RateLimiter({
+  name: 'proxied',
+  policy: fixedWindow({ name: 'hourly', limit: 2, window: '1h' }),
+})
+let running: Running
+let proxy: Nginx
+
+beforeAll(async () => {
+  running = await plain.start({ limiters: [limiter], actions: true })
+  const { origin } = new URL(running.url)
+  proxy = await startNginx(`
+    location /weir { proxy_pass ${origin}; }
+    location /named/ { proxy_pass ${origin}/weir/; proxy_set_header Host $http_host; }`)
+})
+
+afterAll(async () => {
+  limiter.close()
+  await proxy.stop()
+  await running.close()
+})
+
+const address = (mount = '/weir'): string => running.dashboard.address(proxy.url + mount)
+
+test('who comes through it comes from loopback, and needs the token', async () => {
+  for (const path of ['/weir/', '/weir/events', '/named/', '/named/events'])
+    expect([path, (await ask(proxy.url + path)).status]).toEqual([path, 401])
+})
+
+test('the token opens the page, also where the mount has another name', async () => {
+  for (const mount of ['/weir', '/named']) {
+    const { status, headers } = await ask(address(mount))
+    expect([status, headers.location]).toEqual([303, './'])
+    expect(String(headers['set-cookie'])).not.toMatch(/path=/i)
+    const { url, cookie } = await enter(address(mount))
+    expect(url).toBe(`${proxy.url}${mount}/`)
+    expect((await ask(url, { headers: { cookie } })).status).toBe(200)
+  }
+})
+
+test('frames come as they are made', async () => {
+  const stream = await frames(await enter(address()))
+  const first = await stream.next()
+  const second = await stream.next()
+  expect(second.sequence).toBe(first.sequence + 1)
+  expect(second.atMs - first.atMs).toBeLessThan(5_000)
+  stream.close()
+})
+
+const reset = { kind: 'reset', limiter: 'proxied', key: 'u42', confirm: 'proxied' }
+
+test('an action is believed where the browser says that it is of the page', async () => {
+  const entered = await enter(address())
+  const fetched = { 'sec-fetch-site': 'same-origin' }
+  expect((await entered.post('actions', reset, fetched)).status).toBe(200)
+})
+
+test('by Origin alone it is believed where nginx keeps Host, and else is told what to do', async () => {
+  const named = await enter(address('/named'))
+  expect((await named.post('actions', reset)).status).toBe(200)
+  const entered = await enter(address())
+  const { status, body } = await entered.post('actions', reset)
+  expect([status, JSON.parse(body)]).toMatchObject([
+    403,
+    { code: 'foreign-origin', message: expect.stringContaining('where a proxy changes Host') },
+  ])
+})
+
+test('an Origin of another site is refused through it as well', async () => {
+  const named = await enter(address('/named'))
+  const evil = { origin: 'https://evil.example' }
+  expect((await named.post('actions', reset, evil)).status).toBe(403)
+})

@@ -1,0 +1,197 @@
+// One table of requests over all servers that the dashboard is mounted in.
+
+import { connect, createServer } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { fixedWindow, RateLimiter } from '@weir/core'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { dashboard } from '../src/index.js'
+import type { ActionAnswer, Lookup } from '../src/protocol.js'
+import { ask, enter, frames } from './client.js'
+import { quiet, type Running, servers } from './servers.js'
+
+describe.each(servers)('$name', ({ name, start }) => {
+  let running: Running
+  let limiter: RateLimiter
+
+  beforeEach(async () => {
+    limiter = new RateLimiter({
+      name: `on-${name.replace(/\W+/g, '-')}`,
+      policy: fixedWindow({ name: 'hourly', limit: 2, window: '1h' }),
+    })
+    running = await start({ limiters: [limiter], actions: true })
+  })
+
+  afterEach(async () => {
+    limiter.close()
+    await running.close()
+  })
+
+  const address = (): string => running.dashboard.address(running.url)
+
+  test('the mount without its slash leads to the one with it, by a relative address', async () => {
+    const { status, headers } = await ask(running.url, { headers: { host: 'evil.example' } })
+    expect([status, headers.location]).toEqual([303, './weir/'])
+    const { headers: withToken } = await ask(address().replace('/?', '?'))
+    expect(withToken.location).toMatch(/^\.\/weir\/\?token=[\w-]{32}$/)
+  })
+
+  test('the token is exchanged for a cookie, and leaves the address', async () => {
+    const { status, headers } = await ask(address())
+    expect([status, headers.location]).toEqual([303, './'])
+    const [cookie] = headers['set-cookie'] ?? []
+    expect(cookie).toMatch(/^weir-dashboard-[0-9a-f]{8}=[\w-]{43}; HttpOnly; SameSite=Strict$/)
+    expect(cookie).not.toContain(new URL(address()).searchParams.get('token'))
+    const entered = await enter(address())
+    const page = await ask(entered.url, { headers: { cookie: entered.cookie } })
+    expect(page.status).toBe(200)
+    expect(page.headers['content-type']).toMatch(/^text\/html/)
+  })
+
+  test('without the token there is the page alone, with 401', async () => {
+    const page = await ask(`${running.url}/`)
+    expect([page.status, page.headers['content-type']]).toEqual([401, 'text/html; charset=utf-8'])
+    for (const [method, path] of [
+      ['GET', 'events'],
+      ['POST', 'lookup'],
+      ['POST', 'actions'],
+    ]) {
+      const { origin } = new URL(running.url)
+      const headers = { 'content-type': 'application/json', origin }
+      const reply = await ask(`${running.url}/${path}`, {
+        method: method as string,
+        headers,
+        ...(method === 'POST' && { body: '{}' }),
+      })
+      expect([path, reply.status, JSON.parse(reply.body).code]).toEqual([path, 401, 'no-token'])
+    }
+  })
+
+  test('all answers have the strict headers', async () => {
+    const entered = await enter(address())
+    const { cookie } = entered
+    const all = [
+      await ask(entered.url, { headers: { cookie } }),
+      await ask(`${entered.url}app.js`),
+      await ask(`${entered.url}app.css`),
+      await ask(`${entered.url}lookup`),
+      await entered.post('lookup', {}),
+      await ask(running.url),
+    ]
+    for (const { headers } of all) {
+      expect(headers).toMatchObject({
+        'content-security-policy': expect.stringContaining("default-src 'none'; script-src 'self'"),
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'cross-origin-opener-policy': 'same-origin',
+        'cross-origin-resource-policy': 'same-origin',
+      })
+      expect(headers['cache-control']).toMatch(/^no-(store|cache)$/)
+      expect(headers['access-control-allow-origin']).toBeUndefined()
+    }
+  })
+
+  test('scripts and styles are asked about, and sent once', async () => {
+    const { status, headers } = await ask(`${running.url}/app.js`)
+    const { etag } = headers
+    expect([status, headers['content-type']]).toEqual([200, 'text/javascript; charset=utf-8'])
+    const again = await ask(`${running.url}/app.js`, { headers: { 'if-none-match': String(etag) } })
+    expect([again.status, again.body]).toEqual([304, ''])
+  })
+
+  test('HEAD is answered without a body', async () => {
+    const { cookie } = await enter(address())
+    for (const path of ['/', '/app.js', '/events']) {
+      const { status, body } = await ask(running.url + path, {
+        method: 'HEAD',
+        headers: { cookie },
+      })
+      expect([path, status, body]).toEqual([path, 200, ''])
+    }
+  })
+
+  test('other methods are answered 405, with those that there are', async () => {
+    const rows = [
+      ['POST', '/', 'GET, HEAD'],
+      ['PUT', '/app.js', 'GET, HEAD'],
+      ['DELETE', '/actions', 'POST'],
+      ['GET', '/lookup', 'POST'],
+      ['OPTIONS', '/actions', 'POST'],
+    ] as const
+    for (const [method, path, allow] of rows) {
+      const { status, headers } = await ask(running.url + path, { method })
+      expect([method, path, status, headers.allow]).toEqual([method, path, 405, allow])
+    }
+  })
+
+  test('what is none of the page is left to the server', async () => {
+    for (const path of ['/nothing', '/app.js/', '/app.js/..%2fsecret']) {
+      const { status, headers } = await ask(running.url + path)
+      expect([path, status]).toEqual([path, 404])
+      expect(headers['set-cookie']).toBeUndefined()
+    }
+  })
+
+  test('frames are sent, and end with the viewer', async () => {
+    const stream = await frames(await enter(address()))
+    const first = await stream.next()
+    expect(first).toMatchObject({ viewer: { mayAct: true }, limiters: [{ name: limiter.name }] })
+    for (let i = 0; i < 3; i += 1) await limiter.consume('u42')
+    const frame = await stream.until(({ limiters: [only] }) => only?.refusedKeys.length === 1)
+    expect(frame.sequence).toBeGreaterThan(first.sequence)
+    expect(frame.limiters[0]?.refusedKeys).toMatchObject([{ count: 1, error: 0, policy: 'hourly' }])
+    stream.close()
+  })
+
+  test('a key is looked up, and reset', async () => {
+    const entered = await enter(address())
+    for (let i = 0; i < 2; i += 1) await limiter.consume('u42')
+    const asked = { limiter: limiter.name, key: 'u42' }
+    const before = JSON.parse((await entered.post('lookup', asked)).body) as Lookup
+    expect(before).toMatchObject({ allowed: false, policies: [{ policy: 'hourly', remaining: 0 }] })
+    const action = { ...asked, kind: 'reset', confirm: limiter.name }
+    const answer = JSON.parse((await entered.post('actions', action)).body) as ActionAnswer
+    expect(answer.note).toMatchObject({ outcome: 'done', who: 'token' })
+    expect((await limiter.peek('u42')).remaining).toBe(2)
+  })
+
+  test('a body of more than 64 kB is refused', async () => {
+    const entered = await enter(address())
+    const { status } = await entered.post('lookup', { key: 'x'.repeat(70_000) })
+    expect(status).toBe(413)
+  })
+})
+
+test('HTTP/2 is answered as HTTP/1.1 is', async () => {
+  const limiter = new RateLimiter({
+    name: 'http2',
+    policy: fixedWindow({ limit: 2, window: '1h' }),
+  })
+  const page = dashboard({ ...quiet, limiters: [limiter], path: '/weir', authorize: () => true })
+  const server = createServer((request, response) => {
+    page.handler(request as never, response as never)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const stream = session.request({ ':path': '/weir/events' })
+  let text = ''
+  for await (const chunk of stream.setEncoding('utf8')) {
+    text += chunk
+    if (text.split('event: frame').length > 2) break
+  }
+  expect(text).toMatch(/"name":"http2"/)
+  const body = JSON.stringify({ limiter: 'http2', key: 'u42' })
+  const posted = session.request({
+    ':path': '/weir/lookup',
+    ':method': 'POST',
+    'content-type': 'application/json',
+    'sec-fetch-site': 'same-origin',
+  })
+  posted.end(body)
+  let found = ''
+  for await (const chunk of posted.setEncoding('utf8')) found += chunk
+  expect(JSON.parse(found)).toMatchObject({ allowed: true })
+  page.close()
+  limiter.close()
+  session.destroy()
+  await new Promise((resolve) => server.close(resolve))
+})

@@ -1,0 +1,135 @@
+// While nobody looks, the dashboard costs nothing.
+
+import { channel } from 'node:diagnostics_channel'
+import { getHeapStatistics, setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import {
+  fixedWindow,
+  memoryStore,
+  RateLimiter,
+  recommendedRedisOptions,
+  redisStore,
+} from '@weir/core'
+import { startRedis, waitUntil } from '@weir/testkit'
+import { Redis } from 'ioredis'
+import { afterEach, expect, test } from 'vitest'
+import { dashboardIn } from '../src/dashboard.js'
+import { type Dashboard, dashboard } from '../src/index.js'
+import { enter, frames } from './client.js'
+import { fakeTime } from './fake-time.js'
+import { listening, plain, quiet } from './servers.js'
+
+const decisions = channel('weir:decision')
+const policy = fixedWindow({ name: 'hourly', limit: 10, window: '1h' })
+const open: { close(): unknown }[] = []
+
+afterEach(async () => {
+  for (const each of open.splice(0).reverse()) await each.close()
+})
+
+test('there is no timer and no subscription, before, between and after viewers', async () => {
+  const time = fakeTime()
+  const limiter = new RateLimiter({ name: 'unwatched', policy })
+  const made = dashboardIn(time, { ...quiet, limiters: [limiter], path: '/weir' })
+  const running = await listening((request, response) => made.handler(request, response), made)
+  open.push(limiter, running)
+  const isIdle = (): boolean => time.timers === 0 && !decisions.hasSubscribers
+  expect(isIdle()).toBe(true)
+
+  const entered = await enter(made.address(running.url))
+  await entered.post('lookup', { limiter: 'unwatched', key: 'u42' })
+  expect(isIdle()).toBe(true)
+
+  const stream = await frames(entered)
+  await stream.next()
+  expect([time.timers, decisions.hasSubscribers]).toEqual([1, true])
+  stream.close()
+  await waitUntil('the viewer is gone', async () => time.repeating === 0)
+  expect(time.timers).toBe(1)
+  time.pass(9_000)
+  expect(decisions.hasSubscribers).toBe(true)
+  time.pass(1_000)
+  expect(isIdle()).toBe(true)
+})
+
+test('a viewer who comes back within 10 s finds what was seen before', async () => {
+  const time = fakeTime()
+  const limiter = new RateLimiter({ name: 'reloaded', policy })
+  const made = dashboardIn(time, { ...quiet, limiters: [limiter], path: '/weir' })
+  const running = await listening((request, response) => made.handler(request, response), made)
+  open.push(limiter, running)
+  const entered = await enter(made.address(running.url))
+  const first = await frames(entered)
+  await first.next()
+  for (let i = 0; i < 12; i += 1) await limiter.consume('u42')
+  first.close()
+  await waitUntil('the viewer is gone', async () => time.repeating === 0)
+  time.pass(9_000)
+  const again = await frames(entered)
+  const { limiters } = await again.next()
+  expect(limiters[0]?.refusedKeys).toMatchObject([{ count: 2 }])
+  again.close()
+})
+
+test('close ends timers, subscriptions and streams', async () => {
+  const limiter = new RateLimiter({ name: 'closed', policy })
+  const running = await plain.start({ limiters: [limiter] })
+  open.push(limiter, running)
+  const stream = await frames(await enter(running.dashboard.address(running.url)))
+  await stream.next()
+  running.dashboard.close()
+  expect(decisions.hasSubscribers).toBe(false)
+  await expect(stream.until(() => false)).rejects.toThrow()
+})
+
+test('Redis gets no command more', async () => {
+  const server = await startRedis()
+  open.push({ close: () => server.stop() })
+  const client = new Redis(server.url, recommendedRedisOptions)
+  const store = redisStore(client)
+  open.push({ close: () => client.disconnect() }, store)
+  const limiter = new RateLimiter({ name: 'asked', store, policy })
+  const own = dashboard({ ...quiet, limiters: [limiter], path: '/weir' })
+  open.push(limiter, own)
+  await limiter.consume('u42')
+
+  const asking = new Redis(server.url)
+  const monitor = await asking.monitor()
+  for (const each of [asking, monitor]) open.push({ close: () => each.disconnect() })
+  const seen: string[] = []
+  monitor.on('monitor', (_time: string, args: string[]) => seen.push(args.join(' ')))
+  await expect.poll(() => seen.some((each) => /instances/.test(each))).toBe(true)
+  expect(seen.filter((each) => /weir-dashboard/.test(each))).toEqual([])
+})
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+function heapOf(work: () => void): number {
+  collect()
+  const before = getHeapStatistics().used_heap_size
+  work()
+  return getHeapStatistics().used_heap_size - before
+}
+
+test('a decision allocates as much as without a dashboard', () => {
+  const store = memoryStore()
+  const limiter = new RateLimiter({ name: 'allocating', store, policy })
+  open.push(limiter)
+  const decide = (times: number) => (): void => {
+    for (let i = 0; i < times; i += 1) void limiter.decide('u42')
+  }
+  // Compiled, and refused.
+  decide(100_000)()
+  // The least, as the compiler allocates at times of its own.
+  const least = (): number => {
+    return Math.min(...Array.from({ length: 20 }, () => heapOf(decide(5_000))))
+  }
+  const without = least()
+  const made: Dashboard = dashboard({ ...quiet, limiters: [limiter] })
+  const beside = least()
+  made.close()
+  expect(without).toBeGreaterThan(0)
+  // Less than a byte of each.
+  expect(Math.abs(beside - without)).toBeLessThan(5_000)
+})

@@ -1,0 +1,160 @@
+// Those who look: many, slow, gone.
+
+import { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import { fixedWindow, RateLimiter } from '@weir/core'
+import { waitUntil } from '@weir/testkit'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Collector } from '../src/collect/collector.js'
+import type { Reader } from '../src/server/exchange.js'
+import { readerOf } from '../src/server/node.js'
+import { Viewers } from '../src/server/viewers.js'
+import { allOf } from '../src/watched.js'
+import { begin, enter, frames } from './client.js'
+import { fakeTime } from './fake-time.js'
+import { plain, type Running } from './servers.js'
+
+const limiter = new RateLimiter({ name: 'viewed', policy: fixedWindow({ limit: 9, window: '1h' }) })
+let running: Running
+
+beforeEach(async () => {
+  running = await plain.start({ limiters: [limiter] })
+})
+
+afterEach(() => running.close())
+
+const entered = () => enter(running.dashboard.address(running.url))
+
+test('of 1,000 viewers 32 are let in, and the others come back later', async () => {
+  const { url, cookie } = await entered()
+  const all: IncomingMessage[] = []
+  for (let i = 0; i < 20; i += 1) {
+    const some = Array.from({ length: 50 }, () => begin(`${url}events`, { headers: { cookie } }))
+    all.push(...(await Promise.all(some)))
+  }
+  const open = all.filter(({ statusCode }) => statusCode === 200)
+  const away = all.filter(({ statusCode }) => statusCode === 503)
+  expect([open.length, away.length]).toEqual([32, 968])
+  expect(away[0]?.headers['retry-after']).toBe('10')
+  for (const each of away) each.resume()
+  for (const each of open) each.destroy()
+  // Those who are gone make room.
+  await waitUntil('a place', async () => {
+    const stream = await frames({ url, cookie })
+    stream.close()
+    return stream.status === 200
+  })
+})
+
+function viewersIn(time: ReturnType<typeof fakeTime>) {
+  let made = 0
+  const collector = new Collector(time, allOf([limiter]), {
+    showKeys: false,
+    notes: () => {
+      made += 1
+      return []
+    },
+    failed: (error) => expect.unreachable(String(error)),
+  })
+  const viewers = new Viewers(time, collector, (error) => expect.unreachable(String(error)))
+  return { viewers, frames: () => made }
+}
+
+function reader(takes: () => boolean): Reader & { readonly got: string[]; isOver: boolean } {
+  return {
+    got: [],
+    isOver: false,
+    send(text) {
+      if (!takes()) return false
+      this.got.push(text)
+      return true
+    },
+    end() {
+      this.isOver = true
+    },
+  }
+}
+
+const VIEWER = { name: undefined, mayAct: false }
+
+test('a frame is made once for all, and has what is of each viewer', () => {
+  const time = fakeTime()
+  const { viewers, frames } = viewersIn(time)
+  const all = ['ada', 'grace', 'joan'].map((name) => {
+    const each = reader(() => true)
+    viewers.add(each, { name, mayAct: name === 'ada' })
+    return each
+  })
+  expect(frames()).toBe(1)
+  time.pass(3_000)
+  expect(frames()).toBe(4)
+  for (const { got } of all) expect(got).toHaveLength(4)
+  const data = all.map(({ got }) => JSON.parse(/^data: (.*)$/m.exec(got[1] ?? '')?.[1] ?? ''))
+  expect(data.map(({ viewer }) => viewer)).toEqual([
+    { name: 'ada', mayAct: true },
+    { name: 'grace', mayAct: false },
+    { name: 'joan', mayAct: false },
+  ])
+  expect(new Set(data.map(({ sequence }) => sequence))).toEqual(new Set([2]))
+  viewers.close()
+})
+
+test('a viewer who takes nothing for 30 s is sent away, one who is slow is not', () => {
+  const time = fakeTime()
+  const { viewers } = viewersIn(time)
+  let turn = 0
+  const stuck = reader(() => false)
+  const slow = reader(() => turn++ % 10 === 0)
+  viewers.add(stuck, VIEWER)
+  viewers.add(slow, VIEWER)
+  time.pass(29_000)
+  expect(stuck.isOver).toBe(false)
+  time.pass(31_000)
+  expect([stuck.isOver, slow.isOver]).toEqual([true, false])
+  expect(slow.got.length).toBeLessThan(10)
+  viewers.close()
+})
+
+test('after an hour a viewer has to show again that they may look', () => {
+  const time = fakeTime()
+  const { viewers } = viewersIn(time)
+  const each = reader(() => true)
+  viewers.add(each, VIEWER)
+  time.pass(3_599_000)
+  expect(each.isOver).toBe(false)
+  time.pass(2_000)
+  expect(each.isOver).toBe(true)
+  viewers.close()
+})
+
+/** A response to a client that reads nothing any more. */
+function unread(): ServerResponse {
+  const socket = new Duplex({ read() {}, write() {} }) as unknown as Socket
+  const response = new ServerResponse(new IncomingMessage(socket))
+  response.assignSocket(socket)
+  return response
+}
+
+test('a viewer who does not read has one frame buffered, and no more', () => {
+  const response = unread()
+  const each = readerOf(response)
+  expect(each.send('one')).toBe(true)
+  const { writableLength } = response
+  for (let i = 0; i < 100; i += 1) expect(each.send('x'.repeat(10_000))).toBe(false)
+  expect(response.writableLength).toBe(writableLength)
+  each.end()
+  expect(response.destroyed).toBe(true)
+})
+
+test('a viewer who reads nothing holds up nobody', async () => {
+  const { url, cookie } = await entered()
+  const response = await begin(`${url}events`, { headers: { cookie } })
+  response.pause()
+  const other = await frames({ url, cookie })
+  const first = await other.next()
+  const later = await other.until(({ sequence }) => sequence >= first.sequence + 2)
+  expect(later.sequence).toBeGreaterThan(first.sequence)
+  other.close()
+  response.destroy()
+})

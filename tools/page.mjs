@@ -1,0 +1,74 @@
+// Builds a page that a package serves, as ordinary TypeScript, so that nothing reads files at run
+// time: src/page/main.ts with all that it imports, the styles of src/page/style and of the library
+// of charts, and index.html become src/page/assets.generated.ts, which is git-ignored.
+//
+//   node ../../tools/page.mjs            in the folder of the package
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { rolldown } from 'rolldown'
+
+const page = resolve('src/page')
+const { resolve: find } = createRequire(resolve('package.json'))
+const charts = dirname(find('uplot/package.json'))
+
+const html = readFileSync(join(page, 'index.html'), 'utf8')
+const assets = {
+  'index.html': { type: 'text/html; charset=utf-8', body: withoutIndents(html) },
+  'app.js': { type: 'text/javascript; charset=utf-8', body: await script() },
+  'app.css': { type: 'text/css; charset=utf-8', body: styles() },
+}
+writeIfChanged(join(page, 'assets.generated.ts'))
+for (const [name, { body }] of Object.entries(assets))
+  console.log(`${name}: ${Buffer.byteLength(body)} bytes, ${gzipSync(body).length} compressed`)
+
+async function script() {
+  const build = await rolldown({
+    input: join(page, 'main.ts'),
+    platform: 'browser',
+    resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+    tsconfig: join(page, 'tsconfig.json'),
+  })
+  const { output } = await build.generate({ format: 'es', minify: true, comments: false })
+  await build.close()
+  if (output.length !== 1) throw new Error(`the page is ${output.length} files; it can be only one`)
+  return `/*! With uPlot.\n${readFileSync(join(charts, 'LICENSE'), 'utf8').trim()}\n*/\n${output[0].code}`
+}
+
+/** The library's style stands first, so that ours can differ. */
+function styles() {
+  const folder = join(page, 'style')
+  const ours = ['base.css', 'layout.css', 'parts.css']
+  const others = readdirSync(folder).filter((name) => !ours.includes(name))
+  if (others.length > 0) throw new Error(`tools/page.mjs has no place for ${others.join(', ')}`)
+  const paths = [join(charts, 'dist/uPlot.min.css'), ...ours.map((name) => join(folder, name))]
+  return paths.map((path) => compact(readFileSync(path, 'utf8'))).join('\n')
+}
+
+/** A style without comments and without space that means nothing. */
+function compact(css) {
+  return css
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/\s+/g, ' ')
+    .replace(/ ?([{};,]) ?/g, '$1')
+    .replace(/: /g, ':')
+    .replace(/;\}/g, '}')
+    .trim()
+}
+
+function withoutIndents(text) {
+  return text.replace(/^\s+/gm, '')
+}
+
+/** An untouched file keeps its time stamp, and so watchers and caches stay quiet. */
+function writeIfChanged(path) {
+  const type = `Readonly<Record<'index.html' | 'app.js' | 'app.css', { readonly type: string; readonly body: string }>>`
+  const text = `// Written by tools/page.mjs. Do not edit.\nexport const ASSETS: ${type} = ${JSON.stringify(assets, undefined, 2)}\n`
+  try {
+    if (readFileSync(path, 'utf8') === text) return
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error
+  }
+  writeFileSync(path, text)
+}
