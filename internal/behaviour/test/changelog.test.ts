@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { root } from './documents.js'
 
-const packages = ['compat', 'core', 'express', 'koa', 'metrics', 'nest', 'simulate']
+const packages = ['compat', 'core', 'dashboard', 'express', 'koa', 'metrics', 'nest', 'simulate']
 
 function textOf(path: string): string {
   return readFileSync(join(root, path), 'utf8')

@@ -31,7 +31,7 @@ export interface Dashboard {
    * @param base where it is mounted: `'http://localhost:3000/weir'`
    */
   address(base: string): string
-  /** Sends all viewers away, and ends timers and subscriptions. */
+  /** Sends all viewers away for good, and ends timers and subscriptions. */
   close(): void
 }
 

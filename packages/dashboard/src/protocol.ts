@@ -270,7 +270,7 @@ export interface Problem {
 //   403 actions-off       actions are not switched on
 //   400 invalid-request, 404 not-found, 405 wrong-method, 409 not-confirmed, 413 too-large,
 //   414 too-long, 415 not-json, 500 failed, 502 store-failed
-//   503 too-many-viewers  with Retry-After in s
+//   503 too-many-viewers  with Retry-After in s; closed
 // GET '' without access is answered 401 or 403 with the page all the same, which finds the same
 // status when it asks for events; the assets are open to everybody. An action that was refused or
 // failed is answered 200 with an ActionAnswer that has a `problem`.

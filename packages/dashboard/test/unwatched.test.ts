@@ -75,11 +75,14 @@ test('close ends timers, subscriptions and streams', async () => {
   const limiter = new RateLimiter({ name: 'closed', policy })
   const running = await plain.start({ limiters: [limiter] })
   open.push(limiter, running)
-  const stream = await frames(await enter(running.dashboard.address(running.url)))
+  const entered = await enter(running.dashboard.address(running.url))
+  const stream = await frames(entered)
   await stream.next()
   running.dashboard.close()
   expect(decisions.hasSubscribers).toBe(false)
   await expect(stream.until(() => false)).rejects.toThrow()
+  expect((await frames(entered)).status).toBe(503)
+  expect(decisions.hasSubscribers).toBe(false)
 })
 
 test('Redis gets no command more', async () => {

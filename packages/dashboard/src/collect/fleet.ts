@@ -19,7 +19,7 @@ export interface FleetOptions {
   readonly time: Time
   /** Which no other process has. */
   readonly mark: string
-  /** What a store is told of this process. */
+  /** What a store is to keep of this process. */
   readonly snapshot: (store: ShownStore) => Snapshot
   /** Switches the limiters of a name on a store. */
   readonly apply: (store: ShownStore, limiter: string, isOn: boolean) => void
@@ -49,6 +49,7 @@ export class Fleet {
   readonly #bornMs: number
   readonly #peers = new Map<ShownStore, Peers>()
   #isWatching = false
+  #isClosed = false
   #stop: (() => void) | undefined
 
   constructor(options: FleetOptions) {
@@ -59,6 +60,7 @@ export class Fleet {
 
   /** From now on it is heard whether somebody watches processes on these stores. */
   know(stores: Iterable<ShownStore>): void {
+    if (this.#isClosed) return
     for (const store of stores) {
       const settings = this.#peers.has(store) ? undefined : watchable(store.settings)
       if (settings !== undefined) this.#meet(store, settings)
@@ -114,6 +116,7 @@ export class Fleet {
   }
 
   close(): void {
+    this.#isClosed = true
     this.#isWatching = false
     for (const { forget } of this.#peers.values()) forget()
     this.#peers.clear()

@@ -6,8 +6,8 @@ export type ShowKey = (key: string) => string
 
 const LONGEST = 200
 
-/** Makes the function that shows of keys only a mark, by which equal keys are equal in this process,
- *  and in no other. */
+/** Makes the function that shows of keys only a mark, by which equal keys are equal in this
+ *  process, and in no other. */
 export function keyMarker(): ShowKey {
   const secret = randomBytes(16)
   return (key) => `…~${createHmac('sha256', secret).update(key).digest('hex').slice(0, 4)}`

@@ -98,6 +98,7 @@ async function theEvents({ access, viewers, mayAct }: Serving, asked: Asked): Pr
     'X-Accel-Buffering': 'no',
   }
   if (asked.method === 'HEAD') return { status: 200, headers, body: '' }
+  if (viewers.isClosed) throw new Refused(503, 'closed', 'the dashboard was closed')
   if (viewers.isFull) {
     const message = 'as many as may look at once are looking; try again later'
     return problem(503, { code: 'too-many-viewers', message }, { 'Retry-After': '10' })

@@ -40,6 +40,7 @@ export class Viewers {
   readonly #failed: (error: unknown) => void
   #stop: (() => void) | undefined
   #last: Made | undefined
+  #isClosed = false
 
   /** @param failed called when no frame can be made */
   constructor(time: Time, collector: Collector, failed: (error: unknown) => void) {
@@ -56,10 +57,15 @@ export class Viewers {
     return this.#all.size >= MOST_VIEWERS
   }
 
+  /** Nobody is let in any more. */
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
   /** Returns what to call when the viewer is gone. */
   add(reader: Reader, viewer: Frame['viewer']): () => void {
     // Several may have seen the last place free.
-    if (this.isFull) {
+    if (this.isFull || this.#isClosed) {
       reader.end()
       return () => {}
     }
@@ -86,6 +92,7 @@ export class Viewers {
   }
 
   close(): void {
+    this.#isClosed = true
     for (const { reader } of this.#all) reader.end()
     this.#stop?.()
     this.#stop = undefined
