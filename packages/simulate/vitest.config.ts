@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
-  test: { setupFiles: ['../../tools/quiet.mjs'], include: ['test/*.test.ts'], testTimeout: 15_000 },
+  test: { setupFiles: ['../../tools/quiet.mjs'], include: ['test/*.test.ts'], testTimeout: 60_000 },
 })

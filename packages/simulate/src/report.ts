@@ -91,7 +91,8 @@ export interface PolicyReport {
   readonly refusals: number
   /** Which share of the limiter's refusals that is. */
   readonly shareOfRefusals: number
-  /** The most that passed for one key in any window, and what the policy promises at the most. */
+  /** The most that passed for one key in any window in which the clock did not go back, and what
+   *  the policy promises at the most. */
   readonly mostInWindow: MostReport | undefined
 }
 

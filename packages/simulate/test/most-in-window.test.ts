@@ -15,6 +15,9 @@ import {
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type LogEntry, simulation } from '../src/index.js'
+import { type Limiter, limitersOf } from '../src/limiters.js'
+import { Counts, KeyTable } from '../src/run/key-table.js'
+import { LimiterRun } from '../src/run/limiter-run.js'
 import { MostInPeriod, MostInWindow } from '../src/run/most-in-window.js'
 import { START_US } from './log-lines.js'
 
@@ -139,6 +142,34 @@ describe.each(POLICIES)('$name', (policy) => {
     )
     // What is measured is not nothing: the limit was reached.
     expect(most).toBeGreaterThanOrEqual(policy.limit)
+  })
+})
+
+describe.each(POLICIES)('$name, where the clock goes back', (policy) => {
+  test('passes no more than its bound in any window in which it does not', () => {
+    fc.assert(
+      fc.property(steps, (some) => {
+        const keys = new KeyTable(1, 'a test')
+        keys.numberOf('all')
+        const [limiter] = limitersOf(policy) as [Limiter]
+        const options = { limiter, keys, requests: new Counts(), maxKeys: 1, sample: 1, moveUs: 0 }
+        const run = new LimiterRun({ ...options, times: 'logged' })
+        let timeUs = START_US
+        for (const { us, cost } of some) {
+          timeUs += us
+          run.decide(
+            timeUs,
+            0,
+            policy.algorithm === 'lockout' ? Math.min(1, cost) : cost,
+            undefined,
+          )
+        }
+        const { units = 0, bound = 0 } = run.report().policies[0]?.mostInWindow ?? {}
+        run.close()
+        expect(units).toBeLessThanOrEqual(bound)
+      }),
+      { numRuns: 300 },
+    )
   })
 })
 

@@ -154,6 +154,17 @@ test('where a larger limit refuses more than a smaller one, the smaller one is n
   expect(limit).toBe(91)
 })
 
+test('a limit that does well between two that do not is not suggested', () => {
+  const entries = [4, 1, 1, 1].map((cost) => ({ timeUs: START_US + 1, key: 'k', cost }) as LogEntry)
+  const log = { entries, units: 7 }
+  const refusedAt = (limit: number) =>
+    shareAt(slidingLog({ limit, window: WINDOW }), log, 'requests')
+  // At 3 the large request is refused, and the small ones pass.
+  expect([2, 3, 4, 5, 6, 7].map(refusedAt)).toEqual([0.5, 0.25, 0.75, 0.5, 0.25, 0])
+  const { limit } = suggested({ algorithm: 'sliding-log', of: 'requests', affect: 0.25 }, log)
+  expect(limit).toBe(6)
+})
+
 test('the default is a sliding window of 1 s, 10 s, 1 min and 1 h, by the keys that are refused', () => {
   const search = suggestion({ affect: 0.1 })
   for (let i = 0; i < 100; i += 1)

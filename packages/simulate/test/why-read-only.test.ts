@@ -45,7 +45,7 @@ beforeEach(async () => {
   client = await clientAt(server.port)
 })
 
-const docs = readFileSync(resolve(import.meta.dirname, '../../../docs/operating.md'), 'utf8')
+const docs = readFileSync(resolve(import.meta.dirname, '../../../docs/acl.md'), 'utf8')
 /** The documented rules of a user who may only read. */
 const [, LINE = ''] = /^ACL SETUSER viewer (.*)$/m.exec(docs) ?? []
 const RULES = LINE.split(' ')

@@ -142,7 +142,8 @@ p { margin: .5rem 0; overflow-wrap: anywhere }
 .wide { overflow-x: auto; margin: .75rem 0 }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums }
 th, td { text-align: left; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line);
-  overflow-wrap: anywhere; min-width: 3rem }
+  min-width: 3rem }
+td:not(.n) { overflow-wrap: anywhere }
 th { color: var(--dim); font-weight: 600 } .n { text-align: right }
 figure { margin: 1rem 0 } figcaption { color: var(--dim) }
 svg { width: 100%; height: auto; display: block }

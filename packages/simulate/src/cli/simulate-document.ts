@@ -174,7 +174,7 @@ function boundOf({ says, windowMs }: NonNullable<PolicyReport['mostInWindow']>):
 function affectedBlocks({ mostAffected, times }: RunReport, isOfTwo: boolean): readonly Block[] {
   if (mostAffected.length === 0)
     return [{ kind: 'text', text: 'No request would have been refused.' }]
-  const how = times === 'start' ? 'all of a second at its start' : 'evenly over each second'
+  const how = times === 'start' ? 'all of a second at its start' : 'spread evenly over each second'
   const head = [
     'key',
     'requests',
@@ -187,7 +187,7 @@ function affectedBlocks({ mostAffected, times }: RunReport, isOfTwo: boolean): r
     mostAffected.map(({ key, refused }) => ({ label: key, value: refused })),
     'Most affected keys, by refused requests',
   )
-  const text = `The most affected keys${isOfTwo ? `, with ${how}` : ''}:`
+  const text = `The most affected keys${isOfTwo ? `, with requests ${how}` : ''}:`
   return [
     { kind: 'text', text },
     { kind: 'table', head, rows: mostAffected.map(affectedRow) },

@@ -6,7 +6,7 @@ import { hashOf } from './hash.js'
 
 /** Slots that are in use, at the most. */
 const FULLEST = 0.6
-/** Slots that a search looks at. Some thousand keys whose hashes were made to be alike need more. */
+/** Slots that a search looks at: more are needed where the hashes of keys were made to be alike. */
 const LONGEST = 128
 
 /**
@@ -117,10 +117,5 @@ export class Counts {
       this.#cells = larger
     }
     this.#cells[number] = value
-  }
-
-  /** All back to 0. */
-  clear(): void {
-    this.#cells.fill(0)
   }
 }

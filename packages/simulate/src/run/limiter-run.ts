@@ -94,7 +94,9 @@ export class LimiterRun {
    * @throws {TypeError | RangeError} what `decide` throws
    */
   decide(timeUs: number, key: number, cost: Cost, priority: string | undefined): Decision {
+    const before = this.#storeUs
     this.#storeUs = timeUs + this.#options.moveUs
+    if (this.#storeUs < before) for (const run of this.#policies.values()) run.wentBack()
     const text = this.#options.keys.texts[key] as string
     const policy = this.#choose === undefined ? undefined : this.#chosen(this.#choose, text)
     const isPlain = cost === 1 && priority === undefined && policy === undefined

@@ -1,9 +1,8 @@
 // The most units of one key that passed in any window, measured apart from what the kernels count:
 // all that passed in the last window, of all keys, and how many units of it each key has.
 //
-// A window excludes its end: what passes at 0 s and at 60 s is in no minute together. Where the
-// clock goes back, time stands still until it has caught up, as it does for the kernels; where it
-// goes back by more than a window, they begin anew, and so does the measure.
+// A window excludes its end: what passes at 0 s and at 60 s is in no minute together. A window in
+// which the clock goes back is none: the measure begins anew there.
 //
 // There is room for a fixed number of passed requests. Where more fall into a window, the keys
 // that then have the least are measured no further.
@@ -43,11 +42,10 @@ export class MostInWindow {
     this.#room = room
   }
 
-  /** Units of a key have passed. */
+  /** Units of a key have passed, not before those that passed last. */
   pass(key: number, units: number, at: number): void {
     if (units === 0) return
-    if (at < this.#now - this.#span) this.#beginAnew()
-    this.#now = Math.max(at, this.#now)
+    this.#now = at
     this.#forget()
     const known = this.#units.of(key)
     if (known === LEFT_OUT) return
@@ -132,7 +130,8 @@ export class MostInWindow {
     this.#count = count
   }
 
-  #beginAnew(): void {
+  /** The clock has gone back. */
+  beginAnew(): void {
     for (let i = 0; i < this.#count; i += 1) {
       const key = this.#keys[this.#placeOf(i)] as number
       if (this.#units.of(key) !== LEFT_OUT) this.#units.set(key, 0)
@@ -149,7 +148,8 @@ export class MostInPeriod {
   readonly leftOut = 0
   readonly #startOf: (atMs: number) => number
   readonly #units: Counts = new Counts()
-  #start = Number.NaN
+  /** Of which period they are. */
+  readonly #starts: Counts = new Counts()
 
   /** @param startOf the start of the period in which a time lies, in ms */
   constructor(startOf: (atMs: number) => number) {
@@ -158,11 +158,12 @@ export class MostInPeriod {
 
   pass(key: number, units: number, at: number): void {
     const start = this.#startOf(at)
-    // Where the clock goes back into a period that has ended, what has passed in it is not known.
-    if (start !== this.#start) this.#units.clear()
-    this.#start = start
-    this.#units.add(key, units)
-    const inPeriod = this.#units.of(key)
+    const inPeriod = units + (this.#starts.of(key) === start ? this.#units.of(key) : 0)
+    this.#starts.set(key, start)
+    this.#units.set(key, inPeriod)
     if (inPeriod > (this.most?.units ?? 0)) this.most = { units: inPeriod, key, at }
   }
+
+  /** The clock has gone back: what passes counts in the period in which it says it is. */
+  beginAnew(): void {}
 }

@@ -35,6 +35,11 @@ export class PolicyRun {
     return new MostInWindow(((windowMs ?? 0) * 1_000) / this.#unitUs)
   }
 
+  /** The clock of the log has gone back. */
+  wentBack(): void {
+    this.#measure?.beginAnew()
+  }
+
   /** @param key the number of who is limited by this policy */
   pass(key: number, units: number, storeUs: number): void {
     this.units += units

@@ -96,7 +96,7 @@ const KINDS: Readonly<Record<SuggestedAlgorithm, Kind>> = {
   'sliding-counter': {
     make: (limit, window) => slidingCounter({ limit, window }),
     ranges: (windowMs) => counted(Math.min(MOST, Math.floor(2 ** 53 / windowMs))),
-    // What is refused in one window weighs less in the next, and may let more pass there.
+    // Nothing proves that it is: what is refused in one window lets more pass in the next.
     isMonotone: false,
   },
   'token-bucket': {

@@ -33,7 +33,7 @@ export interface Live {
 }
 
 /**
- * @param inFile policies of a file: overrides hold for those, too, where no process has them
+ * @param inFile policies of a file: overrides also hold for those that no process has
  * @throws {SimulateError} WEIR_INVALID_OPTION where nothing is known by the name
  */
 export async function liveFor(

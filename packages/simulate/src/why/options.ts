@@ -15,7 +15,7 @@ export const HELP = `weir why: why a key is refused, or whether it would be, as 
   --name NAME         the name of the livePolicies of the application. With --policy as well, what
                       is set holds, and the answer says where the two differ
   --limiter NAME      the limiter's name; default: all those of the file
-  --policy-key P=KEY  policy P has a key of its own: org=acme. As often as there are such policies
+  --policy-key P=KEY  the policy key of policy P: org=acme. Once for each policy that has one
   --policy-tag P=TAG  and its tag, on a Cluster where it has one
   --cost N            what the request costs; default 1
   --json              the same as JSON, for programs
