@@ -1,5 +1,4 @@
-// The public surface of @weir/core, in the order of the concepts. `export *`: all that a file has
-// is public.
+// The public API of @weir/core. `export *` means that everything that the file exports is public.
 
 export type { BlockState } from './algorithms/block-code.js'
 export {

@@ -1,6 +1,6 @@
-// What layers are: each is asked a request, and answers it or asks the next one. Exactly one of a
+// Layers: each is asked a request, and answers it or asks the next layer. Exactly one of a
 // pending's methods is called, once, now or later. So a layer costs no promise, and layers that
-// answer at once and layers that do not are one code path; the limiter makes the only promise.
+// answer at once and layers that do not share one code path; the limiter makes the only promise.
 //
 // A layer passes the pending on where it has nothing to do afterwards, and wraps it where it has.
 
@@ -12,18 +12,19 @@ import type { PenaltyRequest, Store, StoreRequest, StoreResult, Target } from '.
 export interface Layer {
   ask(request: LayerRequest, pending: Pending): void
   /** For layers that always answer at once: returns the answer, or throws what `ask` would fail
-   *  with. The memory store has it, as a pending takes a twentieth of its decisions. */
+   *  with. The memory store has it, as a pending takes a twentieth of a decision's time. */
   readonly decideNow?: (request: StoreRequest) => StoreResult
 }
 
-/** What a store is asked; or, as one more mode, to forget a target. */
+/** What a layer is asked: a request to a store or, as one more mode, to forget a target. */
 export type LayerRequest = (StoreRequest | ResetRequest) & {
-  /** To consume: for how long, in ms, what is granted may be spent. */
+  /** To consume: for how long, in ms, the units granted may be spent. */
   readonly aheadMs?: number | undefined
-  /** It is about what the store itself has counted, and fails where the store cannot decide it. */
+  /** True: the request concerns what the store itself has counted, and fails where the store cannot
+   *  decide it. */
   readonly isForStore?: boolean
-  /** To release or renew: `untilUs` of slots that were renewed without the store, for where it is
-   *  done without it again. */
+  /** To release or renew: `untilUs` of slots that were renewed without the store, for a request
+   *  that is again decided without it. */
   readonly localUntilUs?: readonly number[] | undefined
 }
 
@@ -38,23 +39,25 @@ export interface Pending {
   failed(error: unknown): void
 }
 
-/** Nobody waits. */
+/** For requests whose answer nobody awaits. */
 export const IGNORED: Pending = { decided() {}, failed() {} }
 
-/** Where a store that is made of layers has the first of them. One for both builds. */
+/** The property under which a store that is made of layers has the first of them. The ESM and CJS
+ *  builds share it. */
 export const LAYER: unique symbol = Symbol.for('@weir/core:layer-1')
 
 export interface StoreOfLayers extends Store {
   readonly [LAYER]: Layer & Pick<Store, 'decide'>
 }
 
-/** A store as a layer: its own first one, if `decide` is that one's, as it is not in a wrapper. */
+/** A store as a layer: its first layer, if the store's `decide` is that layer's; a wrapper's is
+ *  not. */
 export function layerOf(store: Store & Partial<StoreOfLayers>): Layer {
   const own = store[LAYER]
   return own !== undefined && own.decide === store.decide ? own : storeLayer(store)
 }
 
-/** A store that anybody may have written, so what it answers is checked. */
+/** A layer over a store that anybody may have written, so its answers are checked. */
 function storeLayer(store: Store): Layer {
   return {
     ask(request, pending) {
@@ -86,15 +89,15 @@ function answer(result: unknown, request: LayerRequest, pending: Pending): void 
   }
 }
 
-/** Forgets what was taken of a target. */
+/** A request to forget what was taken of a target. */
 export function resetOf(target: Target): ResetRequest {
   return { mode: 'reset', target, costs: target.policySet.policies.map(() => 1), count: 1 }
 }
 
-/** What a reset answers: nothing. */
+/** A reset's answer: nothing. */
 export const RESET: StoreResult = new MadeResult(1, 0, [], [], 'store', undefined)
 
-/** What others rely on, of a store that anybody may have written. */
+/** Whether a result has what other code relies on: anybody may have written the store. */
 function isResult(result: unknown, { target }: LayerRequest): result is StoreResult {
   const { granted, untilUs, policies } = (result ?? {}) as Partial<StoreResult>
   const { length } = target.policySet.policies
@@ -107,7 +110,7 @@ function isResult(result: unknown, { target }: LayerRequest): result is StoreRes
   return true
 }
 
-/** A promise of what a layer answers. */
+/** A promise of a layer's answer. */
 export function promiseOf(layer: Layer, request: LayerRequest): Promise<StoreResult> {
   return new Promise((resolve, reject) => {
     layer.ask(request, { decided: resolve, failed: reject })

@@ -1,4 +1,4 @@
-// What users give as policies, keys and costs: checked where it enters.
+// Checks the policies, keys and costs that users give, where they enter.
 
 import { isPolicy, type Policy } from './algorithms/policy.js'
 import {
@@ -21,17 +21,17 @@ import type { WhenUnavailable } from './store.js'
  */
 export type Key = string | number | bigint
 
-/** A policy with a key or a cost of its own, in a decision that has others. */
+/** A policy whose key, cost or behaviour in outages is not the decision's. */
 export interface PolicyUse {
   /** The policy. */
   readonly policy: Policy
-  /** Whom this policy limits, instead of the decision's key: an account beside an address, `'all'`
-   *  for everybody. */
+  /** Who is limited by this policy, instead of the decision's key: an account besides an address,
+   *  `'all'` for everybody. */
   readonly key?: Key | undefined
-  /** What this policy is charged, instead of the decision's cost. A whole number, 0 or more. */
+  /** The policy's cost, instead of the decision's cost. A whole number, 0 or more. */
   readonly cost?: number | undefined
-  /** What to do when the store cannot decide, for this policy; a policy there decides in its place,
-   *  in each process for itself. Default: as the limiter's own option says. */
+  /** What to do for this policy when the store cannot decide. A policy given here decides in its
+   *  place, in each process for itself. Default: the limiter's option. */
   readonly whenUnavailable?: WhenUnavailable | undefined
   /** For Redis Cluster: policies whose tags are equal are decided in one atomic step. Default: the
    *  key. */
@@ -42,9 +42,9 @@ export interface PolicyUse {
 export type PolicyInput = Policy | readonly (Policy | PolicyUse)[]
 
 /**
- * What is given as one policy or several, each checked.
- * @param what it is called
- * @param whose policies they are
+ * Checks each of the policies that are given as one or several, and returns them as a list.
+ * @param what the input, as errors name it
+ * @param whose the owner of the policies, as errors name it
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_KEY, WEIR_INVALID_COST,
  * WEIR_INVALID_OPTION
  */
@@ -58,7 +58,7 @@ export function checkedUses(
   throw typeError('WEIR_INVALID_POLICY', `${whose} has no policy; give one, or unlimited()`)
 }
 
-/** @throws {RangeError} WEIR_INVALID_POLICY where two have one name */
+/** @throws {RangeError} WEIR_INVALID_POLICY if two policies have the same name */
 export function checkNames(uses: readonly PolicyUse[], whose: string): void {
   const twice = uses.length > 1 ? uses.find((use) => isTwice(use, uses)) : undefined
   if (twice === undefined) return
@@ -66,7 +66,7 @@ export function checkNames(uses: readonly PolicyUse[], whose: string): void {
   throw rangeError('WEIR_INVALID_POLICY', `${problem}; give each a name of its own`)
 }
 
-/** Whether another of them has its name. */
+/** Whether another policy has its name. */
 export function isTwice({ policy: { name } }: PolicyUse, uses: readonly PolicyUse[]): boolean {
   return uses.filter(({ policy }) => policy.name === name).length > 1
 }
@@ -99,13 +99,13 @@ export function checkedKey(key: Key): string {
   return text
 }
 
-/** A key that is too long. Clients may choose keys, so this is an error of a request, and none of
+/** A key that is too long. Clients may choose keys, so this is an error in a request, and not in
  *  the policy function that gave the key to a policy. */
 export class LongKeyError extends RangeError implements CodedError {
   readonly code: ErrorCode = 'WEIR_INVALID_KEY'
   constructor(text: string) {
     const { length } = text
-    super(`key is ${quote(text)}, of ${length} characters; give one of ${LONGEST_KEY} at the most`)
+    super(`key is ${quote(text)}, of ${length} characters; give one of at most ${LONGEST_KEY}`)
   }
 }
 
@@ -125,7 +125,7 @@ export function checkedCost(cost: number): number {
 }
 
 /**
- * A cost that is meant for one policy: of a lock-out, which counts attempts, 0 or 1.
+ * Checks a cost that is meant for one policy: for a lock-out, which counts attempts, 0 or 1.
  * @throws {TypeError | RangeError} WEIR_INVALID_COST
  */
 export function checkedCostOf({ name, kernel }: Policy, cost: number): number {

@@ -18,14 +18,14 @@ import type {
   WhenUnavailable,
 } from './store.js'
 
-/** @param counters where the limiter counts its decisions; no part of the set's value */
+/** @param counters where the limiter counts its decisions; not part of the set's value */
 export function makePolicySet(
   name: string,
   policies: readonly Policy[],
   whenUnavailable?: PolicySet['whenUnavailable'],
   counters?: object,
 ): PolicySet {
-  // Its array is not frozen: V8 reads elements of frozen arrays 5 ns more slowly, every time.
+  // The array is not frozen: V8 reads an element of a frozen array 5 ns more slowly, every time.
   const set = { name, policies: [...policies], whenUnavailable }
   return Object.freeze(Object.defineProperty(set, 'counters', { value: counters }))
 }
@@ -39,7 +39,7 @@ export function checkWhen(when: unknown): void {
   throw invalid('WEIR_INVALID_OPTION', 'whenUnavailable', when, right, 'string')
 }
 
-/** Of equal ones the same. */
+/** A text that is the same for equal values. */
 export function textOfWhen(when: WhenUnavailable | undefined): string | undefined {
   return typeof when === 'object' ? when.signature : when
 }
@@ -51,7 +51,7 @@ export function checkStore(store: unknown): void {
   throw invalid('WEIR_INVALID_OPTION', 'store', store, right)
 }
 
-/** What a policy counts under, but for the key. */
+/** The name that a policy counts under, without the key. */
 export function counterId({ name }: PolicySet, policy: Policy): string {
   return `${name}:${policy.name}:${counterOf(policy)}`
 }
@@ -61,7 +61,7 @@ export function countsAttempts({ policySet }: Pick<Target, 'policySet'>): boolea
   return policySet.policies.some(({ kernel }) => kernel?.traits.blocks)
 }
 
-/** Whom the i-th policy limits, as a store in one place tells keys apart. */
+/** The key that the i-th policy limits, as a store in one place tells keys apart. */
 export function countedKey({ key, policyKeys }: Target, i: number): string {
   const own = policyKeys?.[i]
   return own === undefined ? textOfKey(key) : textOfPolicyKey(own)
@@ -73,7 +73,8 @@ function pick<Value>(all: readonly Value[], places: readonly number[]): Value[] 
 
 const partsOf = memoized((_: PolicySet) => new Map<string, PolicySet>())
 
-/** The target as if its set had only the policies at these places; itself if they are all. */
+/** The target as if its set had only the policies at these places; the target itself if these are
+ *  all. */
 export function partOfTarget(target: Target, places: readonly number[]): Target {
   const { policySet, key, policyKeys } = target
   if (places.length === policySet.policies.length) return target
@@ -88,8 +89,8 @@ export function partOfTarget(target: Target, places: readonly number[]): Target 
   return { policySet: part, key, policyKeys: policyKeys && pick(policyKeys, places) }
 }
 
-/** Corrects what a result has charged: gives back these units or, to settle, takes those above
- *  0. */
+/** A request that corrects what a result has charged: it gives back these units or, to settle,
+ *  takes those above 0. */
 export function correctionOf(
   mode: RefundRequest['mode'],
   target: Target,
@@ -122,17 +123,18 @@ export function areOne(costs: readonly number[]): boolean {
   return true
 }
 
-/** Whether as much must remain: whether two requests of a key are of one class. */
+/** Whether the same units must remain: whether two requests of a key have one class. */
 export function isSameKeep(one: StoreRequest['keep'], other: StoreRequest['keep']): boolean {
   if (one === other) return true
   return one !== undefined && other !== undefined && one.every((kept, i) => kept === other[i])
 }
 
-// What is made for each request is of a class, and arrays are no literals: V8 keeps account of each
-// literal and, where most of what it has made in cold code outlives a collection, as while answers
-// are slow, makes all later ones where only a major collection frees them. Classes have no account.
+// Objects that are made for each request have classes, and arrays are not literals: V8 keeps
+// statistics of each literal and, where most of the objects made by it in cold code outlive a
+// collection, as while answers are slow, allocates all later ones where only a major collection
+// frees them. It keeps no such statistics of classes.
 
-/** An array of one item: a copy of one, as `Array.of` takes as long as a decision. */
+/** An array of one item, made as a copy of another: `Array.of` takes as long as a decision. */
 export function arrayOf<Item>(item: Item): Item[] {
   const one = ONE.slice() as Item[]
   one[0] = item
@@ -178,7 +180,8 @@ export class MadePolicyResult implements PolicyResult {
   }
 }
 
-/** What a policy that blocks says. Others have no field for it, which would cost them memory. */
+/** The result of a policy that blocks. Other results have no such field, which would cost
+ *  memory. */
 export class MadeBlockResult extends MadePolicyResult {
   readonly block: BlockState
 
@@ -216,7 +219,7 @@ export class MadeResult implements StoreResult {
   }
 }
 
-/** The result that readings of the kernels amount to. */
+/** Makes a result from the kernels' readings. */
 export function resultOf(
   { target, costs }: Pick<StoreRequest, 'target' | 'costs'>,
   granted: number,
@@ -225,7 +228,7 @@ export function resultOf(
   sentAtMs?: number,
 ): StoreResult {
   const all = target.policySet.policies
-  // Of the right size: an array that grows by push takes room for 17 entries.
+  // Made with the right size: an array that grows by push takes room for 17 entries.
   const policies = new Array<PolicyResult>(all.length)
   const untilUs = new Array<number>(all.length)
   for (let i = 0; i < all.length; i += 1) {

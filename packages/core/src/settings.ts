@@ -1,78 +1,80 @@
-// Small settings that all processes on a store share, beside its counters: what limits are kept by
-// that change while a fleet runs. Stores may have them (`Store.settings`); `storeConformance`
-// checks those that do.
+// Small settings that all processes on a store share, beside its counters: they keep the limits
+// that change while a fleet runs. Stores may have settings (`Store.settings`); `storeConformance`
+// checks the stores that do.
 
 /**
  * Settings of a store, by name: fields with texts, and a version that grows with each change.
  * @experimental
  */
 export interface Settings {
-  /** What has changed since a version; all changes that are remembered where none is given. */
+  /** The changes since a version; without a version, all changes that are remembered. */
   news(name: string, since?: SettingsVersion): Promise<SettingsNews>
-  /** Some of the fields; the next ones by `next`, until that is `'0'`, which is also the first.
-   *  What changes meanwhile may be in a page or not. */
+  /** Some of the fields. The first cursor is `'0'`; each page's `next` is the cursor of the one
+   *  after it, until that is `'0'` again. A field that changes meanwhile may be in a page or
+   *  not. */
   page(name: string, cursor: string): Promise<SettingsPage>
-  /** Changes one field for all, atomically. What it already is, is no change. */
+  /** Changes one field for all processes, atomically. To set the value that a field already has is
+   *  no change. */
   change(name: string, change: SettingRequest): Promise<SettingAnswer>
-  /** Writes all settings anew, after a loss. Answers whether it did: only in place of the version
-   *  `over`, atomically. */
+  /** Writes all settings anew after a loss, atomically, and only in place of the version `over`.
+   *  Answers whether it did. */
   restore(name: string, over: SettingsVersion, kept: KeptSettings): Promise<boolean>
   /**
-   * Keeps what a process makes of the settings, for `ttlMs`, in place of what it reported before;
-   * `''` removes it. Optional, as `reports` is: without them nobody sees elsewhere what holds in a
-   * process.
+   * Keeps a process's report of the settings for `ttlMs`, in place of its previous report; `''`
+   * removes it. Optional, like `reports`: without them, no other process sees what holds in this
+   * one.
    * @param process a mark that no other process has
    */
   report?(name: string, process: string, text: string, ttlMs: number): Promise<void>
-  /** What is kept of processes, of 1,000 at the most. */
+  /** The reports that are kept, of at most 1,000 processes. */
   reports?(name: string): Promise<readonly SettingsReport[]>
   /**
-   * Tells all processes on the store that somebody watches for the next `ttlMs`, which are 6,000 to
-   * 60,000: they hear of it by their next heartbeat, within 3 s. To be repeated well before that is
-   * over. Rejects with a `StoreError`, and with WEIR_INVALID_OPTION for another `ttlMs`. Optional,
-   * as `onWatched` is.
+   * Tells all processes on the store that somebody watches for the next `ttlMs`, 6,000 to 60,000.
+   * They hear it with their next heartbeat, within 3 s. Repeat it well before that time is over.
+   * Rejects with a `StoreError`, and with WEIR_INVALID_OPTION for another `ttlMs`. Optional, as
+   * `onWatched` is.
    */
   watch?(ttlMs: number): Promise<void>
   /**
-   * Calls `listener` with true when somebody begins to watch, at once where somebody does already,
-   * and with false when nobody does any more: at the latest `ttlMs` after the last `watch` was
-   * answered, also where the store has gone away, and when the store is closed. Asks nothing of the
-   * store by itself: without heartbeats (no decision yet, or the store's option `instances` says
-   * how many processes there are) nothing is heard. What the listener throws becomes a warning.
-   * Returns what ends it.
+   * Calls `listener` with true when somebody begins to watch (at once if somebody does already),
+   * and with false when nobody watches any more: at the latest `ttlMs` after the last `watch` was
+   * answered, also if the store has gone away, and when the store is closed. It sends nothing to
+   * the store, so without heartbeats (before the first decision, or with the store's option
+   * `instances`) it hears nothing. An error that the listener throws becomes a warning. Returns a
+   * function that ends it.
    * @example const stop = settings.onWatched?.((isWatched) => (isWatched ? start() : end()))
    */
   onWatched?(listener: (isWatched: boolean) => void): () => void
-  /** A key as it may stand in a field, where the store hides keys. */
+  /** Where the store hides keys: a key as it may stand in a field. */
   readonly hidden?: ((key: string) => string) | undefined
 }
 
-/** Which version of settings. */
+/** A version of settings. */
 export interface SettingsVersion {
-  /** Made up for each change: two versions of one number are the same if their ids are. `''`: there
-   *  are no settings. */
+  /** Made up for each change: two versions with the same number are the same if their ids are.
+   *  `''`: there are no settings. */
   readonly id: string
-  /** Whole, from 1, and 1 more with each change; 0: there are no settings. */
+  /** A whole number from 1, which grows by 1 with each change; 0: there are no settings. */
   readonly version: number
 }
 
-/** What has changed. */
+/** The changes since a version. */
 export interface SettingsNews extends SettingsVersion {
   /** The store's clock, in us since the Unix epoch. */
   readonly nowUs: number
   /** The version that was written back after the last loss: changes after it were made since. 0:
-   *  none was. */
+   *  none has been. */
   readonly restored: number
-  /** The changes since, the oldest first. Undefined: the store does not remember the version that
-   *  was given, or not all changes since; read the pages. */
+  /** The changes since that version, the oldest first. Undefined: the store does not remember the
+   *  version that was given, or not all changes since; read the pages. */
   readonly changes: readonly SettingChange[] | undefined
 }
 
 /** Some of the fields. */
 export interface SettingsPage {
-  /** What to ask the next page by; `'0'`: this was the last. */
+  /** The cursor of the next page; `'0'`: this was the last. */
   readonly next: string
-  /** Without those that were removed; a field may be in several pages. */
+  /** Fields that have not been removed; a field may be in several pages. */
   readonly fields: readonly (readonly [field: string, value: string])[]
 }
 
@@ -80,7 +82,7 @@ export interface SettingsPage {
 export interface KeptSettings extends SettingsVersion {
   /** The version that the process knew before the loss. */
   readonly restored: number
-  /** What is set, with all changes. */
+  /** The fields that are set, with all changes. */
   readonly fields: Iterable<readonly [field: string, value: string]>
   /** Changes to be remembered, at most 100: those made since the loss, and those that do not hold
    *  yet. */
@@ -93,29 +95,29 @@ export interface SettingChange extends SettingsVersion {
   readonly nowUs: number
   /** From when it holds, in us of the store's clock. */
   readonly activeUs: number
-  /** Which field. */
+  /** The field that changed. */
   readonly field: string
   /** `''`: the field was removed. */
   readonly value: string
-  /** What it was before; `''`: it was not there. */
+  /** The value before; `''`: the field was not there. */
   readonly was: string
 }
 
-/** What is to be changed. */
+/** A change to make. */
 export interface SettingRequest {
-  /** Of the version that the change makes: a text that no other change has. */
+  /** The id of the version that the change makes: a text that no other change has. */
   readonly id: string
-  /** How long after the change it holds, in us. */
+  /** How long after the change is made it takes effect, in us. */
   readonly leadUs: number
-  /** One line of text, as is the value; that of a counted field begins with `'='`. */
+  /** The field: one line of text, like the value. A counted field begins with `'='`. */
   readonly field: string
   /** `''` removes the field. */
   readonly value: string
-  /** The most fields that are counted. */
+  /** The most counted fields that there may be. */
   readonly most: number
 }
 
-/** What has been changed; with the version before where nothing was. */
+/** What was changed; where nothing was, with the version before. */
 export interface SettingAnswer extends SettingChange {
   /** `'full'`: there are as many counted fields as there may be. */
   readonly outcome: 'changed' | 'same' | 'full'
@@ -123,16 +125,16 @@ export interface SettingAnswer extends SettingChange {
 
 /** What a process has reported. */
 export interface SettingsReport {
-  /** Ends with the mark of the process; the store may put before it where the process runs. */
+  /** Ends with the process's mark; the store may put in front where the process runs. */
   readonly process: string
-  /** What it reported last. */
+  /** The process's last report. */
   readonly text: string
 }
 
-/** How many changes a store remembers of each name. */
+/** How many changes a store remembers for each name. */
 export const REMEMBERED_CHANGES = 100
 
-/** Fields that are counted, so that there are not too many. */
+/** Whether a field is counted, so that there are not too many of them. */
 export function isCounted(field: string): boolean {
   return field.startsWith('=')
 }

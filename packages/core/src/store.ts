@@ -1,5 +1,5 @@
-// The contract of a store: where state lives, and where a decision is made atomically. Those who
-// write one import it from `@weir/core/store` (database/index.ts); `storeConformance` of
+// The contract of a store: where state lives, and where a decision is made atomically. Authors of
+// stores import it from `@weir/core/store` (database/index.ts); `storeConformance` of
 // @weir/core/testing checks a store against it.
 
 import type { BlockState } from './algorithms/block-code.js'
@@ -24,44 +24,45 @@ export interface Store {
   reset(target: Target): void | Promise<void>
   /** Ends timers and whatever else it holds open. Default: there is nothing to end. */
   close?(): void | Promise<void>
-  /** True: counters live in this process, so that other processes have others. Default false. */
+  /** True: counters live in this process, so other processes have other counters. Default false. */
   readonly local?: boolean
   /**
    * True: `decide` knows the modes `reconcile` and `restore`, so that `resilient` can count what
-   * was admitted without the store, and give back to it what it has lost. Default false.
+   * was admitted without the store, and restore what the store has lost. Default false.
    */
   readonly recovers?: boolean
   /**
-   * True: `decide` reserves turns of a bucket (`maxWaitMs`), and knows the mode `cancel`. Else who
-   * waits asks again and again, first come first served in each process. Default false.
+   * True: `decide` reserves turns of a bucket (`maxWaitMs`), and knows the mode `cancel`. Otherwise
+   * a waiting request asks again and again, first come, first served in each process. Default
+   * false.
    */
   readonly reserves?: boolean
   /**
    * True: `decide` itself does what `whenUnavailable` says where it cannot decide, as the stores of
-   * `redisStore` and `resilient` do; or it always can, as a `memoryStore`. Default false: a limiter
-   * with a `whenUnavailable` is refused, as it would have no effect.
+   * `redisStore` and `resilient` do; or it always can decide, like a `memoryStore`. Default false:
+   * a limiter with a `whenUnavailable` is refused, as it would have no effect.
    */
   readonly resilient?: boolean
   /** Settings that its processes share, which `livePolicies` needs. Default: it has none. */
   readonly settings?: Settings | undefined
-  /** What it has counted, for metrics: asks nothing of a server. Default: none. */
+  /** What the store has counted, for metrics; sends nothing to a server. Default: none. */
   stats?(): StoreStats
 }
 
 /** What a store has counted since it was made, in this process: `store.stats()`. */
 export interface StoreStats {
-  /** What it keeps its counters in: `redis`, `memory`, or `store` for one of a user's. */
+  /** Where the store keeps its counters: `redis`, `memory`, or `store` for a user's own store. */
   readonly kind: string
-  /** The servers behind it; none of a memory store. */
+  /** The servers behind the store; a memory store has none. */
   readonly nodes: readonly NodeStats[]
   /** Processes that share the limits, as far as this one knows. */
   readonly instances: number
-  /** Keys under which something was admitted locally and is yet to be counted in the store; those
-   *  of each policy are counted apart. */
+  /** Keys under which units were admitted locally that are yet to be counted in the store; each
+   *  policy's keys are counted separately. */
   readonly unreconciled: number
-  /** How often each of its events has happened. */
+  /** How often each of the store's events has happened. */
   readonly events: Readonly<Record<string, number>>
-  /** What it keeps in this process; undefined: nothing. */
+  /** What the store keeps in this process; undefined: nothing. */
   readonly memory?: MemoryStats | undefined
 }
 
@@ -69,13 +70,13 @@ export interface StoreStats {
 export interface NodeStats {
   /** What the store calls it. */
   readonly node: string
-  /** Of its circuit breaker. */
+  /** The state of the server's circuit breaker. */
   readonly state: 'closed' | 'open' | 'half-open'
-  /** Calls that wait for its answer. */
+  /** Calls that wait for the server's answer. */
   readonly inFlight: number
   /**
-   * Calls, by how they ended. `timeout`: later than the deadline of a decision, however it ended.
-   * `notSent` are requests: there was no connection, or too many calls waited.
+   * Calls, by how they ended. `timeout`: later than a decision's deadline, however the call ended.
+   * `notSent` counts requests: there was no connection, or too many calls waited.
    */
   readonly calls: {
     readonly ok: number
@@ -93,7 +94,7 @@ export interface MemoryStats {
   readonly keys: number
   /** Bytes of the tables that hold them, without the texts of keys. */
   readonly bytes: number
-  /** Keys that were forgotten before their time, as there were `maxKeys`. */
+  /** Keys that were forgotten before their time, because there were `maxKeys`. */
   readonly evictions: number
 }
 
@@ -113,25 +114,25 @@ export interface PolicySet {
 
 /**
  * When the store cannot decide:
- * - `local`: in this process, with its local quota, starting from what was last seen of the
+ * - `local`: decide in this process, with its local quota, starting from what was last seen of the
  *   key
- * - `allow`: as if the policy were not there
+ * - `allow`: decide as if the policy were not there
  * - `deny`: refuse, with reason `store-unavailable`
- * - `throw`: a StoreError
- * - a policy: by it, in each process for itself. It starts empty, and is not divided by the number
- *   of processes: together they admit at most that number times its limit. Decisions name the
- *   policy that it stands for, and what is admitted is counted under that one in the store
- *   afterwards.
+ * - `throw`: throw a StoreError
+ * - a policy: decide by that policy, in each process for itself. It starts with nothing taken, and
+ *   is not divided by the number of processes: together they admit at most that number times its
+ *   limit. Decisions name the policy that it stands for, and the units that it admits are counted
+ *   under that one in the store afterwards.
  */
 export type WhenUnavailable = 'local' | 'allow' | 'deny' | 'throw' | Policy
 
-/** Whose counters. */
+/** Whose counters a request is about. */
 export interface Target {
   /** The policies to decide by, and the name of their limiter. */
   readonly policySet: PolicySet
-  /** Who is limited. From a limiter, it has 1 to 256 characters: longer ones are hashed. */
+  /** Who is limited. A key from a limiter has 1 to 256 characters, as longer ones are hashed. */
   readonly key: string
-  /** Who is limited by a policy that has its own key, by the policy's place in the set. */
+  /** Who is limited by each policy that has its own key, by the policy's place in the set. */
   readonly policyKeys?: readonly (PolicyKey | undefined)[] | undefined
 }
 
@@ -171,15 +172,15 @@ export type ReconcileRequest = RequestOf<'reconcile', 'untilUs'>
 /** Restores what was seen before the store lost it. The costs are the units seen in use. */
 export type RestoreRequest = RequestOf<'restore', 'untilUs' | 'seenUs'>
 
-/** Blocks by the lock-outs among the policies, or ends their blocks. The costs of lock-outs are, to
- *  block, ms; to unblock, any above 0. Those of other policies are 0. */
+/** Begins or ends blocks of the lock-outs among the policies. A lock-out's cost is, to block, the
+ *  block's length in ms; to unblock, any number above 0. Other policies' costs are 0. */
 export type BlockRequest = RequestOf<'block' | 'unblock', never>
 
-/** Gives slots back whose work has ended, or takes them on. Costs of policies that have no slots
- *  are 0. */
+/** Gives back slots whose work has ended, or renews slots. Costs of policies without slots are
+ *  0. */
 export type SlotRequest = RequestOf<'release' | 'renew', 'untilUs' | 'seenUs'>
 
-/** A request that may have these fields of some modes. The others are undefined. */
+/** A request that may have these fields; those of other modes are undefined. */
 type RequestOf<RequestMode extends Mode, Own extends keyof StoreRequestFields> = StoreRequestBase &
   Pick<StoreRequestFields, Own> & {
     readonly [Other in Exclude<keyof StoreRequestFields, Own>]?: undefined
@@ -187,29 +188,29 @@ type RequestOf<RequestMode extends Mode, Own extends keyof StoreRequestFields> =
 
 /** What all requests have. */
 export interface StoreRequestBase {
-  /** Whose counters. */
+  /** Whose counters a request is about. */
   readonly target: Target
   /**
-   * Units for each policy of the set. Whole, and 0 or more; only to settle, those below 0 are given
-   * back.
+   * Units for each policy of the set. Whole numbers, 0 or more. Only to settle may they be below 0:
+   * units that are given back.
    */
   readonly costs: readonly number[]
   /**
-   * How many equal requests this one stands for, each of these costs: as many are granted as fit.
-   * Limiters ask for 1.
+   * How many equal requests, each with these costs, this one stands for: as many are granted as
+   * fit. Limiters ask for 1.
    */
   readonly count: number
   /**
-   * By when it must be decided, in ms of the process's monotonic clock (`performance.now()`).
-   * Undefined: the store has a deadline of its own, or none.
+   * By when the request must be decided, in ms of the process's monotonic clock
+   * (`performance.now()`). Undefined: the store has a deadline of its own, or none.
    */
   readonly deadlineAtMs?: number | undefined
 }
 
 /**
- * What requests of some modes have: `consume` and `peek` have `atLeast`, `maxWaitMs` and `keep`;
- * `refund`, `cancel`, `settle`, `restore`, `release` and `renew` have `untilUs` and `seenUs`;
- * `reconcile` has `untilUs`.
+ * Fields that requests of some modes have: `consume` and `peek` have `atLeast`, `maxWaitMs` and
+ * `keep`; `refund`, `cancel`, `settle`, `restore`, `release` and `renew` have `untilUs` and
+ * `seenUs`; `reconcile` has `untilUs`.
  */
 export interface StoreRequestFields {
   /**
@@ -219,19 +220,19 @@ export interface StoreRequestFields {
   readonly atLeast?: number | undefined
   /**
    * How long, in whole ms, the caller waits for its turn. Where the set is one bucket, units that
-   * come within that time are granted: the turn is `untilUs`, less the bucket's `windowMs`, and
-   * later by what must remain (`keep`). Other sets ignore it.
+   * come within that time are granted. The turn is at `untilUs` minus the bucket's `windowMs`, and
+   * later by the time in which the units that must remain (`keep`) come. Other sets ignore it.
    */
   readonly maxWaitMs?: number | undefined
   /**
-   * Units that must remain, for each policy; a policy with a cost of 0 ignores it. `remaining` and
-   * `retryAfterMs` of the result are those of a request that must leave those.
+   * Units that must remain, for each policy; a policy with a cost of 0 ignores them. The result's
+   * `remaining` and `retryAfterMs` are those of a request that must leave these units.
    */
   readonly keep?: readonly number[] | undefined
   /**
    * For each policy, until when the units count, in us of the store's clock: `untilUs` of the
-   * result that charged them. Undefined: it is not known which charge it was, and to reconcile, as
-   * long as they could.
+   * result that charged them. Undefined: it is not known which charge it was; to reconcile, the
+   * units count as long as they can.
    */
   readonly untilUs?: readonly number[] | undefined
   /**
@@ -241,22 +242,22 @@ export interface StoreRequestFields {
   readonly seenUs?: number | undefined
 }
 
-/** What a store says. */
+/** A store's answer. */
 export interface StoreResult {
   /**
-   * How many of `count` were granted; 0 is a denial. All of them for a refund, a penalty and the
-   * like; for a restoration 1 if something had been lost, else 0; for a renewal 1, or 0 where the
-   * key was forgotten since the slots were taken.
+   * How many of `count` were granted; 0 is a denial. For a refund, a penalty and the like, all of
+   * them; for a restoration 1 if something had been lost, otherwise 0; for a renewal 1, or 0 where
+   * the key was forgotten since the slots were taken.
    */
   readonly granted: number
   /** The store's clock when it decided, in whole us since the Unix epoch. */
   readonly nowUs: number
-  /** For each policy, until when (in us of the store's clock) what was charged counts. */
+  /** For each policy, until when (in us of the store's clock) the charge counts. */
   readonly untilUs: readonly number[]
-  /** One for each policy of the set, in its order, after all that was granted. */
+  /** One result for each policy of the set, in the set's order, after all that was granted. */
   readonly policies: readonly PolicyResult[]
   /** What decided:
-   *  - `store`: the store, when it was asked. A store without layers says nothing else.
+   *  - `store`: the store, when it was asked. A store without layers always says this.
    *  - `cache`: a denial by the store less than a second ago, which still holds
    *  - `lease`: units that were taken in the store ahead of the request
    *  - `local`: this process, as the store could not be asked; such a result is `degraded` */
@@ -266,7 +267,7 @@ export interface StoreResult {
   /** Denied not by a policy but because the store cannot decide: ms until it may help to ask
    *  again. */
   readonly unavailableMs?: number | undefined
-  /** When the store was asked, in ms of that clock (`deadlineAtMs`), where that is known. */
+  /** When the store was asked, in ms of the clock of `deadlineAtMs`, where that is known. */
   readonly sentAtMs?: number | undefined
 }
 
@@ -276,18 +277,18 @@ export interface PolicyResult {
   readonly policy: Policy
   /** Units that the request took, or would have taken, of this policy. */
   readonly cost: number
-  /** Its limit: of a window, or the capacity of a bucket. */
+  /** The policy's limit: a window's limit, or a bucket's capacity. */
   readonly limit: number
   /** Units that could still be taken at the moment of the decision. */
   readonly remaining: number
   /**
    * Where the request was denied because `remaining` is below `cost`: ms until this cost fits.
-   * Else, where nothing remains, also of a policy to which it costs 0: ms until a unit does. Else
-   * 0. `Infinity`: never.
+   * Otherwise, where nothing remains, even of a policy for which the cost is 0: ms until a unit is
+   * available. Otherwise 0. `Infinity`: never.
    */
   readonly retryAfterMs: number
-  /** Ms until the policy has forgotten all that was taken. */
+  /** Ms until the policy has forgotten all units taken. */
   readonly resetAfterMs: number
-  /** Of a lock-out: its level, and whether it blocks. Of other policies undefined. */
+  /** For a lock-out, its level and whether it blocks. Undefined for other policies. */
   readonly block?: BlockState | undefined
 }

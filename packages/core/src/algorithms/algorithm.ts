@@ -1,12 +1,12 @@
-// The contract of a kernel: the arithmetic of an algorithm, written twice, here and in the .lua
+// The contract of a kernel: an algorithm's arithmetic, written twice, in TypeScript and in the .lua
 // file beside it. The two must do the same operations on the same doubles in the same order;
-// test/redis/differential holds them to it.
+// test/redis/differential checks that they do.
 
 import type { Period } from '../base/calendar.js'
 
 /**
- * The numbers of one state. A kernel of fixed size shares one array with other keys; the log has an
- * array a key.
+ * The numbers of one state. Keys of a kernel with a fixed width share one array; those of other
+ * kernels have an array each.
  */
 export type Cells = Float64Array
 
@@ -22,11 +22,11 @@ export interface Scratch {
 }
 
 /**
- * All times are whole; "how many" is floored, "how long" is ceiled. `S` is the kernel's own
+ * All times are whole; amounts are rounded down, and lengths of time up. `S` is the kernel's own
  * scratch.
  */
 export interface Kernel<S extends Scratch = Scratch> {
-  /** Kernel and version of its state; the last part of a key in Redis. A new state form needs a new
+  /** Kernel and version of its stored form; part of each key in Redis. A new form needs a new
    *  id. */
   readonly id: string
   /** The same kernel in Lua. */
@@ -34,86 +34,83 @@ export interface Kernel<S extends Scratch = Scratch> {
   readonly traits: Traits
   /** How many numbers a state has; 0: it varies, and every key has cells of its own. */
   readonly width: number
-  /** How many of these cells are a state; NaN: they are none. Only where the width is 0. */
+  /** How many of these cells a state takes; NaN: they hold none. Only where the width is 0. */
   sizeOf?(cells: Cells): number
-  /** Of windows that are periods of a calendar: the one at a time. To Redis its start and end, in
-   *  ms, travel as the second and the third of the policy's numbers. */
+  /** For windows that are calendar periods: the period at a time. Its start and end, in ms, travel
+   *  to Redis as the second and third of the policy's numbers. */
   readonly periodAt?: (nowUs: number) => Period
-  /** Scratch space for a policy of these numbers. */
+  /** Makes the scratch for a policy with these numbers. */
   prepare(numbers: PolicyNumbers): S
-  /** Brings the scratch to `nowUs`, from the state at `offset` of `cells` or, if those are
-   *  undefined, from nothing. Changes nothing in `cells`. */
+  /** Brings the scratch to `nowUs`, from the state at `offset` in `cells` or, if `cells` is
+   *  undefined, from an empty state. Does not change `cells`. */
   read(scratch: S, cells: Cells | undefined, offset: number, nowUs: number): void
   /** The units in use, which may be more than the limit. */
   used(scratch: S): number
-  /** The units that come within `ms`; below 0: how many more are missing. Only kernels on which
-   *  turns can be reserved have it. */
+  /** The units available within `ms`; below 0: how many are still missing. Only kernels whose turns
+   *  can be reserved have it. */
   within?(scratch: S, ms: number): number
-  /** Takes units, past the limit if need be, where it saturates. */
+  /** Takes units, past the limit if need be, up to the kernel's own maximum. */
   take(scratch: S, units: number): void
-  /** What is taken after it counts as if it were taken at `untilUs`, which is later than now: it
-   *  may be spent at any time until then. Of kernels where a unit that is taken sooner is free
+  /** Makes units that are taken afterwards count as if taken at `untilUs`, which is later than now:
+   *  they may be spent at any time until then. For kernels whose units, if taken sooner, are free
    *  again sooner. */
   ahead?(scratch: S, untilUs: number): void
-  /** Gives back units that count until `untilUs` (their receipt's now and reset; Infinity: there is
-   *  no receipt): no more than are in use or still count of them, and never into a later window.
-   *  With `chargedUs`, the instant of the charge, also no more than that after an earlier
-   *  refund. */
+  /** Gives back units that count until `untilUs` (the receipt's now plus its reset; Infinity: there
+   *  is no receipt): no more than are in use or still count, and never into a later window. With
+   *  `chargedUs`, the instant of the charge, the same holds after an earlier refund. */
   refund(scratch: S, units: number, untilUs: number, chargedUs: number | undefined): void
-  /** True: a request that was refused by this policy alone begins a block, and is to be told. */
+  /** True: a request that this policy alone refuses begins a block, so `refuse` is to be called. */
   mayBegin?(scratch: S): boolean
-  /** A request was refused that all policies but those that may begin a block have granted. */
+  /** Notes a refused request that all policies granted, except those that may begin a block. */
   refuse?(scratch: S): void
   /** Blocks for `ms`, whatever was taken. A longer block stays. */
   block?(scratch: S, ms: number): void
   /** Ends a block. */
   unblock?(scratch: S): void
-  /** Takes slots on that are counted until `untilUs`: from now for their whole time; as many as are
-   *  gone anew, past the limit if need be. Of kernels that `hold`. */
+  /** Renews slots that count until `untilUs`: they are held from now for the whole time again.
+   *  Slots that are gone are taken anew, past the limit if need be. For kernels that hold slots. */
   renew?(scratch: S, units: number, untilUs: number): void
-  /** The longest time to block for, in ms. Of kernels that `block`. */
+  /** The longest block, in ms. For kernels that `block`. */
   longestBlockMs?(numbers: PolicyNumbers): number
-  /** Gives back units that were reserved and whose turn has not come, unless something that was
-   *  taken or reserved later stands on them. Where it is missing nothing can be reserved, and
-   *  `refund` does. */
+  /** Gives back reserved units whose turn has not come, unless units taken or reserved later build
+   *  on them. Without it nothing can be reserved, and `refund` serves instead. */
   cancel?(scratch: S, units: number, untilUs: number): void
-  /** Takes units that were taken elsewhere and count until `untilUs`: no more than still count of
-   *  them. */
+  /** Takes units that were taken elsewhere and count until `untilUs`: no more than still count. */
   reconcile(scratch: S, units: number, untilUs: number): void
   /** Restores what was seen before and lost since: `used` units that count until `untilUs`. It is
-   *  idempotent, changes nothing that is intact, and makes no more than what was seen and what was
-   *  taken since. */
+   *  idempotent, changes no intact state, and counts no more than the units seen plus those taken
+   *  since. */
   restore(scratch: S, used: number, untilUs: number): void
-  /** Milliseconds until `cost` units are available, which is more than there are now, and not above
-   *  the limit. */
+  /** Milliseconds until `cost` units are available. `cost` is more than what is left now, and at
+   *  most the limit. */
   retryAfterMs(scratch: S, cost: number): number
-  /** Microseconds until the key answers as a fresh one; 0: it does now. Kernels that count whole
-   *  milliseconds count them from the last whole one. Of one that `blocks`, with a code in the
-   *  rest of a millisecond (block-code.ts). */
+  /** Microseconds until the key answers like a new one; 0: it does now. Kernels that count whole
+   *  milliseconds count them from the last whole one. A kernel that `blocks` puts a code into the
+   *  microseconds below a millisecond (block-code.ts). */
   resetAfterUs(scratch: S): number
-  /** Microseconds for which the state matters, where that may be longer: it is kept so long, and
-   *  the kernel itself knows whether units of it still count. */
+  /** Microseconds for which the state is kept, where that may be longer than the reset; the kernel
+   *  itself knows which units still count. */
   lifeUs?(scratch: S): number
-  /** Puts the state back. Called only if it is dirty and `resetAfterUs` is above 0; else there is
-   *  nothing to keep. Returns the cells that hold it, which are new ones when `cells` had no
-   *  room. */
+  /** Writes the state into `cells`. Called only if it is dirty and `resetAfterUs` is above 0;
+   *  otherwise there is nothing to keep. Returns the cells that hold the state: new ones if `cells`
+   *  had no room. */
   write(scratch: S, cells: Cells, offset: number): Cells
 }
 
-/** What others need to know of an algorithm, so that nobody asks for its name. */
+/** What other code needs to know about an algorithm, so that no code asks for its name. */
 export interface Traits {
-  /** Units come back one by one, each `unitMs` after the one before; the reset tells all that is in
+  /** Units come back one by one, each `unitMs` after the one before; the reset tells how much is in
    *  use. */
   readonly drains: boolean
-  /** All that is in use comes back at once: at the reset, and nothing before. */
+  /** All units in use come back at once, at the reset, and none before. */
   readonly hasOneEnd: boolean
-  /** What it takes for a request that others refuse does harm: in several slots it is asked after
-   *  them, and nothing of it is taken ahead. */
+  /** Units that it takes for a request that other policies refuse do harm: across Cluster slots it
+   *  is asked last, and none of its units are leased. */
   readonly isAskedLast: boolean
-  /** It counts attempts, whatever they cost, and then blocks: by the arithmetic of `block`. */
+  /** It counts attempts, whatever they cost, and then blocks, as the kernel's `block` does. */
   readonly blocks: boolean
-  /** Its units are slots, which are taken for a time, renewed and released. A key that was seen may
-   *  have fewer of them at any time. */
+  /** Its units are slots, which are taken for a time, renewed and released. A key may have fewer of
+   *  them in use than were last seen, at any time. */
   readonly holds: boolean
 }
 
@@ -123,43 +120,43 @@ export function lifeUsOf<S extends Scratch>(kernel: Kernel<S>, scratch: S): numb
 }
 
 /**
- * What a kernel needs to know of a policy. The first number is the limit; the kernel says how many
- * follow and what they mean, by the parameters of its Lua. They travel as arguments of a script, so
- * all are whole.
+ * What a kernel needs to know about a policy. The first number is the limit; the parameters of the
+ * kernel's Lua say how many follow and what they mean. They travel as script arguments, so all are
+ * whole.
  */
 export type PolicyNumbers = readonly number[]
 
-/** Counts saturate here: far above any limit, and sums of two are still exact. */
+/** Counts saturate here: far above any limit, yet the sum of two counts is still exact. */
 export const MAX_UNITS: number = 2 ** 50
 
 /**
  * A kernel in Lua, cut into pieces by the build (tools/kernel-lua.mjs): the driver uses the whole
- * kernel, and the loop over plain requests pastes its functions. Where a piece is pasted, an `@`
- * stands before each name that every policy has for itself.
+ * kernel, and the loop over plain requests pastes its functions. In a pasted piece, an `@` stands
+ * before each name that every policy has for itself.
  */
 export interface KernelLua {
   /** Constants and functions that all policies use. */
   readonly shared: string
-  /** A function of a policy's numbers, which makes the functions of its kernel and, as
-   *  `special`, that of the mode: `within` to reserve, `ahead` to lease, `cancel` (or else
-   *  `refund`), `refund`, also to settle, `reconcile`, `restore`, `block`, `unblock`, `renew`. A
-   *  kernel may have `may_begin`, `refuse` and `life`, which are the functions of `Kernel` of these
-   *  names. */
+  /** A function of a policy's numbers that makes its kernel's functions, with the mode's own as
+   *  `special`: `within` to reserve, `ahead` to lease, `cancel` (or else `refund`), `refund`, also
+   *  to settle, `reconcile`, `restore`, `block`, `unblock`, `renew`. A kernel may also have
+   *  `may_begin`, `refuse` and `life`, which are `Kernel`'s `mayBegin`, `refuse` and `lifeUs`. */
   readonly kernel: string
-  /** What the kernel calls a policy's numbers, and so how many there are; the first is `@limit`. */
+  /** The kernel's names for a policy's numbers, which also say how many there are; the first is
+   *  `@limit`. */
   readonly numbers: readonly string[]
-  /** False: the driver alone answers its requests, as it has functions that the loop does not
-   *  call. */
+  /** False: the kernel has functions that the loop does not call, so the driver answers all its
+   *  requests. */
   readonly isPlain: boolean
-  /** The locals of a policy: what is fixed for a call, and the state of a key. */
+  /** A policy's locals: what is fixed for a call, and a key's state. */
   readonly locals: string
   /**
-   * - read(key) reads the state of a key, and heals it. Returns whether the key is ours.
+   * - read(key) reads a key's state, and heals it. Returns whether the key is ours.
    * - used() returns the units in use.
    * - take(units) takes them, past the limit if need be.
-   * - retry_after(cost) returns the ms until it is available, which it is not now, and is not above
-   *   the limit; nil: the key is not ours.
-   * - reset_after() returns the us until the key answers as a fresh one, and whether the state
+   * - retry_after(cost) returns the ms until `cost` units are available, which they are not now;
+   *   `cost` is at most the limit; nil: the key is not ours.
+   * - reset_after() returns the us until the key answers like a new one, and whether the state
    *   differs from what is stored.
    * - write(key, reset) writes the state. Called only if it differs and the reset is above 0.
    */
@@ -168,7 +165,7 @@ export interface KernelLua {
 
 type Pasted = 'read' | 'used' | 'take' | 'retry_after' | 'reset_after' | 'write'
 
-/** A function, to be pasted in place of a call. */
+/** A function that is pasted in place of a call. */
 export interface PastedLua {
   readonly parameters: readonly string[]
   readonly body: string

@@ -1,15 +1,15 @@
-// How a kernel that blocks says what its counts do not: its level, whether it blocks, and whether
-// a block was begun. A code is below 1,000, and stands in the microseconds of a reset, where the
-// kernel counts whole milliseconds; and above the units that a restore is given.
+// How a kernel that blocks reports what its counts do not: its level, whether it blocks, and
+// whether a block has just begun. A code is below 1,000. It stands in the microseconds of a reset,
+// as the kernel counts whole milliseconds, and above the units that a restore is given.
 
-/** What the store says of a block. */
+/** What the store says about a block. */
 export interface BlockState {
-  /** How many blocks began, as far as they are not forgotten: the next one lasts as long as the
-   *  policy's `block` says for one level more. */
+  /** How many blocks have begun and are not forgotten. The next block lasts as long as the policy's
+   *  `block` says for one level more. */
   readonly level: number
-  /** A block stands: nothing is left until it ends. */
+  /** A block is in force: nothing is left until it ends. */
   readonly isBlocked: boolean
-  /** This very request began it. */
+  /** This request began the block. */
   readonly hasBegun: boolean
 }
 
@@ -19,10 +19,10 @@ const LEVEL = 4
 /** Levels saturate here, far above any list of lengths. */
 export const MAX_LEVEL = 99
 const US_PER_MS = 1_000
-/** What a code counts as in seen units; above any limit of such a policy. */
+/** One step of a code in seen units: above any limit of a policy that blocks. */
 const SEEN = 2 ** 40
 
-/** A reset, in us, that says a state as well. */
+/** A reset, in us, that carries the state as well. */
 export function resetUsOf(
   resetMs: number,
   level: number,
@@ -32,7 +32,7 @@ export function resetUsOf(
   return resetMs * US_PER_MS + level * LEVEL + (isBlocked ? BLOCKED : 0) + (hasBegun ? BEGUN : 0)
 }
 
-/** What a reset says besides. */
+/** The state that a reset carries. */
 export function blockIn(resetUs: number): BlockState {
   const code = resetUs % US_PER_MS
   return {
@@ -42,12 +42,12 @@ export function blockIn(resetUs: number): BlockState {
   }
 }
 
-/** The reset alone. */
+/** The reset without the state. */
 export function withoutBlock(resetUs: number): number {
   return resetUs - (resetUs % US_PER_MS)
 }
 
-/** Units that were seen in use, and the state that was seen with them, to be restored. */
+/** Units that were seen in use and the state seen with them, as one number, to be restored. */
 export function seenUnits(
   units: number,
   { level, isBlocked }: Omit<BlockState, 'hasBegun'>,
@@ -55,7 +55,7 @@ export function seenUnits(
   return units + (level * LEVEL + (isBlocked ? BLOCKED : 0)) * SEEN
 }
 
-/** The two of them. */
+/** The units and the state in such a number. */
 export function seenIn(seen: number): { units: number; level: number; isBlocked: boolean } {
   const code = Math.floor(seen / SEEN)
   return {

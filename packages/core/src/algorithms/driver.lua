@@ -1,36 +1,37 @@
--- The driver: many requests of one policy set (one list of policies) and one mode in one call. Twin
--- of driver.ts. redis/transport/script.ts puts before it: prologue.lua; a loop that answers plain
--- requests of few policies in less time; `counters`, which has each policy's kernel with the
--- numbers of that policy; and `begins`: whether one of them may begin a block when it refuses.
+-- The driver: answers many requests of one policy set (one list of policies) and one mode in one
+-- call. Twin of driver.ts. redis/transport/script.ts puts before it: prologue.lua; a loop that
+-- answers plain requests of few policies in less time; `counters`, each policy's kernel with that
+-- policy's numbers; and `begins`: whether one of the policies may begin a block when it refuses.
 --
 -- KEYS  request by request: a key for each policy; to refund, cancel, settle, reset, restore,
 --       unblock, release or renew, then their marks
 -- ARGV  the numbers of each policy (see its kernel)
 --       then nothing, to consume by the server's clock; or now in microseconds, or '' for that
 --       clock; and the mode: consume | peek | reserve | preview | lease | refund | cancel |
---       settle | penalty | reconcile | restore | reset | block | unblock | release | renew. To
---       reserve and to lease are to consume, and to preview is to peek, with three more arguments.
---       then nothing, if each request is one, of cost 1; or request by request: how many equal
---       ones it stands for. Where not all costs are 1, and always where a mode corrects or
---       reserves, after each of these numbers: a cost for each policy (to restore: the units that
---       were seen in use; to settle, below 0: what is given back; to block: ms); to reserve,
---       preview or lease, the fewest to be granted, how many ms it would wait, or '' (to lease: how
---       many ms what is taken may be kept), and for each policy what must remain; where a mode
---       corrects, for each policy until when (in us) they count, or ''; and where it has marks,
---       since when that is known (in us: when it was charged, or seen), or ''
+--       settle | penalty | reconcile | restore | reset | block | unblock | release | renew. The
+--       calls `reserve` and `lease` consume, and `preview` peeks, with three more arguments.
+--       then nothing, if each request stands for one, of cost 1; or request by request: how many
+--       equal requests it stands for. Where not all costs are 1, and always where a mode corrects
+--       or reserves, each of these numbers is followed by: a cost for each policy (to restore: the
+--       units that were seen in use; to settle, below 0: the units given back; to block: ms); to
+--       reserve, preview or lease, the fewest requests to be granted, how many ms the caller waits,
+--       or '' (to lease: how many ms the units may be kept), and for each policy the units that
+--       must remain; where a mode corrects, for each policy until when (in us) the units count, or
+--       ''; and where the mode has marks, when (in us) they were charged or seen, or ''
 -- Reply one msgpack array of whole numbers: now in microseconds, then request by request: how often
 --       it is granted, and for each policy: units left, ms to wait, us to reset
 --       granted  to restore, 0: nothing was lost; to renew, 0: the key was forgotten since. -i: the
---                i-th key holds something foreign, nothing of the request was changed, and its
---                other numbers are 0
---       wait     denied: until the cost fits; nothing left: until a unit is. -1: never
+--                i-th key holds something foreign, the request changed nothing, and its other
+--                numbers are 0
+--       wait     denied: until the cost fits; nothing left: until a unit is available. -1: never
 --
--- A turn is reserved where one policy decides alone: it is when what is in use then fits the limit.
+-- A turn is reserved where one policy decides alone: it comes when all units in use, those of the
+-- turn included, fit the limit.
 --
 -- A mark (STRING 'forgotten:given', in us) says when a key was last forgotten on purpose, and when
--- units were last given back to it. What was seen before that is not restored, for that is for keys
--- that were lost; and what was charged until a key was forgotten is not given back, for it would be
--- the units of others.
+-- units were last given back to it. Units seen before that are not restored, as only lost keys are
+-- restored; and units charged before a key was forgotten are not given back, as they would be the
+-- units of others.
 --
 -- Requests run in order and see each other's writes. Within a request everything is read and judged
 -- before the first write, so a full Redis, which refuses the first write of a script, leaves
@@ -43,18 +44,18 @@ local stride = marks and 2 * policies or policies
 -- What a request carries: see ARGV.
 local costs, untils, since = {}, {}, huge
 local least, patience, keeps = 1, nil, {}
--- Where a kernel takes what is kept, if that is not now.
+-- When a kernel takes leased units, if that is not now.
 local aheads = {}
 
 local lefts, changed = {}, {}
 for i = 1, policies do costs[i] = 1 end
--- Behind the time and the mode.
+-- After the time and the mode.
 local argument = numbers + 3
 -- With costs there are at least two arguments for each request.
 local plain = #ARGV - argument < #KEYS / stride
 
 local correct, set_mark
--- How long what was in use counted, of the counters that a request has corrected.
+-- For each counter that a request has corrected: how long the units in use counted.
 local lives = {}
 if marks or corrects then
   local forgottens = {}
@@ -81,8 +82,8 @@ if marks or corrects then
     return (not special or special(units, until_us, given >= since and since) ~= false) and 0
   end
 
-  -- Lives as long as anything that was seen before may be restored: as long as what was in use
-  -- counts; of a key that was lost already nobody knows.
+  -- A mark lives as long as anything seen before it may be restored: as long as the units in use
+  -- count. For a key that is already lost, nobody knows how long that is.
   set_mark = function(i, mark, forgotten)
     local life = lives[i] or life_of(counters[i])
     if forgotten and life < 60000 then life = 60000 end
@@ -135,7 +136,7 @@ for base = 0, #KEYS - stride, stride do
       if left < granted * costs[i] then granted = floor(left / costs[i]) end
     end
   end
-  -- What those grant that cannot begin a block.
+  -- How many are granted by the policies that cannot begin a block.
   local others = 0
   if begins and judges and granted >= 0 and granted < count then
     others = count
@@ -147,7 +148,7 @@ for base = 0, #KEYS - stride, stride do
     end
   end
   if granted >= 0 and granted < least then granted = 0 end
-  -- A process that is refused a lease hears what there is without it.
+  -- A process that is refused a lease learns what is left without it.
   if leases and granted == 0 then
     for i = 1, policies do
       local counter = counters[i]
@@ -201,8 +202,8 @@ for base = 0, #KEYS - stride, stride do
         local reset = reply[at + 1 + 3 * i]
         if reset > 0 then counter.write(KEYS[base + i], reset) else call('DEL', KEYS[base + i]) end
         done = 1
-        -- What is charged in the instant of a refund is charged after it. A state may have been
-        -- written only because it was healed. Slots are not restored, and those that are held and
+        -- Units charged in the instant of a refund count as charged after it. A state may have been
+        -- written only because it was healed. Slots are not restored, and slots that are held but
         -- have expired are renewed: no refund forgets them.
         if notes and lives[i] and not counter.holds and (costs[i] < 0 or not takes) then
           set_mark(i, KEYS[base + policies + i], reset == 0 and us - 1)

@@ -1,35 +1,38 @@
-// The driver: one request on the TypeScript kernels. Twin of driver.lua, which does the same for
-// many requests in one call.
+// The driver: decides one request with the TypeScript kernels. Twin of driver.lua, which does the
+// same for many requests in one call.
 
 import { type Kernel, lifeUsOf, type Scratch } from './algorithm.js'
 import { type Mode, traitsOf } from './modes.js'
 
-/** What is asked of the counters. */
+/** A request to the counters. */
 export interface CounterRequest {
   readonly mode: Mode
   /** Units for each policy; to restore, the units that were seen in use. */
   readonly costs: readonly number[]
-  /** How many equal requests it stands for; they get what they would get one by one. Default 1. */
+  /** How many equal requests this one stands for; they get what they would get one by one. Default
+   *  1. */
   readonly count?: number
   /** To consume or peek: grant nothing unless at least this many of `count` fit. Default 1. */
   readonly atLeast?: number | undefined
-  /** To consume or peek: how long, in ms, a turn is waited for. One counter alone reserves it. */
+  /** To consume or peek: how long, in ms, the caller waits for a turn. Only a lone counter reserves
+   *  one. */
   readonly maxWaitMs?: number | undefined
-  /** To consume: for how long, in ms, what is taken may be spent. It counts as if all of it were
-   *  spent at the end of that time. */
+  /** To consume: for how long, in ms, the units taken may be spent. They count as if all were spent
+   *  at the end of that time. */
   readonly aheadMs?: number | undefined
   /** To consume or peek: for each policy, units that must remain. Costs of 0 ignore it. */
   readonly keep?: readonly number[] | undefined
   /** To give back, reconcile or restore: for each policy, until when (in us) the units count. */
   readonly untilUs?: readonly (number | undefined)[] | undefined
-  /** To give back by receipt: when (in us) it was charged. To restore: when it was seen. */
+  /** To give back by receipt: when (in us) the units were charged. To restore: when they were
+   *  seen. */
   readonly seenUs?: number | undefined
 }
 
-/** Where states of one policy live in this process. */
+/** Where one policy's states live in this process. */
 export interface Table {
   readonly marks: Marks
-  /** Reads the state of a key into the scratch. Returns its slot; -1: it has none. */
+  /** Reads a key's state into the scratch. Returns its slot; -1: it has none. */
   read(scratch: Scratch, key: string, nowUs: number): number
   /** Writes the state of the key, which matters for `resetMs` from now. */
   write(scratch: Scratch, key: string, slot: number, nowMs: number, resetMs: number): void
@@ -44,19 +47,19 @@ export interface Mark {
   gaveUs: number
 }
 
-/** How long a reset counts where nothing is known of the key: what was charged to it may count for
- *  a while. */
+/** How long a reset is remembered where nothing is known of the key: units charged to it may still
+ *  count for a while. */
 export const FORGOTTEN_MS = 60_000
 
-/** The marks of a table's keys, each kept as long as what was charged before it counts. */
+/** The marks of a table's keys, each kept as long as units charged before it count. */
 export interface Marks {
-  /** The mark of a key. It may be another's after the next call. */
+  /** The mark of a key. After the next call, the object may be another key's mark. */
   of(key: string): Mark
-  /** Notes what is later than its mark, which is to be kept for `lifeMs` from now at least. */
+  /** Brings a key's mark up to these times, and keeps it for at least `lifeMs` from now. */
   set(key: string, mark: Mark, nowMs: number, lifeMs: number): void
 }
 
-/** What one policy of a decision counts with: its arithmetic, with its numbers, and its states. */
+/** What one policy of a decision counts with: its kernel, its numbers and its states. */
 export interface Counter {
   readonly kernel: Kernel
   readonly scratch: Scratch
@@ -107,7 +110,7 @@ export function decide(
   if (atLeast === undefined && keep === undefined) {
     if (!changes && granted > 0) granted = count
   } else if (granted < (atLeast ?? 1)) granted = 0
-  // A process that is refused a lease hears what there is without it.
+  // A process that is refused a lease learns what is left without it.
   if (aheadMs !== undefined && granted === 0) readAgain(counters, keys, request, nowUs, readings)
 
   for (let i = 0; i < counters.length; i += 1) {
@@ -165,7 +168,7 @@ function readAgain(
   }
 }
 
-/** How many of `count` are granted by those that cannot begin a block. */
+/** How many of `count` are granted by the counters that cannot begin a block. */
 function grantedByOthers(
   counters: readonly Counter[],
   costs: readonly number[],
@@ -183,7 +186,8 @@ function grantedByOthers(
   return granted
 }
 
-/** What is left; for a lone counter, what it can promise within the time that a request waits. */
+/** The units left; for a lone counter, those that it can promise within the time that a request
+ *  waits. */
 function reservable(
   counters: readonly Counter[],
   { costs, maxWaitMs = 0 }: CounterRequest,
@@ -218,11 +222,11 @@ function correct(
   }
   const { forgottenUs, gaveUs } = table.marks.of(key)
   if (correction === 'restore') {
-    // What was forgotten or given back since it was seen was not lost.
+    // Units that were forgotten or given back since they were seen were not lost.
     if (Math.max(forgottenUs, gaveUs) < seenUs) kernel.restore(scratch, units, untilUs)
     return
   }
-  // What was charged until a key was forgotten would be the units of others.
+  // Units charged before the key was forgotten would be the units of others.
   if (forgottenUs >= seenUs) return
   if (correction === 'renew') {
     kernel.renew?.(scratch, units, untilUs)
@@ -233,10 +237,11 @@ function correct(
   else if (correction === 'cancel' && kernel.cancel !== undefined)
     kernel.cancel(scratch, units, untilUs)
   else kernel.refund(scratch, units, untilUs, gaveUs >= seenUs ? seenUs : undefined)
-  // Slots are not restored, and those that are held and have expired are renewed: no refund forgets
+  // Slots are not restored, and slots that are held but have expired are renewed: no refund forgets
   // them.
   if (!scratch.dirty || !notes || kernel.traits.holds) return
-  // What is charged in the same instant is charged after it; a reset in it was later.
+  // Units charged in the same instant count as charged after the refund; a reset in that instant
+  // was later.
   const isForgotten = slot >= 0 && kernel.resetAfterUs(scratch) <= 0
   const mark = { forgottenUs: isForgotten ? nowUs - 1 : 0, gaveUs: nowUs }
   table.marks.set(key, mark, nowUs / 1_000, lifeMs)

@@ -1,5 +1,5 @@
-// What each mode of a request does. Drivers, layers, transport and limiters ask this table, and the
-// build makes the Lua driver's locals from it (tools/embed.mjs), so nobody else lists modes.
+// What each mode does. Drivers, layers, transport and limiters ask this table, and the build makes
+// the Lua driver's locals from it (tools/embed.mjs), so modes are listed nowhere else.
 
 /**
  * What a request does to its counters.
@@ -11,13 +11,13 @@
  * - `cancel`: gives back a reservation whose turn has not come
  * - `settle`: corrects what was charged: a cost above 0 is a penalty, a cost below 0 a refund
  * - `reconcile`: takes units that were taken elsewhere, as far as they still count
- * - `restore`: makes the usage at least what was seen before the store lost it; the costs are the
- *   units that were seen in use
- * - `block`: lets nothing pass for a while; the costs are its milliseconds, of lock-outs
+ * - `restore`: raises the usage to at least what was seen before the store lost it; the costs are
+ *   the units that were seen in use
+ * - `block`: lets nothing pass for a while; the costs of lock-outs are its milliseconds
  * - `unblock`: ends a block
- * - `release`: gives slots back whose work has ended
- * - `renew`: takes slots on, or anew where they are gone, past the limit if need be; not where the
- *   key was forgotten since they were taken
+ * - `release`: gives back slots whose work has ended
+ * - `renew`: extends slots, or takes them anew where they are gone, past the limit if need be; does
+ *   nothing where the key was forgotten since they were taken
  */
 export type Mode =
   | 'consume'
@@ -33,23 +33,23 @@ export type Mode =
   | 'release'
   | 'renew'
 
-/** What units do to a counter: the kernel's function that they are given to, or `forget`, which
- *  deletes the counter. */
+/** What units do to a counter: the kernel's function that is given them, or `forget`, which deletes
+ *  the counter. */
 type Effect = Exclude<ModeTraits['correction'], undefined> | 'take' | 'forget'
 
-/** What a mode does. All rows have one shape, as every request asks for its own. */
+/** What a mode does. All rows have one shape, as every request reads one. */
 export interface ModeTraits {
   /** Grants only what the limits allow; other modes are always granted. */
   readonly judges: boolean
   /** Changes counters. */
   readonly changes: boolean
-  /** Takes units above 0 like any new ones. */
+  /** Takes units above 0 as new ones. */
   readonly takes: boolean
   /** Gives units back: all of them, or (`settle`) those below 0. */
   readonly gives: boolean
   /** Gives units back and takes none. */
   readonly givesOnly: boolean
-  /** The kernel's function for units that are not new ones; undefined: there are none. */
+  /** The kernel's function for units that are not new; undefined: there are none. */
   readonly correction:
     | 'refund'
     | 'cancel'
@@ -64,11 +64,11 @@ export interface ModeTraits {
   readonly marks: boolean
   /** Notes that it gave units back, so that they are not restored. */
   readonly notes: boolean
-  /** Answers whether it changed anything, where others answer how often they were granted. */
+  /** Answers whether it changed anything; other modes answer how often they were granted. */
   readonly tells: boolean
-  /** May leave more than there was, so that a remembered denial may no longer hold. */
+  /** May leave more units than before, so that a remembered denial may no longer hold. */
   readonly frees: boolean
-  /** Is about what the store itself holds: means nothing where another decides in its place. */
+  /** Concerns what the store itself holds: means nothing where another decides in its place. */
   readonly isForStore: boolean
   /** Equal requests may be decided as one. Not where units are taken past the limit. */
   readonly merges: boolean
@@ -96,7 +96,7 @@ function traits(judges: boolean, above?: Effect, below: Effect | undefined = abo
   })
 }
 
-/** Of each mode whether it judges, and what units above and below 0 do; and of `reset`, which has
+/** For each mode, whether it judges and what units above and below 0 do; and for `reset`, which has
  *  no units. */
 const MODES: Readonly<Record<Mode | 'reset', ModeTraits>> = Object.freeze({
   consume: traits(true, 'take'),
@@ -116,16 +116,16 @@ const MODES: Readonly<Record<Mode | 'reset', ModeTraits>> = Object.freeze({
 
 const CONSUME = MODES.consume
 
-/** What may be asked of a store. */
+/** All that a store may be asked. */
 export const MODE_NAMES = Object.keys(MODES) as readonly (Mode | 'reset')[]
 
-/** Written out for the mode of most requests: a look-up by name takes longer. */
+/** Most requests' mode is written out: a look-up by name takes longer. */
 export function traitsOf(mode: Mode | 'reset'): ModeTraits {
   return mode === 'consume' ? CONSUME : MODES[mode]
 }
 
-/** What a call of the Lua driver is asked for: a mode, or with more arguments `reserve` and
- *  `lease`, which are to consume, and `preview`, which is to peek. */
+/** What a call asks of the Lua driver: a mode or, with more arguments, `reserve` and `lease`, which
+ *  consume, and `preview`, which peeks. */
 export type CallMode = Mode | 'reset' | 'reserve' | 'preview' | 'lease'
 
 export const CALL_MODES: Readonly<Record<CallMode, ModeTraits>> = Object.freeze({
@@ -135,7 +135,8 @@ export const CALL_MODES: Readonly<Record<CallMode, ModeTraits>> = Object.freeze(
   lease: MODES.consume,
 })
 
-/** Whether a call carries what must remain, and how long it would wait or keep what it takes. */
+/** Whether a call carries the units that must remain, and how long its caller waits or keeps the
+ *  units. */
 export function reserves(mode: CallMode): boolean {
   return mode === 'reserve' || mode === 'preview' || mode === 'lease'
 }

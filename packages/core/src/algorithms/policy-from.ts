@@ -1,5 +1,5 @@
-// Policies as data: what a factory was given, with the name of the algorithm. What is read from a
-// database or typed by an operator goes through the factory again, so it is checked as code is.
+// Policies as data: a factory's options, with the algorithm's name. Data that is read from a
+// database or typed by an operator goes through the factory again, so it is checked like code.
 
 import { invalid, quote, rangeError, typeError } from '../base/errors.js'
 import { gcra, leakyBucket, tokenBucket } from './bucket/buckets.js'
@@ -27,9 +27,9 @@ const FACTORIES: Readonly<Record<Algorithm, (options: never) => Policy>> = {
 const LONGEST_TEXT = 1_000
 
 /**
- * The policy that data describes: the options of its factory, and `algorithm`, such as
- * `'token-bucket'`. An object, or its JSON as text. The factory checks it, as it checks code.
- * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, also for text that is no JSON, names an
+ * The policy that data describes: its factory's options, and `algorithm`, such as `'token-bucket'`.
+ * The data is an object, or its JSON as text. The factory checks it like code.
+ * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, also for text that is not JSON, names an
  * option twice or has over 1,000 characters; WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example policyFrom({ algorithm: 'sliding-window', name: 'requests', limit: 100, window: '1m' })
  * @example policyFrom('{"algorithm":"fixed-window","name":"daily","limit":1000,"window":"1d"}')
@@ -47,8 +47,8 @@ export function policyFrom(data: string | object): Policy {
   throw invalid('WEIR_INVALID_POLICY', 'algorithm', algorithm, right, 'string')
 }
 
-/** What stored data describes. Undefined: no policy, or one that this version of Weir does not
- *  know. */
+/** The policy that stored data describes. Undefined: none, or one that this version of Weir does
+ *  not know. */
 export function policyIn(data: string | object): Policy | undefined {
   try {
     return policyFrom(data)
@@ -66,9 +66,9 @@ function parsed(text: string): unknown {
   try {
     value = JSON.parse(text)
   } catch {
-    refuse('is no JSON; give an object of options')
+    refuse('is not JSON; give an object of options')
   }
-  // Of an option that is there twice, JSON.parse takes the last, and a reader may see the first.
+  // Where an option stands twice, JSON.parse takes the last, and a reader may see the first.
   const names = text.matchAll(/"(?:[^"\\]|\\.)*"\s*(:?)/g)
   const count = [...names].filter(([, colon]) => colon === ':').length
   if (count > Object.keys(value ?? {}).length) refuse('has an option twice, or one within another')
@@ -77,15 +77,15 @@ function parsed(text: string): unknown {
 
 /**
  * A policy as text that `policyFrom` reads.
- * @throws {TypeError} WEIR_INVALID_POLICY for what no factory has made
+ * @throws {TypeError} WEIR_INVALID_POLICY for a policy that no factory made
  */
 export function policyText(policy: Policy): string {
   checkPolicy(policy, 'policy')
   const text = JSON.stringify({ algorithm: policy.algorithm, ...policy.options })
-  // What was derived from another policy, or changed since: it would be read as something else.
+  // A policy that was derived from another, or changed since, would be read as something else.
   if (policy.options === undefined || policyFrom(text).signature !== policy.signature) {
     const what = `policy ${quote(policy.name)} cannot be stored as data`
-    throw typeError('WEIR_INVALID_POLICY', `${what}; give one that a factory made, as it is`)
+    throw typeError('WEIR_INVALID_POLICY', `${what}; give one that a factory made, unchanged`)
   }
   return text
 }

@@ -1,4 +1,4 @@
-// A policy says what is allowed: a frozen value, made by one of the factories of an algorithm.
+// A policy says what is allowed: a frozen value, made by one of an algorithm's factories.
 
 import { memoized } from '../base/cache.js'
 import { invalid } from '../base/errors.js'
@@ -17,48 +17,47 @@ export type Algorithm =
   | 'concurrency'
 
 /**
- * What is allowed. Make one with `tokenBucket`, `slidingWindow` and their like; do not build one by
+ * What is allowed. Make one with `tokenBucket`, `slidingWindow` and the like; do not build one by
  * hand.
  */
 export interface Policy {
-  /** What headers and keys in the store call it. */
+  /** The policy's name in headers and in the store's keys. */
   readonly name: string
   /** What is counted, as the `RateLimit-Policy` header says; undefined: requests. */
   readonly unit?: string | undefined
   /** Which algorithm decides. */
   readonly algorithm: Algorithm
-  /** The most units that can pass at once: the limit of a window, the capacity of a bucket.
-   *  `Infinity`: unlimited. */
+  /** The most units that can pass at once: a window's limit, or a bucket's capacity. `Infinity`:
+   *  unlimited. */
   readonly limit: number
-  /** The window, or the time in which an empty bucket fills up. May be a fraction for a bucket. Of
-   *  a calendar period its usual length (a month: 31 days), and in a decision that of the very
-   *  period. */
+  /** The window, or the time in which an empty bucket fills up, in ms. May be a fraction for a
+   *  bucket. For a calendar period, its nominal length (a month: 31 days), and in a decision the
+   *  length of the period that it was made in. */
   readonly windowMs: number
   /**
-   * The window, or the time in which an empty bucket fills up, in whole ms as text: `'1m'`; of a
+   * The window, or the time in which an empty bucket fills up, in whole ms as text: `'1m'`; for a
    * calendar period, `'month@Europe/Berlin'` or `'week-monday@UTC'`. Part of the counter's
-   * identity: policies of one name, algorithm and time scale share what was used, whatever their
-   * limits; others do not.
+   * identity: policies with the same name, algorithm and time scale share the units in use,
+   * whatever their limits; others do not.
    */
   readonly timeScale: string
-  /** How long one unit takes to drain from a bucket; 0 for windows, where units do not leave one by
-   *  one. */
+  /** How long one unit takes to drain from a bucket, in ms; 0 for windows, where units do not leave
+   *  one by one. */
   readonly unitMs: number
-  /** How far ahead turns may be reserved, in ms; 0 for windows, where none are. */
+  /** How far ahead turns may be reserved, in ms; 0 for windows, which have no turns. */
   readonly maxWaitMs: number
-  /** The arithmetic; undefined: there is none, all is allowed. */
+  /** The arithmetic; undefined: there is none, and everything is allowed. */
   readonly kernel: Kernel | undefined
   /** What the kernel calculates with. */
   readonly numbers: PolicyNumbers
-  /** What it is called in a limiter that has a name, where the user did not name it: algorithm and
+  /** Its name in a limiter that has a name, where the user did not name the policy: algorithm and
    *  time scale, so that a changed limit continues from the same count. Undefined: the user named
    *  it. */
   readonly nameWithoutLimit: string | undefined
-  /** Name, counter, numbers and unit as one text: policies with equal signatures are one and the
-   *  same. */
+  /** Name, counter, numbers and unit as one text: policies with equal signatures are the same. */
   readonly signature: string
-  /** What the factory was given: with `algorithm`, all that `policyFrom` needs. Undefined: it was
-   *  derived from another policy. */
+  /** The factory's options: with `algorithm`, all that `policyFrom` needs. Undefined: the policy
+   *  was derived from another. */
   readonly options: object | undefined
 }
 
@@ -73,7 +72,8 @@ export function counterOf({ kernel, timeScale }: Pick<Policy, 'kernel' | 'timeSc
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/
 
 /**
- * A name of a limiter or policy: fit for keys, headers, metric labels and log lines as it is.
+ * Checks the name of a limiter or policy, which must fit keys, headers, metric labels and log lines
+ * without escapes.
  * @throws {TypeError | RangeError} WEIR_INVALID_NAME
  */
 export function checkedName(name: string, what: string): string {
@@ -82,11 +82,11 @@ export function checkedName(name: string, what: string): string {
   throw invalid('WEIR_INVALID_NAME', what, name, right, 'string')
 }
 
-/** What a factory says of a policy. */
+/** What a factory says about a policy. */
 type PolicyParts = Omit<Policy, 'name' | 'unit' | 'nameWithoutLimit' | 'signature' | 'options'> & {
-  /** As the user named it; undefined: it is named by what it is. */
+  /** As the user named it; undefined: it is named after what it does. */
   readonly name: string | undefined
-  /** What the factory was given. */
+  /** The factory's options. */
   readonly options?: object | undefined
 }
 
@@ -118,7 +118,7 @@ function finished(
   return Object.freeze(Object.defineProperties({ ...shown, signature }, hidden)) as Policy
 }
 
-/** The policy under a name, if the user has not named it. */
+/** The policy under this name, unless the user named it. */
 export function policyNamed(policy: Policy, name: string): Policy {
   if (policy.nameWithoutLimit === undefined) return policy
   return withName(policy, checkedName(name, 'policy name'))
@@ -129,14 +129,14 @@ export function withName(policy: Policy, name: string): Policy {
   return changed(policy, { name, nameWithoutLimit: undefined })
 }
 
-/** The policy as a limiter with a name calls it: its limit may change, and its count goes on. */
+/** The policy as a limiter with a name calls it: its limit may change, and its count continues. */
 export const withoutLimitInName: (policy: Policy) => Policy = memoized((policy) =>
   policy.nameWithoutLimit === undefined ? policy : policyNamed(policy, policy.nameWithoutLimit),
 )
 
 /**
- * The policy with another limit, of the same name and on the same counter: units come back in the
- * same time.
+ * The policy with another limit, but the same name and counter: all units come back in the same
+ * time.
  */
 export function withLimit(policy: Policy, limit: number): Policy {
   const numbers = limitedTo(policy, limit)
@@ -145,7 +145,7 @@ export function withLimit(policy: Policy, limit: number): Policy {
 
 const ofPeriods = memoized((_: Policy) => new Map<number, Policy>())
 
-/** The policy as it is at a time: of calendar periods, with the length of the one then. */
+/** The policy at a time: for calendar periods, with the length of the period at that time. */
 export function policyAt(policy: Policy, nowUs: number): Policy {
   const period = policy.kernel?.periodAt?.(nowUs)
   if (period === undefined) return policy
@@ -160,7 +160,7 @@ export function policyAt(policy: Policy, nowUs: number): Policy {
 }
 
 /**
- * The policy with a smaller limit and a rate that is as much smaller. Its names and its time scale
+ * The policy with a smaller limit and a rate reduced in proportion. Its names and its time scale
  * stay, so it is the same counter.
  */
 export function scaledTo(policy: Policy, limit: number): Policy {
@@ -172,7 +172,7 @@ function limitedTo({ numbers }: Policy, limit: number): PolicyNumbers {
   return [limit, ...numbers.slice(1)]
 }
 
-/** The policy with other parts; no longer one that its options describe. */
+/** The policy with other parts; its options no longer describe it. */
 export function changed(policy: Policy, parts: Partial<Policy>): Policy {
   // These are not enumerable.
   const { kernel, numbers, nameWithoutLimit } = policy
@@ -180,7 +180,7 @@ export function changed(policy: Policy, parts: Partial<Policy>): Policy {
 }
 
 /**
- * A whole number from 0 to `most`; a limit of 0 is legal and denies all.
+ * Checks a whole number from `least` to `most`; a limit of 0 is legal and denies all.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY
  */
 export function checkedCount(value: unknown, what: string, most: number, least = 0): number {
@@ -191,14 +191,14 @@ export function checkedCount(value: unknown, what: string, most: number, least =
   throw invalid('WEIR_INVALID_POLICY', what, value, right, 'number')
 }
 
-/** Whether both are of one algorithm, and so may be one counter. */
+/** Whether both have the same algorithm, and so may be one counter. */
 export function isSameKind(one: Policy, other: Policy): boolean {
   return one.algorithm === other.algorithm
 }
 
 /**
- * Whether a factory made the value, maybe that of another copy of this package, whose kernel takes
- * as many numbers as the policy has.
+ * Whether a factory made the value, perhaps one of another copy of this package, and the value's
+ * kernel takes as many numbers as it has.
  */
 export function isPolicy(value: unknown): value is Policy {
   const { name, signature, numbers, limit, kernel } = (value ?? {}) as Partial<Policy>

@@ -1,9 +1,9 @@
--- What every script begins with: functions and constants for the kernels and the driver, the mode,
--- the time and, if that is injected, some slack: real time must then not delete a key whose
--- injected time has not come. The arguments are those of driver.lua; `numbers` says how many of
--- them are policies' numbers. A function that the loop for plain requests does not need is looked
--- up after that loop (redis/transport/script.ts): each look-up takes 1 % of a script's time.
--- Commands are given texts: a number Redis would print with %.17g, which takes 0.1 us longer.
+-- The beginning of every script: functions and constants for the kernels and the driver, the mode,
+-- the time and, if that is injected, some slack, as real time must not delete a key whose injected
+-- time has not come. The arguments are driver.lua's; `numbers` says how many of them are policies'
+-- numbers. A function that the loop for plain requests does not need is looked up after that loop
+-- (redis/transport/script.ts): each look-up takes 1 % of a script's time. Commands are given texts,
+-- as Redis would print a number with %.17g, which takes 0.1 us longer.
 
 local ARGV, KEYS, tonumber = ARGV, KEYS, tonumber
 local call = redis.call

@@ -2,7 +2,7 @@ import { checkedOptions } from '../base/options.js'
 import { makePolicy, type Policy } from './policy.js'
 
 export interface UnlimitedOptions {
-  /** What decisions call it. Default `'unlimited'`. */
+  /** The policy's name in decisions. Default `'unlimited'`. */
   readonly name?: string | undefined
 }
 

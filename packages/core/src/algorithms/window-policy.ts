@@ -1,4 +1,4 @@
-// What the policies with a limit and a window share.
+// What policies with a limit and a window share.
 
 import { type Duration, durationMs, durationText } from '../base/duration.js'
 import { checkedOptions } from '../base/options.js'
@@ -6,13 +6,13 @@ import { type Kernel, MAX_UNITS, type PolicyNumbers } from './algorithm.js'
 import { type Algorithm, checkedCount, makePolicy, type Policy } from './policy.js'
 
 export interface WindowOptions {
-  /** Part of the counter's identity, and what headers call it. Default: the algorithm and the
-   *  window, as `sliding-window-1m`; in a limiter without a name with the limit, as
+  /** Part of the counter's identity, and the policy's name in headers. Default: the algorithm and
+   *  the window, such as `sliding-window-1m`; in a limiter without a name, also the limit, such as
    *  `sliding-window-100-per-1m`. */
   readonly name?: string | undefined
   /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
-   *  `'content-bytes'`. A name as those of policies. Default: requests, which the header leaves
-   *  unsaid. */
+   *  `'content-bytes'`. Follows the rules of policy names. Default: requests, which the header does
+   *  not mention. */
   readonly unit?: string | undefined
   /** Units allowed in a window. A whole number from 0, which denies all, to 2^50 - 1. */
   readonly limit: number
@@ -21,7 +21,7 @@ export interface WindowOptions {
 }
 
 /**
- * @param known the options besides those of every window
+ * @param known the options beyond those of every window
  * @param othersOf the kernel's numbers after limit and window, which must be such that it can keep
  *   them
  * @param scaleOf the time scale of a window

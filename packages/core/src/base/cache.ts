@@ -1,12 +1,13 @@
-// The last value of each of the keys seen lately: bounded, and O(1) without a list to reorder. Two
-// generations: what is not seen while a whole generation fills up is forgotten.
+// A bounded cache of the values that were set most recently, by key: O(1), without a list to
+// reorder. It has two generations: a key that is not set while a whole generation fills up is
+// forgotten.
 
 export class Recent<Value> {
   readonly #most: number
   #young: Map<string, Value> = new Map()
   #old: Map<string, Value> = new Map()
 
-  /** @param most the most values kept, about; at least half of that are */
+  /** @param most roughly the most values kept; at least half as many are */
   constructor(most: number) {
     this.#most = most / 2
   }
@@ -33,7 +34,7 @@ export class Recent<Value> {
   }
 }
 
-/** What `make` makes of an object, made once. The last one is found without a look-up. */
+/** Remembers what `make` returns for each object. The last object needs no look-up. */
 export function memoized<Key extends object, Value>(
   make: (key: Key) => Value,
 ): (key: Key) => Value {
@@ -53,7 +54,7 @@ export function memoized<Key extends object, Value>(
   }
 }
 
-/** What `make` makes for each name: one for all objects that have it. Kept for ever. */
+/** Calls `make` once for each name: all objects with that name share the value. Kept for ever. */
 export function perName<Value>(make: () => Value): {
   readonly of: (named: { readonly name: string }) => Value
   readonly all: ReadonlyMap<string, Value>

@@ -1,10 +1,10 @@
-// Periods of the calendar in a time zone, as `Intl` of this process knows it.
+// Calendar periods in a time zone, as this process's `Intl` knows it.
 //
 // A period begins when the local clock first shows its beginning, or jumps past it. So a day is 23
 // or 25 hours long where the clock is put forward or back, a day that a zone has skipped is no
 // period at all, and a clock that is put back past midnight does not begin the day a second time.
-// An hour begins at every full hour of the local clock, and where the clock is changed: one that
-// comes twice is two hours.
+// An hour begins at every full hour of the local clock and at each change of the clock: an hour
+// that comes twice counts as two.
 
 import { Recent } from './cache.js'
 
@@ -18,19 +18,19 @@ export type WeekDay =
   | 'friday'
   | 'saturday'
 
-/** In ms since the Unix epoch; the end is the start of the next one. */
+/** In ms since the Unix epoch; the end is the start of the next period. */
 export interface Period {
   readonly startMs: number
   readonly endMs: number
 }
 
-/** The period that an instant lies in. */
+/** Returns the period that contains an instant. */
 export type PeriodAt = (ms: number) => Period
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** How long a period is at the most, but for changes of the clock. */
+/** The longest that a period can be, apart from changes of the clock. */
 export const LENGTHS_MS: Readonly<Record<CalendarUnit, number>> = {
   hour: HOUR_MS,
   day: DAY_MS,
@@ -49,10 +49,10 @@ export const WEEK_DAYS: readonly WeekDay[] = [
   'saturday',
 ]
 
-/** Local time less UTC at an instant, in ms. */
+/** Local time minus UTC at an instant, in ms. */
 type OffsetAt = (ms: number) => number
 
-/** A format takes some 50 us to make, and policies may be made for each request. */
+/** A format takes about 50 us to make, and policies may be made for each request. */
 const offsets = new Recent<OffsetAt>(200)
 
 /** @throws {RangeError} if `Intl` does not know the zone */
@@ -78,7 +78,8 @@ function offsetsOf(timeZone: string): OffsetAt {
 }
 
 /**
- * The periods of a zone. The last one is remembered, so that asking again costs nothing.
+ * Returns a function that finds a zone's periods. It remembers the last one, so that asking again
+ * costs nothing.
  * @throws {RangeError} if `Intl` does not know the zone
  */
 export function periodsOf(unit: CalendarUnit, timeZone: string, weekStart: WeekDay): PeriodAt {
@@ -92,11 +93,11 @@ export function periodsOf(unit: CalendarUnit, timeZone: string, weekStart: WeekD
   }
 }
 
-/** Local times, in ms as if they were UTC. */
+/** Steps through local times, in ms as if they were UTC. */
 interface Steps {
-  /** The beginning of the period that a local time lies in. */
+  /** The beginning of the period that contains a local time. */
   floor(localMs: number): number
-  /** The beginning of the next one. */
+  /** The beginning of the next period. */
   next(startMs: number): number
 }
 
@@ -125,7 +126,7 @@ function periodAt(ms: number, offsetAt: OffsetAt, { floor, next }: Steps): Perio
   for (;;) {
     localMs = next(localMs)
     const endMs = firstAt(localMs, offsetAt)
-    // Past the end where the clock was put back over it.
+    // `ms` may be past the end where the clock was put back over that end.
     if (ms < endMs) return { startMs, endMs }
     startMs = endMs
   }
@@ -143,7 +144,7 @@ function hourAt(ms: number, offsetAt: OffsetAt): Period {
 
 /** The first instant at which the local clock shows a time, or has jumped past it. */
 function firstAt(localMs: number, offsetAt: OffsetAt): number {
-  // No offset is as large as a day, and no zone has changed its clock twice within two.
+  // No offset is as large as a day, and no zone has changed its clock twice within two days.
   const fromMs = localMs - DAY_MS
   const toMs = localMs + DAY_MS
   const before = offsetAt(fromMs)
@@ -154,7 +155,7 @@ function firstAt(localMs: number, offsetAt: OffsetAt): number {
   return Math.max(changeMs, localMs - after)
 }
 
-/** When the offset becomes another than it is at `fromMs`, which it is at `toMs`. */
+/** The first ms whose offset is not the one at `fromMs`. The offset at `toMs` is another. */
 function changeBetween(fromMs: number, toMs: number, offsetAt: OffsetAt): number {
   const offsetMs = offsetAt(fromMs)
   let low = fromMs

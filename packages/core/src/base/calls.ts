@@ -1,23 +1,23 @@
-// Counts the calls to a node of a store.
+// Counts the calls to one of a store's nodes.
 
 import { storeChannel } from './channels.js'
 import { Histogram } from './histogram.js'
 
-/** How a call to a store ended, as channel `weir:store` says it. */
+/** How a call to a store ended: the message of the channel `weir:store`. */
 export interface StoreCall {
-  /** Which server of the store. */
+  /** Which of the store's servers was called. */
   readonly node: string
-  /** `timeout`: it took longer than the deadline of a decision, however it ended. */
+  /** `timeout`: the call took longer than a decision's deadline, however it ended. */
   readonly result: 'ok' | 'timeout' | 'error'
-  /** How long it took, with a fraction. */
+  /** How long the call took, in ms, with a fraction. */
   readonly durationMs: number
-  /** How many requests travelled in it. */
+  /** How many requests the call carried. */
   readonly requests: number
-  /** Why it failed. */
+  /** Why the call failed; undefined if it did not. */
   readonly error?: unknown
 }
 
-/** In seconds: from a local server to the default deadline, and beyond. */
+/** In seconds, from the time that a local server takes to beyond the default deadline. */
 const BOUNDS: readonly number[] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25]
 
 /** The calls to one node. */
@@ -25,11 +25,11 @@ export class Calls {
   ok = 0
   timeout = 0
   error = 0
-  /** Requests that were not sent: there is no connection, or too many calls wait. */
+  /** Requests that were not sent: there was no connection, or too many calls waited. */
   notSent = 0
   readonly durations: Histogram = new Histogram(BOUNDS)
 
-  /** A call has ended; with an error, unless that is undefined. */
+  /** Records that a call has ended: with an error, unless `error` is undefined. */
   ended(
     node: string,
     durationMs: number,

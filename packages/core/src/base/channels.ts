@@ -1,7 +1,7 @@
-// Channels of node:diagnostics_channel, for those who want to see each decision. What is published
-// is made only while somebody listens. Elsewhere than in Node there are none.
+// Channels of node:diagnostics_channel, for code that wants to see each decision. A message is made
+// only while somebody listens. Outside Node there are no channels.
 
-/** What is used of a channel. */
+/** The part of a channel that Weir uses. */
 export interface Channel {
   readonly hasSubscribers: boolean
   publish(message: unknown): void
@@ -13,14 +13,14 @@ interface Process {
   getBuiltinModule?(name: string): { channel(name: string): Channel } | undefined
 }
 
-/** Not by an import, which would keep the core out of browsers. */
+/** Not imported, which would keep the core out of browsers. */
 function channel(name: string): Channel {
   const { process } = globalThis as { process?: Process }
   const all = process?.getBuiltinModule?.('diagnostics_channel')
   return all?.channel(name) ?? NOBODY
 }
 
-/** A copy of each decision to consume. */
+/** A copy of each `consume` decision. */
 export const decisionChannel: Channel = channel('weir:decision')
 /** How each call to a store ended: a `StoreCall`. */
 export const storeChannel: Channel = channel('weir:store')

@@ -8,16 +8,15 @@ export interface Clock {
 
 /**
  * The origin of times inside stored state: 2025-01-01T00:00:00Z. A fixed recent epoch keeps eighths
- * of a microsecond exact in a double until 2045 (algorithms/bucket) and log entries two digits
- * shorter. Never change it: state would change its meaning.
+ * of a microsecond exact in a double until 2045 (algorithms/bucket) and makes log entries two
+ * digits shorter. Never change it: stored state would change its meaning.
  */
 export const EPOCH_MS = 1_735_689_600_000
 const LAST_MS = 2_366_841_600_000 // 2045-01-01T00:00:00Z
 const RIGHT = 'whole microseconds since 1970, between the years 2025 and 2045'
 
 /**
- * A clock that a user handed in, with its readings checked: one that goes wrong later must not
- * switch limits off.
+ * Checks each reading of a user's clock: a clock that goes wrong later must not switch limits off.
  * @throws {TypeError | RangeError} WEIR_INVALID_CLOCK, now or from `nowUs`
  */
 export function checkedClock(clock: Clock): Clock {
@@ -33,7 +32,7 @@ export function checkedClock(clock: Clock): Clock {
   return checked
 }
 
-/** @throws {TypeError | RangeError} WEIR_INVALID_CLOCK unless it is a time that a clock may tell */
+/** @throws {TypeError | RangeError} WEIR_INVALID_CLOCK unless a clock may report this time */
 export function checkedNow(what: string, nowUs: number): number {
   if (Number.isInteger(nowUs) && nowUs >= EPOCH_MS * 1_000 && nowUs <= LAST_MS * 1_000) return nowUs
   throw invalid('WEIR_INVALID_CLOCK', what, nowUs, RIGHT, 'number')

@@ -16,13 +16,13 @@ const UNITS = [
 ] as const
 
 /**
- * Ten years of 365 days: longer than any sensible quota, short enough for every product of a kernel
- * to stay exact.
+ * Ten years of 365 days: longer than any sensible quota, short enough that every product in a
+ * kernel stays exact.
  */
 const MAX_DURATION_MS = 3_650 * 86_400_000
 
 /**
- * Milliseconds of a duration.
+ * A duration in milliseconds.
  * @throws {TypeError | RangeError} WEIR_INVALID_DURATION unless it is a whole number of
  * milliseconds from 1 ms to 3,650 days
  * @example durationMs('5m') // 300000
@@ -37,7 +37,7 @@ export function durationMs(duration: Duration, what = 'duration'): number {
 }
 
 /**
- * A duration whose text comes from elsewhere, such as configuration: checked, as ms.
+ * Checks a duration whose text comes from elsewhere, such as configuration, and returns it in ms.
  * @throws {TypeError | RangeError} WEIR_INVALID_DURATION
  * @example rateLimit({ limit: 100, window: duration(process.env.WINDOW ?? '1m') })
  */

@@ -1,7 +1,7 @@
 // Every error that Weir throws has a stable `code`, explained in docs/errors.md. A denial is never
 // an error.
 
-/** The `code` of an error of Weir. */
+/** The `code` of a Weir error. */
 export type ErrorCode =
   | 'WEIR_INVALID_DURATION'
   | 'WEIR_INVALID_POLICY'
@@ -21,14 +21,14 @@ export type ErrorCode =
   | 'WEIR_HOLD_ENDED'
   | 'WEIR_TOO_MANY_OVERRIDES'
 
-/** What `catch` sees of a Weir error: the native error classes, with a code to switch on. */
+/** A Weir error as `catch` sees it: one of the native error classes, with a code to switch on. */
 export interface CodedError extends Error {
   readonly code: ErrorCode
 }
 
 /**
- * A message, with the page that explains its code unless it names one. Packing makes a link of
- * every page that a message names: see internal/release/links.mjs.
+ * Adds the page that explains the code to a message, unless the message names a page. Packing turns
+ * every page that a message names into a link: see internal/release/links.mjs.
  */
 export function withPage(code: string, message: string): string {
   if (message.includes('docs/')) return message
@@ -36,8 +36,8 @@ export function withPage(code: string, message: string): string {
 }
 
 /**
- * For a value that was handed in: "<what> is <value>; give <right>".
- * @param type what `typeof` says of right values; a value of another type is a TypeError
+ * An error about a value that was passed in: "<what> is <value>; give <right>".
+ * @param type what `typeof` returns for right values; a value of another type is a TypeError
  */
 export function invalid(
   code: ErrorCode,
@@ -50,20 +50,20 @@ export function invalid(
   return make(code, `${what} is ${quote(value)}; give ${right}`)
 }
 
-/** A value of the right type but outside its range. Thrown where the value enters. */
+/** An error about a value of the right type but out of range, thrown where the value enters. */
 export function rangeError(code: ErrorCode, message: string): RangeError & CodedError {
   return Object.assign(new RangeError(withPage(code, message)), { code })
 }
 
-/** A value of the wrong type. Thrown where the value enters. */
+/** An error about a value of the wrong type, thrown where the value enters. */
 export function typeError(code: ErrorCode, message: string): TypeError & CodedError {
   return Object.assign(new TypeError(withPage(code, message)), { code })
 }
 
 /**
  * The store could not decide: `WEIR_FOREIGN_KEY` when the key holds something that Weir did not
- * write (it is left as it is), `WEIR_STORE_FAILED` when the server or the connection failed;
- * `cause` is the client's own error.
+ * write (Weir leaves it unchanged), `WEIR_STORE_FAILED` when the server or the connection failed;
+ * `cause` is the client's error.
  */
 export class StoreError extends Error implements CodedError {
   override readonly name = 'StoreError'
@@ -78,14 +78,15 @@ export class StoreError extends Error implements CodedError {
   }
 }
 
-/** A store that was closed does not begin anew, with nothing counted. */
+/** A closed store does not start again with empty counters. */
 export function storeClosed(): StoreError {
   return new StoreError('WEIR_STORE_FAILED', 'the store is closed; make a new one')
 }
 
 /**
  * Any value as short, quoted, printable ASCII: keys and options come from outside and must not
- * forge log lines. Of an object, what it is; of a URL its scheme, as it may have a password.
+ * forge log lines. An object is named by its kind; a URL is cut to its scheme, as it may hold a
+ * password.
  */
 export function quote(value: unknown): string {
   if (typeof value === 'bigint') return `${String(value).slice(0, 64)}n`
@@ -100,7 +101,7 @@ export function quote(value: unknown): string {
   }
 }
 
-/** Names the things that users hand in by what tells them apart. */
+/** Names an object by what tells it from other objects that users pass in. */
 function kindOf(value: object): string {
   if (Array.isArray(value)) {
     const shown = value.slice(0, 3).map((one) => (Array.isArray(one) ? 'an array' : quote(one)))

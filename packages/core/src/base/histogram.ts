@@ -1,13 +1,13 @@
 // A histogram of durations: plain numbers, so that recording allocates nothing.
 
-/** How often values were at most some bounds, and what they add up to. */
+/** A histogram: how many values fell into each bucket, and their sum. */
 export interface HistogramStats {
   /** Upper bounds of the buckets, in seconds, ascending. */
   readonly bounds: readonly number[]
-  /** How many values each bucket has: those up to its bound and above the one before. One more than
-   *  bounds: the last is for values above all of them. */
+  /** How many values each bucket has: those up to its bound and above the one before. There is one
+   *  more count than bounds: the last is for values above all bounds. */
   readonly counts: readonly number[]
-  /** Of all values, in seconds. */
+  /** The sum of all values, in seconds. */
   readonly sum: number
 }
 

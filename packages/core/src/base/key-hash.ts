@@ -1,23 +1,23 @@
 // A keyed hash of texts: HalfSipHash-1-3 with 64 bits of result, by J.-P. Aumasson and D. J.
 // Bernstein (https://github.com/veorq/SipHash, halfsiphash.c), over the UTF-16 code units of a
-// text, low byte first. It was made for tables whose keys strangers choose: who does not know the
-// seed cannot find texts that collide. (For Murmur, xxHash and their like such texts are known, and
-// collide under every seed.) It works in 32-bit numbers, so in JavaScript it costs no more than
-// reading the characters does.
+// text, low byte first. It was made for hash tables whose keys strangers choose: nobody without the
+// seed can find texts that collide. (For Murmur, xxHash and the like, such texts are known and
+// collide under every seed.) It works on 32-bit numbers, so in JavaScript it costs no more than
+// reading the characters.
 
 /** A secret for one process, so that nobody can know beforehand which texts collide. */
 export type Seed = readonly [number, number]
 
 export class KeyHash {
-  // Fields that begin as numbers: V8 then knows that they are, and the hash takes half the time.
+  // These fields begin as numbers, so V8 knows their type, and hashing takes half the time.
   #seedLow = 0
   #seedHigh = 0
   #isSeeded = false
-  /** The result of the last `hash`: two signed numbers of 32 bits. The second is never 0. */
+  /** The result of the last `hash`: two signed 32-bit numbers. The second is never 0. */
   low = 0
   high = 0
 
-  /** Default: a random one, drawn at the first hash and not when a module is loaded. */
+  /** Sets the seed. Default: a random one, drawn at the first hash, not when the module loads. */
   seed(seed: Seed): void {
     this.#seedLow = seed[0] | 0
     this.#seedHigh = seed[1] | 0
@@ -74,7 +74,7 @@ export class KeyHash {
     this.high = v1 ^ v3 || 1
   }
 
-  /** The hash as a text of four code units. */
+  /** A text's hash, as a text of four code units. */
   textOf(text: string): string {
     this.hash(text)
     const { low, high } = this
@@ -83,21 +83,21 @@ export class KeyHash {
 }
 
 /**
- * Longer texts, as of several keys, are kept as a hash of 128 bits, so that a number of keys is a
- * bound for memory.
+ * Longer texts, such as lists of keys, are kept as a 128-bit hash, so that a bound on the number of
+ * keys bounds memory.
  */
 const LONGEST = 256
 
 /** One secret for the whole process. */
 export const keyHash: KeyHash = new KeyHash()
 
-/** Decides all hashes of the process, so that a simulation can be repeated. What was remembered by
- *  a hash before is not found any more. */
+/** Fixes all of the process's hashes, so that a simulation can be repeated. Whatever was remembered
+ *  by an earlier hash is no longer found. */
 export function seedHashes(seed: Seed): void {
   keyHash.seed(seed)
 }
 
-/** What to remember a text by. The hash of the text behind another letter makes 128 bits of it. */
+/** What to remember a text by. The hash of the text after another character makes 128 bits. */
 export function shortName(text: string): string {
   return text.length > LONGEST ? keyHash.textOf(text) + keyHash.textOf(`.${text}`) : text
 }

@@ -1,24 +1,25 @@
-// What a key is counted under: its name. Whoever chooses keys must not choose what they cost, so a
-// long key is replaced by a hash where it enters, and whatever remembers keys knows how long they
-// are. The hash has no secret, as all processes must come to the same one.
+// The name under which a key is counted. Clients may choose keys, but not what they cost: a long
+// key is replaced by a hash where it enters, so code that remembers keys knows how long they can
+// be. The hash has no secret, as all processes must arrive at the same one.
 
 import { sha256 } from './sha256.js'
 
-/** In UTF-16 units, as all lengths of texts. */
+/** In UTF-16 units, like all lengths of texts. */
 export const LONGEST_KEY = 8_192
 const LONGEST_NAME = 256
 
-/** What is counted under such a name is what has that hash, and nothing else. */
+/** Only a key with that hash is counted under such a name. */
 const HASH = /^#[0-9a-f]{64}$/
 const HASH_LENGTH = 65
 
-/** The last one that was hashed: live policies hash a key to find its policy, then the limiter. */
+/** The last key hashed: live policies hash a key to find its policy, then the limiter does. */
 let lastText = ''
 let lastName = ''
 
 /**
- * The key itself; or `#` and the SHA-256 of a long one. A short key that looks like that is hashed
- * as well, so that no client is counted with another by giving the hash of its key.
+ * The key itself, or for a long key `#` and its SHA-256. A short key that looks like such a hash is
+ * hashed as well, so that no client can be counted as another by sending the hash of that client's
+ * key.
  */
 export function nameOfKey(text: string): string {
   const { length } = text
@@ -29,7 +30,7 @@ export function nameOfKey(text: string): string {
   return lastName
 }
 
-/** Whether it is what a long key is counted under. */
+/** Whether a long key is counted under this name. */
 export function isHashOfKey(text: string): boolean {
   return text.length === HASH_LENGTH && HASH.test(text)
 }

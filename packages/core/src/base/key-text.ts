@@ -12,12 +12,12 @@ interface KeyOrKeys {
   readonly policyKeys?: readonly (TaggedKey | undefined)[] | undefined
 }
 
-/** What all requests without a usable key are counted by. */
+/** The key under which all requests without a usable key are counted. */
 // The NUL keeps it apart from what headers, addresses and paths can hold.
 export const NO_KEY = '\0no-key'
 
-/** The text of what a user gives as a key: a number is the same key as its text. Undefined: it is
- *  no key. */
+/** The text of a key as a user gives it: a number is the same key as its text. Undefined: the value
+ *  is not a key. */
 export function textOfGiven(key: unknown): string | undefined {
   if (typeof key === 'string') return key
   return typeof key === 'number' || typeof key === 'bigint' ? String(key) : undefined
@@ -27,25 +27,26 @@ const LINE_FEED = 10
 
 /**
  * A key as a process tells it from others. Lists of keys begin with a line feed and a bracket, and
- * a key that begins with a line feed gets one more, so that no key is equal to a list.
+ * a key that begins with a line feed gets one more, so that no key equals a list.
  */
 export function textOfKey(key: string): string {
   return key.charCodeAt(0) === LINE_FEED ? `\n${key}` : key
 }
 
-/** The same of a policy key: in Redis, equal keys with other tags are other counters. */
+/** The same for a policy key: in Redis, equal keys with different tags are different counters. */
 export function textOfPolicyKey({ key, tag }: TaggedKey): string {
   return tag === key ? textOfKey(key) : `\n${JSON.stringify([tag, key])}`
 }
 
-/** A target among those of its policy set. Bounded, as it must not grow with what clients send. */
+/** Tells a target from others of its policy set. The id is bounded, as it must not grow with what
+ *  clients send. */
 export function idOf({ key, policyKeys }: KeyOrKeys): string {
   if (policyKeys === undefined) return shortName(textOfKey(key))
   const all = [key, ...policyKeys.map((own) => own && textOfPolicyKey(own))]
   return shortName(`\n${JSON.stringify(all)}`)
 }
 
-/** A target's id, among requests of which so much must remain. No key and no list begins so. */
+/** A target's id among requests with equal `keep`. No key and no list begins like this. */
 export function idWithKeep(id: string, keep: readonly number[] | undefined): string {
   return keep === undefined ? id : `\n${keep.join()} ${id}`
 }

@@ -1,26 +1,26 @@
-// What every function that takes options makes sure of first.
+// The checks that every function with options makes first.
 
 import { type ErrorCode, invalid, quote, typeError } from './errors.js'
 import { rightName } from './other-names.js'
 
-/** Throws if the value of an option is not right; `undefined` is never asked about. */
+/** Throws if an option's value is wrong. Never called with `undefined`. */
 export type Check = (value: unknown, name: string) => void
 
-/** The checks of all options that there are: by the type, none is missing. */
+/** A check for each option: the type makes sure that none is missing. */
 export type Checks<Options> = Readonly<Record<keyof Options, Check>>
 
-/** @throws {TypeError | RangeError} unless given an object with none but known and right options */
+/** @throws {TypeError | RangeError} unless `options` has only known options with right values */
 export function checkAll<Options>(options: object, what: string, checks: Checks<Options>): void {
   const names = Object.keys(checks) as (keyof Options & string)[]
   checkedOptions(options, what, names)
-  // By the names that are known, so that what an object has from its class is checked as well.
+  // Goes by the known names, so that properties inherited from a class are checked as well.
   for (const name of names) {
     const value = (options as Options)[name]
     if (value !== undefined) checks[name](value, name)
   }
 }
 
-/** @throws {TypeError} with `code`, unless given an object with none but the options known */
+/** @throws {TypeError} with `code`, unless `options` is an object with only known options */
 export function checkedOptions(
   options: object,
   what: string,
@@ -37,7 +37,7 @@ export function checkedOptions(
   }
 }
 
-/** @throws {TypeError | RangeError} WEIR_INVALID_OPTION unless a whole number in the bounds */
+/** @throws {TypeError | RangeError} WEIR_INVALID_OPTION unless it is a whole number in range */
 export function checkedNumber(name: string, value: unknown, least: number, most: number): void {
   if (Number.isInteger(value) && Number(value) >= least && Number(value) <= most) return
   const right = `a whole number from ${least} to ${most}`
@@ -54,5 +54,5 @@ export function ofType(type: 'boolean' | 'function'): Check {
   }
 }
 
-/** Checked elsewhere, or by what is made of it. */
+/** For an option that is checked elsewhere, or by the code that uses it. */
 export function unchecked(): void {}

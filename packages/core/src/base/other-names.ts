@@ -1,7 +1,7 @@
-// What other rate limiters call their options: whoever comes from one is shown the name to use here
-// and not a list of all there are. docs/migrating.md has the whole story.
+// What other rate limiters call their options: users who come from one are shown the name to use
+// here instead of a list of all names. docs/migrating.md has the whole story.
 
-/** Names elsewhere, and what they are here: of several, the one that the function has. */
+/** Names elsewhere, and their names here: of several, the one that the function knows. */
 const ROWS: readonly (readonly [elsewhere: string, here: string])[] = [
   ['windowMs windowSeconds timeWindow duration durationMs interval ttl', 'window every period'],
   ['window every period refillInterval', 'window every period'],
@@ -29,23 +29,23 @@ const ROWS: readonly (readonly [elsewhere: string, here: string])[] = [
   ['timeout timeoutMs', 'deadlineMs'],
 ]
 
-/** The longest list of names that is of help. */
+/** The longest list of names that still helps. */
 const MOST_LISTED = 8
 
-/** What to write in place of a name that is none of the names known. */
+/** Says what to write in place of an unknown name. */
 export function rightName(name: string, known: readonly string[]): string {
   const here = ROWS.filter(([elsewhere]) => elsewhere.split(' ').includes(name))
     .flatMap(([, names]) => names.split(' '))
     .find((candidate) => known.includes(candidate))
   if (here !== undefined) return `here that is ${here}: see docs/migrating.md`
   const near = known.find((other) => isNear(name, other))
-  if (near !== undefined) return `is it ${near} that is meant?`
+  if (near !== undefined) return `did you mean ${near}?`
   if (known.length <= MOST_LISTED) return `it knows ${known.join(', ')}`
   return 'see docs/migrating.md, or the options in the README of the package'
 }
 
-/** Whether one is the other in another case, or with a letter changed, missing, too many, or with
- *  two in the wrong order. */
+/** Whether the names differ only in case, or by one letter changed, missing or added, or by two
+ *  letters swapped. */
 function isNear(one: string, other: string): boolean {
   const [a, b] = [one.toLowerCase(), other.toLowerCase()]
   let start = 0

@@ -1,13 +1,13 @@
-// Where stores count. Stores of one place share their counters, as limiters of one name do on one
-// store. A place holds neither its store nor a client.
+// The places in which stores count. Stores with the same place share their counters, as limiters
+// with the same name do on one store. A place refers to neither its store nor a client.
 
-/** A symbol of all copies of this module: a store may come from another one. */
+/** All copies of this module share the symbol: a store may come from another copy. */
 const PLACE: unique symbol = Symbol.for('@weir/core:place-1')
 
 export interface Place {
   /** Equal names, equal counters. */
   readonly name: string
-  /** The store counts no more, so the names of its limiters are free. */
+  /** The store no longer counts, so its limiters' names are free. */
   isClosed: boolean
 }
 

@@ -1,5 +1,5 @@
-/** What a class that leaves a fraction of a limit leaves of it, in whole units, rounded up; what is
- *  above a whole one by the error of doubles alone is that one. */
+/** The units that a class with a reserve leaves to others: its fraction of the limit, rounded up. A
+ *  product that is above a whole number only by the error of doubles counts as that number. */
 export function reservedUnits(fraction: number, limit: number): number {
   const units = fraction * limit
   const isWhole = units - Math.floor(units) <= 2 * Number.EPSILON * units

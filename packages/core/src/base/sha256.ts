@@ -1,8 +1,8 @@
-// SHA-256 (FIPS 180-4) of texts. Not by node:crypto: browsers need the same result, at once, and
-// their own SHA-256 answers by a promise.
+// SHA-256 (FIPS 180-4) of texts. node:crypto is not used: browsers need the same result at once,
+// and their own SHA-256 returns a promise.
 
 const BLOCK = 64
-/** Behind the text stand one byte and its length in bits, in eight bytes. */
+/** One byte follows the text, and then its length in bits, in eight bytes. */
 const PADDING = 9
 
 /** The first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
@@ -17,7 +17,7 @@ const ROUNDS = new Int32Array([
   0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 ])
 
-/** Those of the square roots of the first eight. */
+/** The first 32 bits of the fractional parts of the square roots of the first eight primes. */
 const START = new Int32Array([
   0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19,
 ])
@@ -25,8 +25,8 @@ const START = new Int32Array([
 const words = new Int32Array(BLOCK)
 
 /**
- * The hash of the UTF-8 of a text, in 64 hexadecimal digits. A surrogate without its other half,
- * which UTF-8 does not allow, counts as the three bytes that it would be.
+ * The hash of a text's UTF-8, in 64 hexadecimal digits. A lone surrogate, which UTF-8 does not
+ * allow, is hashed as the three bytes that it would take.
  */
 export function sha256(text: string): string {
   const room = Math.ceil((3 * text.length + PADDING) / BLOCK) * BLOCK
@@ -43,7 +43,7 @@ export function sha256(text: string): string {
   return hex
 }
 
-/** Returns how many bytes it is. */
+/** Returns the number of bytes written. */
 function writeUtf8(text: string, view: DataView): number {
   let at = 0
   for (let i = 0; i < text.length; i += 1) {
@@ -75,7 +75,7 @@ function writeUtf8(text: string, view: DataView): number {
   return at
 }
 
-/** Takes one block into the state. The names are those of the standard. */
+/** Mixes one block into the state. The names are the standard's. */
 function compress(state: Int32Array, view: DataView, at: number): void {
   for (let t = 0; t < 16; t += 1) words[t] = view.getInt32(at + 4 * t)
   for (let t = 16; t < BLOCK; t += 1) {
@@ -85,7 +85,7 @@ function compress(state: Int32Array, view: DataView, at: number): void {
     const s0 = ((w15 >>> 7) | (w15 << 25)) ^ ((w15 >>> 18) | (w15 << 14)) ^ (w15 >>> 3)
     words[t] = (s1 + (words[t - 7] as number) + s0 + (words[t - 16] as number)) | 0
   }
-  // One by one: as a list they would take as long as all the rest.
+  // Read one by one: as a list they would take as long as all the rest.
   let a = state[0] as number
   let b = state[1] as number
   let c = state[2] as number

@@ -1,6 +1,6 @@
-// Warnings about a set-up that works but surely is not meant. Once each, through the process's own
-// warnings, so that `node --disable-warning=WEIR_...` silences one by its code. docs/errors.md has
-// a section for each.
+// Warnings about a set-up that works but is surely not intended. Each is given once, as a process
+// warning, so that `node --disable-warning=WEIR_...` silences it by its code. docs/errors.md has a
+// section for each.
 
 import { quote, withPage } from './errors.js'
 import { isPromise } from './maybe-async.js'
@@ -49,7 +49,7 @@ export function warnOnce(code: WarningCode, topic: string, message: string): voi
   warn(code, message)
 }
 
-/** Calls a listener of a user's. What it throws, or its promise rejects with, becomes a warning. */
+/** Calls a user's listener. An error that it throws or rejects with becomes a warning. */
 export function notify(listener: string, topic: string, call: () => unknown): void {
   try {
     const done = call()

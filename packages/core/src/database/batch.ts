@@ -1,5 +1,5 @@
-// A batch: requests that a store on a database decides in one transaction, by the driver that the
-// memory store decides by. It does no I/O: the store reads the rows, and writes what changed.
+// A batch: requests that a store on a database decides in one transaction, with the memory store's
+// driver. It does no I/O: the store reads the rows and writes the changes.
 
 import { type Kernel, lifeUsOf } from '../algorithms/algorithm.js'
 import { type Counter, decide, FORGOTTEN_MS } from '../algorithms/driver.js'
@@ -11,20 +11,21 @@ import { resultOf } from '../request.js'
 import type { StoreRequest, StoreResult, Target } from '../store.js'
 import { markKey, type RowChange, Rows, RowTable, rowKey } from './rows.js'
 
-/** What a batch decides: a request, or to forget what was taken of a target. */
+/** What a batch decides: a request, or a reset, which forgets what was taken of a target. */
 export type BatchRequest = StoreRequest | { readonly mode: 'reset'; readonly target: Target }
 
 /** Requests that are decided in one transaction. */
 export interface Batch {
   /**
-   * The keys of all rows that `decide` needs, each once, sorted: lock them in this order, and no
-   * two batches wait for each other. Printable ASCII of at most 500 characters.
+   * The keys of all rows that `decide` needs, each once, sorted: lock them in this order, so that
+   * no two batches wait for each other. Printable ASCII of at most 500 characters.
    */
   readonly keys: readonly string[]
   /**
-   * Decides the requests in their order; each sees what those before it changed. Changes nothing
-   * itself, so a transaction that is tried again asks again, with the rows that it has read then.
-   * @param rows the numbers in each of the rows; without a row, nothing or undefined
+   * Decides the requests in their order; each sees the changes of those before it. It changes
+   * nothing itself, so a transaction that is tried again calls it again, with the rows that it has
+   * then read.
+   * @param rows each row's numbers, by its key; for a row that does not exist, nothing or undefined
    * @param nowUs the database's time in whole microseconds since the Unix epoch, read once the
    * rows are locked
    * @throws {TypeError | RangeError} WEIR_INVALID_CLOCK
@@ -32,12 +33,12 @@ export interface Batch {
   decide(rows: ReadonlyMap<string, readonly number[] | undefined>, nowUs: number): BatchOutcome
 }
 
-/** What a batch was decided to be. */
+/** A batch's decisions. */
 export interface BatchOutcome {
   /**
-   * For each request, in their order: what to answer once the transaction is committed. An error
-   * (WEIR_FOREIGN_KEY: a row of it holds what Weir did not write) is thrown to whoever asked; that
-   * request changes nothing. A reset answers nothing: ignore its result.
+   * For each request, in their order: what to answer once the transaction is committed. Throw an
+   * error (WEIR_FOREIGN_KEY: one of its rows holds something that Weir did not write) to its
+   * caller; that request changes nothing. A reset answers nothing: ignore its result.
    */
   readonly results: readonly (StoreResult | StoreError)[]
   /** The rows to write or to delete before the commit, sorted by their keys. */
@@ -46,9 +47,9 @@ export interface BatchOutcome {
 
 /**
  * Makes a batch of requests for a store on a database: the store reads the rows of the batch's
- * `keys` under locks, has it decide, writes the `changes`, commits, and hands out the `results`.
- * All algorithms and modes are decided, so such a store has `recovers: true` and `reserves: true`.
- * docs/recipes/write-a-store.md has a whole store.
+ * `keys` under locks, calls `decide`, writes the `changes`, commits, and hands out the `results`. A
+ * batch decides all algorithms and modes: set `recovers: true` and `reserves: true` on such a
+ * store. docs/recipes/write-a-store.md shows a whole store.
  * @experimental
  * @example
  * import { batchOf } from '@weir/core/store'
@@ -82,7 +83,7 @@ function rowsOf(request: BatchRequest): Asked {
   const { mode, target } = request
   const { marks, takes } = traitsOf(mode)
   const keys = target.policySet.policies.map((_, i) => rowKey(target, i))
-  // Units that are taken like any new ones need no mark.
+  // Units that are taken as new ones need no mark.
   const marked =
     mode === 'reset' ? keys : keys.filter((_, i) => !takes || Number(request.costs[i]) < 0)
   return { request, keys, marks: marks ? marked.map(markKey) : [] }
@@ -103,7 +104,7 @@ function resultIn(
     throw error
   }
   const counters: Counter[] = policies.map(({ kernel, numbers }) => {
-    // Policy sets have no policy without one: it would limit nothing.
+    // No policy of a policy set is without a kernel: it would limit nothing.
     const own = kernel as Kernel
     return { kernel: own, scratch: own.prepare(numbers), table: new RowTable(rows, own), slot: -1 }
   })

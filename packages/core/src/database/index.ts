@@ -1,4 +1,4 @@
-// `@weir/core/store`, for those who write a store: its contract, and the driver for a store on a
+// `@weir/core/store`, for authors of stores: the contract, and the driver for a store on a
 // database.
 
 export type * from '../store.js'

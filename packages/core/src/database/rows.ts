@@ -1,6 +1,6 @@
-// The rows of a batch: what was read of them, and what the batch's decisions make of them. A row is
-// the state of a counter, as its kernel writes it, or a mark. It holds whole numbers and nothing
-// else, so that any database can keep it.
+// A batch's rows: as they were read, and as the batch's decisions change them. A row is a counter's
+// state, as its kernel writes it, or a mark. It holds only whole numbers, so that any database can
+// keep it.
 
 import type { Cells, Kernel, Scratch } from '../algorithms/algorithm.js'
 import type { Mark, Marks, Table } from '../algorithms/driver.js'
@@ -9,20 +9,20 @@ import { sha256 } from '../base/sha256.js'
 import { countedKey, counterId } from '../request.js'
 import type { Target } from '../store.js'
 
-/** Keys that would be longer are hashed. */
+/** Longer keys are hashed. */
 const LONGEST = 256
-/** No other key ends so: `rowKey` escapes the sign. */
+/** No other key ends like this: `rowKey` escapes the `#`. */
 const MARK = '#mark'
 
-// A mark is three numbers: as Mark has them, and until when it matters, in ms.
+// A mark is three numbers: the two of `Mark`, and until when it matters, in ms.
 const FORGOTTEN = 0
 const GAVE = 1
 const UNTIL = 2
 const MARK_WIDTH = 3
 
 /**
- * The key of a policy's row: printable ASCII, as databases take no NUL, or no lone surrogate, or
- * compare texts by a language.
+ * The key of a policy's row: printable ASCII, as some databases take no NUL or no lone surrogate,
+ * or compare texts by a language's rules.
  */
 export function rowKey(target: Target, i: number): string {
   const { policySet } = target
@@ -51,7 +51,7 @@ export interface RowChange {
    *  Undefined: delete the row. */
   readonly numbers: readonly number[] | undefined
   /** Until when the row matters, in whole ms since the Unix epoch by the database's clock. After
-   *  that it may be deleted; left as it is, it changes no decision. */
+   *  that it may be deleted; if it is kept, it changes no decision. */
   readonly untilMs: number
 }
 
@@ -70,8 +70,8 @@ export class Rows {
   }
 
   /**
-   * The row as it is by now. It is kept as it was read, unless it is written.
-   * @param kernel of the counter; undefined: it is a mark
+   * The row, with its changes so far. It stays as it was read unless it is written.
+   * @param kernel the counter's kernel; undefined: the row is a mark
    * @throws {StoreError} WEIR_FOREIGN_KEY if it holds what that kernel does not write
    */
   of(key: string, kernel: Kernel | undefined): Row {
@@ -85,7 +85,7 @@ export class Rows {
     return row
   }
 
-  /** What became of these rows, in the order of their keys. */
+  /** The changes to these rows, in the order of their keys. */
   changes(keys: readonly string[]): RowChange[] {
     const changes: RowChange[] = []
     for (const key of keys) {
@@ -139,7 +139,8 @@ export class RowTable implements Table {
         const untilMs = Math.max(Math.ceil(nowMs + lifeMs), row.cells?.[UNTIL] ?? 0)
         const cells = new Float64Array(MARK_WIDTH)
         cells[FORGOTTEN] = Math.max(known.forgottenUs, mark.forgottenUs)
-        // As in Redis, where the clock has stepped back the last refund counts, not the latest.
+        // As in Redis, where the clock has stepped back, the refund made last counts, not the one
+        // with the latest time.
         cells[GAVE] = mark.gaveUs === 0 ? known.gaveUs : mark.gaveUs
         cells[UNTIL] = untilMs
         write(row, cells, untilMs)

@@ -1,36 +1,37 @@
-// When keys were last forgotten on purpose, and when units were last given back to them: for as
-// long as what was charged before still counts, as a receipt from before must not give back the
-// units of others. In Redis each key has a mark of its own that expires. Here their number is
-// bounded: a mark that makes room for another then holds for all keys without one, and what was
-// charged before it is given back to none of them.
+// Marks: when keys were last forgotten on purpose, and when units were last given back to them. A
+// mark is kept as long as units charged before it still count, as a receipt from before must not
+// give back the units of others. In Redis each key has its own mark, which expires. Here the number
+// of marks is bounded: a mark that makes room for another then holds for all keys without a mark,
+// and units charged before it are given back to none of these keys.
 
 import type { Mark, Marks } from '../algorithms/driver.js'
 import { isOver, States, untilAt } from './states.js'
 
-/** The fewest that there is room for. */
+/** There is always room for this many marks. */
 const LEAST = 10_000
-/** How many are looked at to find the one that matters least. */
+/** How many marks are looked at to find the one that matters least. */
 const CANDIDATES = 8
 
-// A mark is two numbers, as Mark has them.
+// A mark is the two numbers of `Mark`.
 const FORGOTTEN = 0
 const GAVE = 1
 const WIDTH = 2
 
 export interface MarkBounds {
   readonly maxKeys: number
-  /** How much longer than it matters a mark is kept. */
+  /** How long a mark is kept after it has ceased to matter. */
   readonly slackMs: number
 }
 
-/** The marks of all tables of a store. By a hash of the key, as there may be many tables. */
+/** The marks of all of a store's tables, found by a hash of the key, as there may be many
+ *  tables. */
 export class KeyMarks {
   readonly #slackMs: number
   readonly #most: number
   readonly states: States
-  /** Those that made room, the latest of each. */
+  /** The latest times of the marks that made room. */
   readonly #others: Mark = { forgottenUs: 0, gaveUs: 0 }
-  /** What was found last. */
+  /** The mark that was found last. */
   readonly #found: Mark = { forgottenUs: 0, gaveUs: 0 }
 
   constructor({ maxKeys, slackMs }: MarkBounds) {
@@ -39,7 +40,7 @@ export class KeyMarks {
     this.states = new States({ width: WIDTH, maxKeys: this.#most, keepsTexts: false })
   }
 
-  /** @param id of the table */
+  /** @param id the table's id */
   ofTable(id: string): Marks {
     return {
       of: (key) => this.of(`${id} ${key}`),
@@ -49,7 +50,7 @@ export class KeyMarks {
 
   of(key: string): Mark {
     const { states } = this
-    // Most stores never have any.
+    // Most stores never have a mark.
     if (states.count === 0 || states.find(key) < 0) return this.#others
     const found = this.#found
     found.forgottenUs = states.cells[states.offset + FORGOTTEN] as number
@@ -60,7 +61,8 @@ export class KeyMarks {
   set(key: string, { forgottenUs, gaveUs }: Mark, nowMs: number, lifeMs: number): void {
     const { states } = this
     const known = this.of(key)
-    // As in Redis, where the clock has stepped back the last refund counts, not the latest.
+    // As in Redis, where the clock has stepped back, the refund made last counts, not the one with
+    // the latest time.
     const latest = {
       forgottenUs: Math.max(known.forgottenUs, forgottenUs),
       gaveUs: gaveUs === 0 ? known.gaveUs : gaveUs,

@@ -1,31 +1,31 @@
-// A small hash table of states, by open addressing with linear probing (D. Knuth, The Art of
-// Computer Programming 3, 6.4, algorithms L and R). The numbers of a state lie where its key is
-// found, so that a decision touches little memory: among a million keys, waiting for memory is most
-// of what it takes. Its size is fixed: the entries of one that became too small, or too large, move
-// to another.
+// A small hash table of states, with open addressing and linear probing (D. Knuth, The Art of
+// Computer Programming 3, 6.4, algorithms L and R). A state's numbers lie where its key is found,
+// so that a decision touches little memory: among a million keys, it spends most of its time
+// waiting for memory. A segment's size is fixed: when it has become too small or too large, its
+// entries move to another.
 
 import type { Cells } from '../algorithms/algorithm.js'
 
-/** How states look, and how many there may be. */
+/** The form of states, and how many there may be. */
 export interface Form {
-  /** How many numbers there is room for; a state that has more is kept in an array of its own. */
+  /** How many numbers an entry has room for; a state that has more is kept in an array of its
+   *  own. */
   readonly width: number
-  /** Whether the text of a key is kept, and not only its hash. */
+  /** Whether a key's text is kept, and not only its hash. */
   readonly keepsTexts: boolean
   readonly maxKeys: number
 }
 
 const SMALLEST = 16
 /**
- * Of the places as many are in use when it is new, at the most, and at the least: searches stay
- * short.
+ * The share of places that are in use in a new segment, at most, and at least: searches stay short.
  */
 const NEW = 0.65
 const FULLEST = 0.84
 const SPARSEST = 0.3
 
-// An entry is two words of 32 bits, half of the hash of its key and when it stops to matter, and
-// then the numbers of a state.
+// An entry is two words of 32 bits (half of its key's hash, and when its state ceases to matter)
+// and then the state's numbers.
 const HASH = 0
 const UNTIL = 1
 const WORDS = 2
@@ -33,21 +33,21 @@ const WORDS = 2
 /** Bytes of a reference to a text. */
 const POINTER = 8
 
-/** The text of a key, or the other half of its hash, which is not 0. */
+/** A key's text, or the other half of its hash, which is not 0. */
 export type Owner = string | number
 
 export class Segment {
   count = 0
   readonly places: number = 0
   readonly cells: Cells
-  /** States that have more numbers than there is room for; undefined: there are none. */
+  /** States that have more numbers than an entry has room for; undefined: there are none. */
   large: (Cells | undefined)[] | undefined
   readonly #form: Form
   /** The same memory as `cells`, as words. */
   readonly #words: Int32Array
   /** Words from one entry to the next. */
   readonly #stride: number = 0
-  /** Whose the entries are; undefined or 0 in an empty place. */
+  /** The owners of the entries; undefined or 0 in an empty place. */
   readonly #owners: (Owner | undefined)[] | Int32Array
 
   /** @param expected how many entries there will be */
@@ -109,20 +109,20 @@ export class Segment {
     if (this.large !== undefined) this.large[place] = cells
   }
 
-  /** The place of an owner; -1: he has none. */
+  /** The place of an owner; -1: there is none. */
   find(owner: Owner, low: number): number {
     const words = this.#words
     const owners = this.#owners
     for (let place = this.#homeOf(low); ; place = this.#after(place)) {
-      // Read before the hash is compared: it lies elsewhere, so that memory is asked for both at
-      // once.
+      // Read before the hash is compared: the owner lies elsewhere, and so both are fetched from
+      // memory at once.
       const known = owners[place]
       if (words[place * this.#stride + HASH] === low && known === owner) return place
       if (!this.#isOwner(known)) return -1
     }
   }
 
-  /** A place for an owner who has none. Its numbers are what they happen to be. */
+  /** Takes a place for an owner that has none. Its numbers are whatever was there before. */
   add(owner: Owner, low: number): number {
     let place = this.#homeOf(low)
     while (this.isUsed(place)) place = this.#after(place)
@@ -134,7 +134,7 @@ export class Segment {
 
   remove(place: number): void {
     let hole = place
-    // An entry behind the hole goes into it, unless its search begins behind the hole (Knuth's
+    // An entry after the hole moves into it, unless its search begins after the hole (Knuth's
     // algorithm R).
     for (let next = this.#after(hole); this.isUsed(next); next = this.#after(next)) {
       const home = this.#homeOf(this.#wordOf(next, HASH))
@@ -155,8 +155,8 @@ export class Segment {
     return other
   }
 
-  /** Adds all entries of another segment. In one loop, as most of what a new key takes is that all
-   *  others move now and then. */
+  /** Adds all entries of another segment. In one loop, as moving all others now and then is most of
+   *  what a new key costs. */
   #takeAll(from: Segment): void {
     const words = this.#words
     const owners = this.#owners
@@ -176,7 +176,7 @@ export class Segment {
       const toAt = to * stride
       words[toAt + HASH] = low
       words[toAt + UNTIL] = fromWords[at + UNTIL] as number
-      // Not the words as well: a number that is none could change when it is copied as one.
+      // The two words are not copied as a number: bits that are NaN could change.
       const end = (toAt + stride) / 2
       for (let cell = (toAt + WORDS) / 2, old = (at + WORDS) / 2; cell < end; cell += 1, old += 1)
         cells[cell] = fromCells[old] as number
@@ -185,12 +185,13 @@ export class Segment {
     this.count += from.count
   }
 
-  /** A text is not compared with 0: that would read it, which is one more wait for memory. */
+  /** A text is not compared with 0: that would read the text, one more wait for memory. */
   #isOwner(owner: Owner | undefined): boolean {
     return owner !== undefined && (this.#form.keepsTexts || owner !== 0)
   }
 
-  /** Where the search for a hash begins. Its upper half tells: the lower one chose the segment. */
+  /** Where the search for a hash begins: its upper half says, as the lower half chose the
+   *  segment. */
   #homeOf(low: number): number {
     return ((low >>> 16) * this.places) >>> 16
   }

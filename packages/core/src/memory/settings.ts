@@ -1,4 +1,4 @@
-// Settings in this process: `livePolicies` on a memory store.
+// Settings that are kept in this process, for `livePolicies` on a memory store.
 
 import type { Clock } from '../base/clock.js'
 import {
@@ -62,7 +62,7 @@ export function memorySettings(clock: Clock, all: KeptByName = new Map()): Setti
   }
 }
 
-/** Undefined: they are not all remembered. */
+/** The changes since a version. Undefined: not all of them are remembered. */
 function changesSince(
   { id, version, changes }: Kept,
   since: SettingsVersion,

@@ -1,11 +1,12 @@
-// All states of one policy: keys to slots, slots to numbers. No object and no timer per key.
+// All states of one policy: finds slots by keys, and numbers by slots. No key has an object or a
+// timer.
 //
-// They lie in many small hash tables, the segments, each of which grows and shrinks by itself. So
-// no call ever waits until a large table has been built anew: V8's Map does that, and at a million
-// keys it takes tens of milliseconds. Part of a key's hash says which segment it belongs to,
-// another part where its search begins there. How many segments there may be follows from the most
-// keys that the table may hold; one without keys takes nothing. A slot is a number that names a
-// segment and a place in it, until the next key is added or removed.
+// The states lie in many small hash tables, the segments, which grow and shrink one by one. So no
+// call ever waits until a large table has been rebuilt: V8's Map does that, which takes tens of
+// milliseconds at a million keys. One part of a key's hash says which segment the key belongs to,
+// another where the search begins in that segment. The number of segments follows from the most
+// keys that the table may hold; a segment without keys takes no memory. A slot is a number that
+// names a segment and a place in it, until the next key is added or removed.
 
 import type { Cells } from '../algorithms/algorithm.js'
 import { EPOCH_MS } from '../base/clock.js'
@@ -16,9 +17,9 @@ import { type Form, type Owner, Segment } from './segment.js'
 const ENTRIES = 8_192
 const PLACE_BITS = 14
 const PLACE = 2 ** PLACE_BITS - 1
-/** How many places a step of a walk passes over to find one in use. */
+/** How many places one step of a walk looks at to find one in use. */
 const PASSES = 64
-/** Slots keep the end of a state in 32 bits: that is 34 years of these. */
+/** Slots keep a state's end in 32 bits: 34 years of these ticks. */
 const TICK_MS = 256
 const LAST_TICK = 2 ** 32 - 1
 
@@ -39,9 +40,9 @@ export function isOver(until: number, nowMs: number): boolean {
 
 export class States {
   count = 0
-  /** The slot that is selected: that of the key that was looked up or added last. */
+  /** The selected slot: that of the key that was looked up or added last. */
   slot = -1
-  /** Its state: the numbers, from `offset` on; or an array of its own. */
+  /** The state in that slot: the numbers from `offset` on, or an array of its own. */
   cells: Cells
   offset = 0
   large: Cells | undefined = undefined
@@ -49,8 +50,8 @@ export class States {
   readonly #segments: (Segment | undefined)[]
   #selected: Segment
   #lastKey: string | undefined
-  /** Where a walk is: it goes downwards, so that what moves when an entry is removed was passed
-   *  already. */
+  /** Where the walk is: it goes downwards, so that it has already passed the entries that move when
+   *  one is removed. */
   #walkSegment = 0
   #walkPlace = 0
 
@@ -61,7 +62,7 @@ export class States {
     this.cells = this.#selected.cells
   }
 
-  /** Of the tables and of states with arrays of their own, without the texts of keys. */
+  /** Bytes of the tables and of states with arrays of their own, without the texts of keys. */
   get bytes(): number {
     let bytes = 0
     for (const segment of this.#segments) bytes += segment?.bytes ?? 0
@@ -70,7 +71,8 @@ export class States {
 
   /** Selects the slot of a key, and returns it; -1: it has none. */
   find(key: string): number {
-    // The same key again, as of whoever is about to be refused: then there is nothing to work out.
+    // The same key again, as from a client that is about to be refused: nothing has to be worked
+    // out.
     if (this.slot >= 0 && key === this.#lastKey) return this.slot
     const owner = this.#ownerOf(key)
     const slot = this.findOwner(owner, keyHash.low)
@@ -78,7 +80,7 @@ export class States {
     return slot
   }
 
-  /** `find` for those who hash for themselves. */
+  /** `find` for callers that hash for themselves. */
   findOwner(owner: Owner, low: number): number {
     const index = this.#indexOf(low)
     const place = this.#segments[index]?.find(owner, low) ?? -1
@@ -101,19 +103,19 @@ export class States {
     return this.#at(slot).untilOf(slot & PLACE)
   }
 
-  /** Says of the slot that is selected when its state ends, and if it has an array of its own. */
+  /** Sets when the selected slot's state ends, and its own array if it has one. */
   keep(until: number, large: Cells | undefined): void {
     this.#selected.setUntil(this.slot & PLACE, until)
     if (large !== this.large) this.#selected.setLarge(this.slot & PLACE, large)
     this.large = large
   }
 
-  /** Selects a slot for a key that has none. Its numbers are what they happen to be. */
+  /** Selects a slot for a key that has none. Its numbers are whatever was there before. */
   add(key: string): void {
     this.addOwner(this.#ownerOf(key), keyHash.low)
   }
 
-  /** `add` for those who hash for themselves. */
+  /** `add` for callers that hash for themselves. */
   addOwner(owner: Owner, low: number): void {
     const index = this.#indexOf(low)
     let segment = this.#segments[index] ?? new Segment(this.#form, 0)
@@ -133,7 +135,7 @@ export class States {
     else if (segment.isSparse) this.#segments[index] = segment.resized()
   }
 
-  /** The next slot of an endless walk through all keys; -1: not found yet. */
+  /** The next slot of an endless walk through all keys; -1: this step found none. */
   walk(): number {
     const segments = this.#segments
     for (let pass = 0; pass < PASSES; pass += 1) {
@@ -149,8 +151,8 @@ export class States {
     return -1
   }
 
-  /** Looks at the next `looks` keys and drops those that are over, `most` at the most. Returns how
-   *  many those were. */
+  /** Looks at the next `looks` keys and drops those that are over, at most `most`. Returns how many
+   *  it dropped. */
   sweep(nowMs: number, looks: number, most: number): number {
     let dropped = 0
     for (let look = 0; look < looks && dropped < most && this.count > 0; look += 1) {
@@ -162,7 +164,7 @@ export class States {
     return dropped
   }
 
-  /** Works out the hash of a key, and returns what tells its entry from others of that hash. */
+  /** Hashes a key, and returns what tells its entry from others with that hash. */
   #ownerOf(key: string): Owner {
     const { keepsTexts } = this.#form
     const text = keepsTexts ? shortName(key) : key

@@ -18,23 +18,23 @@ import { sweeper } from './sweeper.js'
 import { type Bounds, MemoryTable } from './table.js'
 
 export interface MemoryStoreOptions {
-  /** The most keys that each policy keeps, from 1 to 16,777,216. Beyond it, keys that were used
-   *  least make room; an exhausted key never does. When all are exhausted, new keys share one
-   *  counter and may be refused: limit by address first, or raise this. Default 100,000. A key
-   *  takes about 35 bytes beside its text, 80 for a sliding window.
+  /** The most keys that each policy keeps, from 1 to 16,777,216. Beyond that, the least used keys
+   *  make room; an exhausted key never does. When all are exhausted, new keys share one counter and
+   *  may be refused: limit by address first, or raise this. Default 100,000. A key takes about 35
+   *  bytes besides its text, 80 for a sliding window.
    *
-   *  Of as many keys in all (10,000 at least) a store remembers resets and refunds, while what was
-   *  charged before them counts: 40 bytes each. Beyond it, those that are longest ago hold for all
+   *  A store also remembers the resets and refunds of as many keys in all (at least 10,000), while
+   *  units charged before them count: 40 bytes each. Beyond that, the oldest ones hold for all
    *  keys, so a receipt from before them may give back less. */
   readonly maxKeys?: number | undefined
   /** How keys are told apart.
-   *  - `'exact'`, the default: by their texts, which are kept. (Of a text longer than 256
-   *    characters, 128 bits of a hash.)
-   *  - `'fingerprint'`: by 64 bits of a hash with a secret of this process, and no text is kept:
-   *    less memory, and no personal data in it. Two of n keys share a counter with a probability
-   *    of n² / 2⁶⁵: 0.000003 % for a million. */
+   *  - `'exact'`, the default: by their texts, which are kept. (A text longer than 256 characters
+   *    is kept as a hash of 128 bits.)
+   *  - `'fingerprint'`: by a hash of 64 bits with a secret of this process. No text is kept, so a
+   *    key takes less memory, which has no personal data in it. Two of n keys share a counter with
+   *    a probability of n² / 2⁶⁵: 0.000003 % for a million. */
   readonly keys?: 'exact' | 'fingerprint' | undefined
-  /** Time, for tests and simulations. Default: the host's clock. */
+  /** The clock, for tests and simulations. Default: the host's clock. */
   readonly clock?: Clock | undefined
 }
 
@@ -42,13 +42,13 @@ export interface MemoryStoreOptions {
 export interface MemoryStore extends Store {
   decide(request: StoreRequest): StoreResult
   reset(target: Target): void
-  /** What it keeps. Looks at every table. */
+  /** What the store keeps. Looks at every table. */
   stats(): StoreStats
   close(): void
 }
 
 /**
- * Keeps counters in this process: no set-up, no round trip, and each process has limits of its own.
+ * Keeps counters in this process: no set-up, no round trip, and each process has its own limits.
  * Answers at once.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK
  */
@@ -68,7 +68,7 @@ export function memoryStoreIn(time: Time, options: MemoryStoreOptions = {}): Mem
   return memoryStoreOf({ clock, maxKeys, keys, slackMs, time })
 }
 
-/** A memory store of checked options. */
+/** A memory store with checked options. */
 export function memoryStoreOf({
   clock,
   time,
@@ -80,14 +80,14 @@ export function memoryStoreOf({
   const evictions = { count: 0 }
   let closed = false
   const tablesDropped = (): void => {
-    // Prepared policy sets may refer to them.
+    // Prepared policy sets may refer to the dropped tables.
     preparedOf = memoized(prepare)
   }
   const sweeping = sweeper(tables, clock, time, tablesDropped, marks)
 
   function prepare(policySet: PolicySet) {
     const counters: Counter[] = policySet.policies.map((policy) => {
-      // Policy sets have no policy without one: it would limit nothing.
+      // No policy of a policy set is without a kernel: it would limit nothing.
       const kernel = policy.kernel as Kernel
       const id = counterId(policySet, policy)
       const table = tables.get(id) ?? new MemoryTable(kernel, bounds, marks.ofTable(id), evictions)
@@ -100,7 +100,7 @@ export function memoryStoreOf({
   }
 
   function decided(request: StoreRequest): StoreResult {
-    // Without its counters, each limit would begin anew.
+    // The counters are gone, so each limit would begin anew.
     if (closed) throw storeClosed()
     const { target } = request
     const { counters, readings, keys } = preparedOf(target.policySet)
@@ -115,7 +115,7 @@ export function memoryStoreOf({
     if (closed) throw storeClosed()
     const nowUs = clock.nowUs()
     target.policySet.policies.forEach((policy, i) => {
-      // Where there is no table, nothing that was charged still counts.
+      // Where there is no table, no charge still counts.
       tables.get(counterId(target.policySet, policy))?.reset(countedKey(target, i), nowUs)
     })
   }
@@ -167,5 +167,5 @@ function ask(
   pending.decided(result)
 }
 
-/** An injected clock may go back: as in Redis, what has expired is kept this much longer. */
+/** An injected clock may go back: as in Redis, expired states are kept this much longer. */
 const INJECTED_SLACK_MS = 600_000

@@ -1,5 +1,5 @@
-// Gives back the memory of keys that nobody asks for any more: one timer for a whole store, in
-// slices, only while there are keys, and never the reason why a process stays alive.
+// Frees the memory of keys that nobody asks for any more. One timer for a whole store works in
+// slices, runs only while there are keys, and never keeps the process alive.
 
 import type { Clock } from '../base/clock.js'
 import type { Time } from '../base/time.js'
@@ -8,18 +8,19 @@ import type { MemoryTable } from './table.js'
 
 const EVERY_MS = 1_000
 /**
- * When a slice dropped all that it may, the next one follows so soon: others have their turn in
- * between.
+ * When a slice has dropped as many keys as it may, the next one follows this soon: other work has
+ * its turn in between.
  */
 const SOON_MS = 5
-/** Keys looked at in a slice, and dropped: a millisecond, or a few before the code is compiled. */
+/** The most keys that a slice looks at, and drops: it takes a millisecond, or a few before the code
+ *  is compiled. */
 const LOOKS = 10_000
 const DROPS = 1_000
 
 /**
- * A sweeper of these tables. `start` may be called as often as one likes.
- * @param tablesDropped called after tables with nothing in them were dropped
- * @param marks are swept with them, but are no reason to go on
+ * A sweeper for these tables. `start` may be called again at any time.
+ * @param tablesDropped called after empty tables were dropped
+ * @param marks swept with the tables, but no reason to go on
  */
 export function sweeper(
   tables: Map<string, MemoryTable>,
@@ -49,7 +50,7 @@ export function sweeper(
       const some = Math.min(looks, table.states.count)
       drops -= table.states.sweep(nowMs, some, drops)
       looks -= some + 1
-      // Behind those that this slice does not come to: the next one begins with them.
+      // Moved behind the tables that this slice does not come to: the next slice begins with those.
       tables.delete(id)
       if (table.states.count > 0) tables.set(id, table)
     }

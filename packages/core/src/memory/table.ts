@@ -1,5 +1,5 @@
-// The counters of one policy in memory: a bounded number of states, and who makes room when it is
-// reached.
+// One policy's counters in memory: a bounded number of states, and which key makes room when the
+// bound is reached.
 
 import {
   type Cells,
@@ -15,10 +15,12 @@ import { endMsOf, States, untilAt } from './states.js'
 const OVERFLOW = ''
 /** How many keys are looked at to find the one that was used least. */
 const CANDIDATES = 8
-/** By how many policies a key is judged to be exhausted: the numbers may change under one name. */
+/** How many policies judge whether a key is exhausted: a policy's numbers may change under one
+ *  name. */
 const MAX_PROBES = 8
 /**
- * The smallest log has room for two runs. While it has one, five numbers are kept; else the whole.
+ * The smallest log has room for two runs. While it has one, five numbers are kept; otherwise the
+ * whole log.
  */
 const SMALL_LOG = 7
 const KEPT_OF_LOG = 5
@@ -27,7 +29,7 @@ const RUNS = 1
 
 export interface Bounds {
   readonly maxKeys: number
-  /** How much longer than it matters a state is kept. */
+  /** How long a state is kept after it has ceased to matter. */
   readonly slackMs: number
   readonly keys: 'exact' | 'fingerprint'
 }
@@ -36,21 +38,20 @@ export class MemoryTable implements Table {
   readonly #kernel: Kernel
   readonly #bounds: Bounds
   readonly states: States
-  /** For looking at keys that nobody asked about: the policies that have this name, or the last of
-   *  them. */
+  /** For judging keys that nobody asked about: the policies with this name, or the last of them. */
   readonly #probes: { readonly numbers: PolicyNumbers; readonly scratch: Scratch }[] = []
   #nextProbe = 0
   /** Where the log that is being decided on is unpacked. */
   readonly #log: Cells
-  /** The key that makes room if the one that was just looked up is written; -1: none. */
+  /** The slot that makes room if the key that was just looked up is written; -1: none. */
   #victim = -1
-  /** It is not over yet. */
+  /** The victim's state is not over yet. */
   #isEviction = false
   readonly marks: Marks
 
   readonly #evictions: { count: number }
 
-  /** @param evictions counts those who made room before their time */
+  /** @param evictions counts the keys that made room before their time */
   constructor(kernel: Kernel, bounds: Bounds, marks: Marks, evictions = { count: 0 }) {
     this.#evictions = evictions
     this.#kernel = kernel
@@ -62,7 +63,7 @@ export class MemoryTable implements Table {
     this.states = new States({ width, maxKeys, keepsTexts: keys === 'exact' })
   }
 
-  /** Makes numbers known that its states are judged by. */
+  /** Adds a policy's numbers to those that judge the states. */
   use(numbers: PolicyNumbers): void {
     if (this.#probes.some((probe) => probe.numbers.every((each, i) => each === numbers[i]))) return
     this.#probes[this.#nextProbe] = { numbers, scratch: this.#kernel.prepare(numbers) }
@@ -88,7 +89,7 @@ export class MemoryTable implements Table {
     return overflow
   }
 
-  /** Of the slot that was looked up last. */
+  /** The cells of the slot that was looked up last. */
   #cellsOf(): Cells {
     const { cells, offset, large } = this.states
     if (this.#kernel.width > 0) return cells
@@ -140,9 +141,9 @@ export class MemoryTable implements Table {
   }
 
   /**
-   * The slot of a key that may make room for another: of the next few keys the first that is over,
-   * else the one with the most left; -1: none. An exhausted key stays, so nobody can clear his
-   * own count by making up keys.
+   * The slot of a key that may make room for another: of the next few keys, the first that is over,
+   * otherwise the one with the most left; -1: none. An exhausted key stays, so no client can clear
+   * its own count by making up keys.
    */
   #findVictim(overflow: number, nowUs: number): number {
     let victim = -1
@@ -164,8 +165,8 @@ export class MemoryTable implements Table {
     return victim
   }
 
-  /** What is left by the strictest of the policies that have this name; `Infinity`: to all of them
-   *  it is over. */
+  /** The units left under the strictest of the policies with this name; `Infinity`: the state is
+   *  over for all of them. */
   #leftOf(slot: number, nowUs: number): number {
     let least = Number.POSITIVE_INFINITY
     this.states.select(slot)

@@ -151,9 +151,9 @@ describe('options', () => {
   })
 
   test.each([
-    ['Headers', 'is it headers that is meant?'],
-    ['widnow', 'is it window that is meant?'],
-    ['headrs', 'is it headers that is meant?'],
+    ['Headers', 'did you mean headers?'],
+    ['widnow', 'did you mean window?'],
+    ['headrs', 'did you mean headers?'],
     ['blockDuration', 'see docs/migrating.md, or the options in the README of the package'],
   ])('%s: %s', (name, right) => {
     const message = `a rate limit does not know the option "${name}"; ${right}`

@@ -123,7 +123,7 @@ describe('a key of more than 8,192 characters is refused, before the store is as
   const refused = {
     name: 'RangeError',
     code: 'WEIR_INVALID_KEY',
-    message: `key is "${'k'.repeat(64)}…", of 8193 characters; give one of 8192 at the most`,
+    message: `key is "${'k'.repeat(64)}…", of 8193 characters; give one of at most 8192`,
   }
   const long = 'k'.repeat(LONGEST + 1)
 

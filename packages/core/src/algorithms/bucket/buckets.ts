@@ -8,15 +8,15 @@ import { type Algorithm, changed, checkedCount, makePolicy, type Policy } from '
 import { type BucketNumbers, bucket } from './kernel.js'
 
 export interface TokenBucketOptions {
-  /** Part of the counter's identity, and what headers call it. Default: the algorithm and the time
-   *  in which it fills up, as `token-bucket-10s`; in a limiter without a name with the capacity, as
-   *  `token-bucket-20-per-10s`. */
+  /** Part of the counter's identity, and the policy's name in headers. Default: the algorithm and
+   *  the time in which it fills up, such as `token-bucket-10s`; in a limiter without a name, also
+   *  the capacity, such as `token-bucket-20-per-10s`. */
   readonly name?: string | undefined
   /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
-   *  `'content-bytes'`. A name as those of policies. Default: requests, which the header leaves
-   *  unsaid. */
+   *  `'content-bytes'`. Follows the rules of policy names. Default: requests, which the header does
+   *  not mention. */
   readonly unit?: string | undefined
-  /** The most units that can pass at once. A whole number from 0, which denies all. It may
+  /** The most units that can pass at once. A whole number from 0, which denies all. The bucket may
    *  take at most 1,826 days to fill up. */
   readonly capacity: number
   /** Units that come back every `every`, one by one and not in steps. Above 0; a fraction is
@@ -24,8 +24,8 @@ export interface TokenBucketOptions {
   readonly refill: number
   /** The time in which `refill` units come back, from 1 ms to 3,650 days. */
   readonly every: Duration
-  /** How far ahead `wait` may reserve turns. Where it is given, it is part of the time scale.
-   *  Default: the time in which all comes back. */
+  /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days. If given, it is part of the
+   *  time scale. Default: the time in which all units come back. */
   readonly maxWait?: Duration | undefined
 }
 
@@ -34,8 +34,8 @@ export interface TokenBucketOptions {
  * rate in the long run. Starts full. At most `capacity + refill * t / every` units pass in any time
  * t.
  *
- * Changed numbers keep the share that is used where an empty bucket takes as long to fill (capacity
- * * every / refill); else they are another counter.
+ * Changed numbers keep the used share where an empty bucket takes as long to fill as before
+ * (capacity * every / refill); otherwise they are another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example tokenBucket({ capacity: 20, refill: 10, every: '1s' }) // 20 at once, 10 a second
  */
@@ -44,13 +44,13 @@ export function tokenBucket(options: TokenBucketOptions): Policy {
 }
 
 export interface GcraOptions {
-  /** Part of the counter's identity, and what headers call it. Default: the algorithm and the time
-   *  in which it fills up, as `gcra-10s`; in a limiter without a name with the capacity, as
-   *  `gcra-20-per-10s`. */
+  /** Part of the counter's identity, and the policy's name in headers. Default: the algorithm and
+   *  the time in which it fills up, such as `gcra-10s`; in a limiter without a name, also the
+   *  capacity, such as `gcra-20-per-10s`. */
   readonly name?: string | undefined
   /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
-   *  `'content-bytes'`. A name as those of policies. Default: requests, which the header leaves
-   *  unsaid. */
+   *  `'content-bytes'`. Follows the rules of policy names. Default: requests, which the header does
+   *  not mention. */
   readonly unit?: string | undefined
   /** Units per `period` in the long run. A fraction is allowed; 0 denies all. */
   readonly limit: number
@@ -59,18 +59,18 @@ export interface GcraOptions {
   /** The most units that can pass at once. A whole number from 0. Default: `limit`, rounded
    *  down, and at least 1. */
   readonly burst?: number | undefined
-  /** How far ahead `wait` may reserve turns. Where it is given, it is part of the time scale.
-   *  Default: the time in which all comes back. */
+  /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days. If given, it is part of the
+   *  time scale. Default: the time in which all units come back. */
   readonly maxWait?: Duration | undefined
 }
 
 /**
- * The generic cell rate algorithm: `limit` units per `period`, evenly spaced but for bursts of up
- * to `burst`. The same arithmetic as `tokenBucket`, in the words of traffic shaping. At most
- * `burst + limit * t / period` in any time t.
+ * The generic cell rate algorithm: `limit` units per `period`, evenly spaced except for bursts of
+ * up to `burst`. The same arithmetic as `tokenBucket`, in the words of traffic shaping. At most
+ * `burst + limit * t / period` units pass in any time t.
  *
- * Changed numbers keep the share that is used where a full burst takes as long to come back (burst
- * * period / limit); else they are another counter.
+ * Changed numbers keep the used share where a full burst takes as long to come back as before
+ * (burst * period / limit); otherwise they are another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example gcra({ limit: 10, period: '1s', burst: 3 }) // one every 100 ms, 3 at once after a pause
  */
@@ -80,30 +80,30 @@ export function gcra(options: GcraOptions): Policy {
   const { limit } = options
   const rounded = typeof limit === 'number' && limit > 0 ? Math.max(1, Math.floor(limit)) : 0
   const { burst = rounded } = options
-  // A limit of 0 denies all; how fast nothing comes back does not matter.
+  // A limit of 0 denies all, so its rate does not matter.
   const rate = limit === 0 && burst === 0 ? 1 : limit
   const { name, unit, period, maxWait } = options
   return bucketPolicy('gcra', { name, unit, maxWait, burst, limit: rate, period }, words)
 }
 
 export interface LeakyBucketOptions {
-  /** Part of the counter's identity, and what headers call it. Default: the algorithm and the time
-   *  in which it fills up, as `leaky-bucket-10s`; in a limiter without a name with the capacity, as
-   *  `leaky-bucket-20-per-10s`. */
+  /** Part of the counter's identity, and the policy's name in headers. Default: the algorithm and
+   *  the time in which it fills up, such as `leaky-bucket-10s`; in a limiter without a name, also
+   *  the capacity, such as `leaky-bucket-20-per-10s`. */
   readonly name?: string | undefined
   /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
-   *  `'content-bytes'`. A name as those of policies. Default: requests, which the header leaves
-   *  unsaid. */
+   *  `'content-bytes'`. Follows the rules of policy names. Default: requests, which the header does
+   *  not mention. */
   readonly unit?: string | undefined
-  /** How much the bucket holds. A whole number from 0, which denies all. It may take at
+  /** How much the bucket holds. A whole number from 0, which denies all. A full bucket may take at
    *  most 1,826 days to leak out. */
   readonly capacity: number
   /** Units that leak out every `every`, steadily. Above 0; a fraction is allowed. */
   readonly leak: number
   /** The time in which `leak` units leak out, from 1 ms to 3,650 days. */
   readonly every: Duration
-  /** How far ahead `wait` may reserve turns. Where it is given, it is part of the time scale.
-   *  Default: the time in which all comes back. */
+  /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days. If given, it is part of the
+   *  time scale. Default: the time in which all units come back. */
   readonly maxWait?: Duration | undefined
 }
 
@@ -112,8 +112,8 @@ export interface LeakyBucketOptions {
  * The same arithmetic as `tokenBucket`, seen from below. At most `capacity + leak * t / every`
  * units pass in any time t.
  *
- * Changed numbers keep the share that is used where a full bucket takes as long to leak out
- * (capacity * every / leak); else they are another counter.
+ * Changed numbers keep the used share where a full bucket takes as long to leak out as before
+ * (capacity * every / leak); otherwise they are another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example leakyBucket({ capacity: 5, leak: 1, every: '1s' })
  */
@@ -122,16 +122,16 @@ export function leakyBucket(options: LeakyBucketOptions): Policy {
 }
 
 /**
- * Keeps now + 3.1 full buckets, or two and the longest wait, in eighths of a microsecond since
- * 2025, below 2^53 until the year 2045.
+ * Keeps now plus 3.1 full buckets, or plus two and the longest wait, in eighths of a microsecond
+ * since 2025, below 2^53 until the year 2045.
  */
 const MAX_FULL_MS = 1_826 * 86_400_000
 const TICKS_PER_MS = 8_000
 const MAX_ROUNDING = 0.01
 
 /**
- * @param words what the algorithm's users call the capacity, the units that come back every so
- * often (a rate, so it may be a fraction), and how often that is
+ * @param words the algorithm's words for the capacity, for the units that come back (a rate, so it
+ * may be a fraction), and for the time in which they do
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  */
 function bucketPolicy<Word extends string>(
@@ -161,13 +161,14 @@ function bucketPolicy<Word extends string>(
     const problem = `${algorithm}: ${rate} cannot be kept within 1 %; ${remedy}`
     throw rangeError('WEIR_INVALID_POLICY', problem)
   }
-  // An infinite price is none either: 0 times that is no number.
+  // The negation refuses an infinite price as well: 0 times that is NaN.
   if (!(capacity * price <= MAX_FULL_MS * TICKS_PER_MS)) {
     const problem = `${quote(capacity)} at ${rate} takes more than 1826 days to fill`
     const remedy = `give a smaller ${capacityWord} or a larger ${refillWord}`
     throw rangeError('WEIR_INVALID_POLICY', `${algorithm}: ${problem}; ${remedy}`)
   }
-  // Before the price is rounded, so that equal settings in other words are of one time scale.
+  // Calculated before the price is rounded, so that equal settings in other words have one time
+  // scale.
   const fullMs = Math.max(1, Math.round((capacity * everyMs) / refill))
   const span = capacity * price
   const { maxWait } = options
@@ -176,7 +177,7 @@ function bucketPolicy<Word extends string>(
     const right = 'at most 1826 days'
     throw invalid('WEIR_INVALID_POLICY', `${algorithm}: maxWait`, maxWait, right, typeof maxWait)
   }
-  // Debts past the limit are counted as far as this, so it is never less than a span.
+  // Debts past the limit are counted up to this time, so it is never less than a span.
   const wait = Math.max(span, (waitMs ?? 0) * TICKS_PER_MS)
   const scale = durationText(fullMs)
   return makePolicy({
@@ -194,8 +195,8 @@ function bucketPolicy<Word extends string>(
 }
 
 /**
- * The policy as one that reserves turns so far ahead, if it does not yet. It stays as it is where
- * it was made with a `maxWait`, or is no bucket.
+ * The policy with turns that can be reserved `ms` ahead, if they cannot yet. A policy that was made
+ * with a `maxWait`, or is not a bucket, stays unchanged.
  */
 export function reservingAhead(policy: Policy, ms: number): Policy {
   const { maxWaitMs, timeScale, numbers, kernel } = policy

@@ -1,11 +1,11 @@
 -- Token bucket, GCRA and leaky bucket. Formula, bound and units: kernel.ts, the twin of this file.
--- The build adds the list of the functions, and `special`, which is that of the mode.
+-- The build adds the list of functions, with the mode's own as `special`.
 -- Key: STRING, the theoretical arrival time as a whole number of ticks (eighths of a microsecond
 -- since 2025).
 
 -- 8.192 s.
 local CELL = 65536000
--- An `until` is rounded up by less than 2 us, if the price is no whole number of them.
+-- An `until` is rounded up by less than 2 us, unless the price is a whole number of us.
 local ROUNDED = 16
 
 return function(limit, full, wait)
@@ -15,15 +15,15 @@ return function(limit, full, wait)
   local now = (us - EPOCH_MS * 1000) * 8
   local tat, stored, dirty
 
-  -- Of the driver: the loop for plain requests makes no functions.
+  -- Only the driver calls it: the loop for plain requests makes no functions.
   local function ticks_at(at_us)
     return (at_us - EPOCH_MS * 1000) * 8
   end
 
   local function read(key)
     local raw = pcall('GET', key)
-    -- Only what both INCRBY takes and a double holds: no sign but minus, no leading zero. Writing
-    -- the number again takes half as long as a pattern.
+    -- Only a number that INCRBY accepts and a double holds: no sign but minus, no leading zero.
+    -- Formatting the number again takes half as long as matching a pattern.
     stored = tonumber(raw)
     local ours = not raw or (stored and #raw <= 17 and raw == format('%d', stored))
     tat = stored and stored > now and stored or now
@@ -57,7 +57,7 @@ return function(limit, full, wait)
   end
 
   -- INCRBY keeps the TTL and is cheaper than SET PX, so the TTL is written only when the TAT enters
-  -- another cell of 8.192 s: it is then longer by a cell, so it outlives whatever lies in this one.
+  -- another cell of 8.192 s: the TTL is then a cell longer, so it outlives any TAT in this cell.
   local function write(key, reset)
     if stored and stored - stored % CELL == tat - tat % CELL then
       call('INCRBY', key, format('%d', tat - stored))
@@ -106,7 +106,7 @@ return function(limit, full, wait)
 
   local function restore(_, until_us)
     local until_ticks = ticks_at(until_us)
-    -- Nearer than that is what `until` was rounded up by.
+    -- A smaller difference is the rounding of `until`.
     if until_ticks - tat > ROUNDED then take(0, until_ticks) end
   end
 end

@@ -3,21 +3,21 @@
 //
 //   unit   eighths of a microsecond ("ticks") since 2025, so that price and times are whole and
 //          sums are exact
-//   price  ceil(8 * interval in us): what one unit moves the TAT. Rounded up once, in the policy,
-//          so the bucket never admits more than it says, and is slow by less than 1 part in
-//          8 * interval. 7 a minute: 68,571,429 ticks instead of 68,571,428.57.
+//   price  ceil(8 * interval in us): how far one unit moves the TAT. Rounded up once, in the
+//          policy, so the bucket never admits more than its rate, and is slow by less than 1 part
+//          in 8 * interval. 7 a minute: 68,571,429 ticks instead of 68,571,428.57.
 //   span   capacity * price: the TAT of an empty bucket is one span ahead of now
 //   left   floor((now + span - max(TAT, now)) / price)
 //   wait   how long a turn may be reserved ahead, at least a span
 //   turn   of a reservation: TAT - span, which is when its last unit comes
-//   reach  a span and the wait, of any bucket of the time scale
+//   reach  the longest span plus wait of any bucket with this time scale
 //
 // Bound: at most capacity + refill * t / every units in any time t, each of them at its turn or
-// later. Reservations, and penalties past the limit, put the TAT up to a span and the wait ahead,
-// two spans where nothing is said of the wait. Anything further than `reach` is a clock that
-// stepped back: the state is stamped anew, as an empty bucket (healed), so a step blocks for at
-// most that long. Another capacity on the same state: the TAT stays, so the share of the bucket
-// that is used is kept.
+// later. Reservations, and penalties past the limit, put the TAT up to a span and the wait ahead:
+// two spans where no wait is given. A TAT further ahead than `reach` means that the clock stepped
+// back: the state is stamped anew, as an empty bucket (healed), so a step blocks for at most that
+// long. With another capacity on the same state the TAT stays, so the used share of the bucket is
+// kept.
 
 import { EPOCH_MS } from '../../base/clock.js'
 import type { Kernel } from '../algorithm.js'
@@ -25,14 +25,14 @@ import { bucketLua } from '../lua.generated.js'
 
 const TICKS_PER_US = 8
 const TICKS_PER_MS = 8_000
-/** An `until` is rounded up by less than 2 us, if the price is no whole number of them. */
+/** An `until` is rounded up by less than 2 us, unless the price is a whole number of us. */
 const ROUNDED = 16
 
 type BucketScratch = ReturnType<typeof prepare>
 
 /**
- * Equal time scales and waits may differ by rounding: half a ms of the time scale, and then up to
- * 1 % of the price; in what is reached that counts twice.
+ * Buckets with equal time scales and waits may differ by rounding: by half a ms of the time scale,
+ * and by up to 1 % of the price. Both count twice in the reach.
  */
 const ROUNDED_PART = 50
 const ROUNDED_TICKS = 24_240
@@ -73,15 +73,15 @@ export const bucket: Kernel = {
   take: (scratch, units) => moveTo(scratch, scratch.tat + units * scratch.price),
 
   ahead(scratch, untilUs) {
-    // Nothing of what is taken drains before it may be spent.
+    // No unit drains before it may be spent.
     scratch.tat = Math.max(scratch.tat, ticksAt(untilUs))
   },
 
   refund(scratch, units, untilUs, chargedUs) {
     let back = units * scratch.price
     if (chargedUs !== undefined) {
-      // The earlier refund may have let it drain sooner than its `until`, but not before it was
-      // charged.
+      // The earlier refund may have let the units drain sooner than their `until`, but not before
+      // they were charged.
       const drained = scratch.now - ticksAt(chargedUs)
       if (drained > 0) back = drained < back ? back - drained : 0
     }
@@ -98,7 +98,7 @@ export const bucket: Kernel = {
   },
 
   cancel(scratch, units, untilUs) {
-    // What was taken or reserved after it stands on it.
+    // Units that were taken or reserved later build on these.
     if (ticksAt(untilUs) < scratch.tat || scratch.tat <= scratch.now) return
     scratch.tat = Math.max(scratch.tat - units * scratch.price, scratch.now)
     scratch.dirty = true
@@ -111,7 +111,7 @@ export const bucket: Kernel = {
 
   restore(scratch, _used, untilUs) {
     const until = ticksAt(untilUs)
-    // Nearer than that is what `until` was rounded up by.
+    // A smaller difference is the rounding of `until`.
     if (until - scratch.tat > ROUNDED) moveTo(scratch, until)
   },
 

@@ -5,17 +5,18 @@ import { checkedCount, makePolicy, type Policy } from '../policy.js'
 import { concurrency as kernel } from './kernel.js'
 
 export interface ConcurrencyOptions {
-  /** Part of the counter's identity, and what headers call it. Default: the time to hold, as
-   *  `concurrency-30s`; in a limiter without a name with the limit, as `concurrency-5-per-30s`. */
+  /** Part of the counter's identity, and the policy's name in headers. Default: the algorithm and
+   *  `holdTimeout`, such as `concurrency-30s`; in a limiter without a name, also the limit, such as
+   *  `concurrency-5-per-30s`. */
   readonly name?: string | undefined
   /** What is counted, for clients that read the `RateLimit-Policy` header. Default
    *  `'concurrent-requests'`. */
   readonly unit?: string | undefined
-  /** Slots: how much may be in progress at once. A whole number from 0, which denies all, to
-   *  1,000,000. */
+  /** Slots: how many requests may be in progress at once. A whole number from 0, which denies all,
+   *  to 1,000,000. */
   readonly limit: number
-  /** After which time the slots of a crashed process are free again: at the latest 61/60 of it.
-   *  What is in progress for longer is renewed. 1 s to 1 d. */
+  /** How long until a crashed process's slots are free again: at the latest after 61/60 of this
+   *  time. Slots of longer work are renewed. 1 s to 1 d. */
   readonly holdTimeout: Duration
 }
 
@@ -24,11 +25,11 @@ const LEAST_HOLD_MS = 1_000
 const MOST_HOLD_MS = 86_400_000
 
 /**
- * Limits how much is in progress at once, over all processes. A request takes a slot, and gives it
- * back when its work has ended: by `release`, by `hold`, or by the disposal of what `acquire`
- * answered.
+ * Limits how many requests are in progress at once, over all processes. A request takes a slot, and
+ * gives it back when its work has ended: by `release`, by `hold`, or when the result of `acquire`
+ * is disposed of.
  *
- * A changed limit keeps the slots that are taken; another `holdTimeout` is another counter.
+ * A changed limit keeps the slots taken; another `holdTimeout` is another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example concurrency({ limit: 5, holdTimeout: '30s' })
  */

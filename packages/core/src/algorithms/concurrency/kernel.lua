@@ -1,10 +1,10 @@
 -- Concurrency. Formula, bound and units: kernel.ts, the twin of this file.
--- The build adds the list of the functions, and `special`, which is that of the mode.
+-- The build adds the list of functions, with the mode's own as `special`.
 -- Key: STRING 'expiry:slots,expiry:slots', the next to expire first, in ms since 2025.
 
 local PARTS = 60
 local LONGEST_HINT_MS = 1000
--- More than the 61 runs that there can be take.
+-- More characters than the most runs, 61, take.
 local LONGEST = 2500
 
 return function(limit, hold)
@@ -13,7 +13,7 @@ return function(limit, hold)
   local latest = ceil((now + hold) / part) * part
   local expiries, slots, in_use, dirty
 
-  -- Takes slots until an expiry, or the latest that there can be.
+  -- Takes slots until an expiry, but at most until the latest possible one.
   local function add(till, units)
     local expiry, added = min(till, latest), min(units, MAX_UNITS - in_use)
     if added > 0 then
@@ -30,7 +30,7 @@ return function(limit, hold)
     end
   end
 
-  -- Gives back slots of the run that is named, as far as it has any.
+  -- Gives back slots of the run with that expiry, as far as it has any.
   local function give_back(units, until_us)
     local expiry = floor(until_us / 1000) - EPOCH_MS
     for at = 1, #expiries do
@@ -75,7 +75,7 @@ return function(limit, hold)
     add(latest, units)
   end
 
-  -- Who may pass once a slot is given back cannot be known, so the wait is a hint.
+  -- Nobody can know who passes once a slot is given back, so the wait is a hint.
   local function retry_after(cost)
     local left, last = limit - in_use, now
     for at = 1, #expiries do

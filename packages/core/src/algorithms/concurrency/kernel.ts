@@ -1,19 +1,19 @@
 // Concurrency: slots that are taken for a time, as runs of slots that expire together. A holder
-// that works longer renews its slots, one that ends gives them back, and those of one that crashes
-// expire.
+// that works longer renews its slots, a holder that ends gives them back, and a crashed holder's
+// slots expire.
 //
 //   used   = slots of runs with expiry > now
-//   expiry = now + hold, rounded up to a multiple of the part, which is a sixtieth of it
+//   expiry = now + hold, rounded up to a multiple of the part, which is a sixtieth of hold
 //
-// Bound: the limit at any instant, and beyond it what is renewed without a slot (`renew`). A slot
-// that nobody gives back is free within hold + part. Expiries are multiples of the part, more than
-// now and at most hold + part ahead, so there are at most 61 runs. A run is named by its expiry,
-// which is what the slots of a decision count until: to give slots back takes them from that run
-// and from no other, so nobody frees the slot of another holder who came at another time. An expiry
-// further ahead than those that are taken now, after a step back of the clock, becomes one of
-// those. Another limit on the same state: slots stay taken.
+// Bound: the limit at any instant, and beyond it the slots that are renewed after they were gone
+// (`renew`). A slot that nobody gives back is free within hold + part. Expiries are multiples of
+// the part, later than now and at most hold + part ahead, so there are at most 61 runs. A run is
+// named by its expiry, until which a decision's slots count. Slots are given back from that run and
+// from no other, so nobody frees the slot of a holder who came at another time. After the clock has
+// stepped back, an expiry further ahead than a new slot's is brought forward to that one. With
+// another limit on the same state, slots stay taken.
 //
-// A loss of data is mended by renewals, which name what they held; so `restore` does nothing.
+// Renewals mend a loss of data, as they name the slots that they held; so `restore` does nothing.
 
 import { EPOCH_MS } from '../../base/clock.js'
 import { type Kernel, MAX_UNITS } from '../algorithm.js'
@@ -25,7 +25,7 @@ const HEADER = 1
 const SMALLEST = 2
 
 const PARTS = 60
-/** Who may pass once a slot is given back cannot be known, so the wait is a hint. */
+/** Nobody can know who passes once a slot is given back, so the wait is a hint. */
 const LONGEST_HINT_MS = 1_000
 
 type ConcurrencyScratch = ReturnType<typeof prepare>
@@ -38,7 +38,7 @@ function prepare([limit, holdMs]: Numbers) {
     holdMs,
     partMs: Math.ceil(holdMs / PARTS),
     nowMs: 0,
-    /** Of what is taken now: the latest that there can be. */
+    /** The expiry of slots that are taken now: the latest possible one. */
     newExpiry: 0,
     expiries: [] as number[],
     slots: [] as number[],
@@ -126,7 +126,7 @@ function msOf(untilUs: number): number {
   return Math.floor(untilUs / 1_000) - EPOCH_MS
 }
 
-/** Takes slots until an expiry, or the latest that there can be. */
+/** Takes slots until an expiry, but at most until the latest possible one. */
 function add(scratch: ConcurrencyScratch, until: number, units: number): void {
   const { expiries, slots, newExpiry } = scratch
   const expiry = Math.min(until, newExpiry)
@@ -143,7 +143,7 @@ function add(scratch: ConcurrencyScratch, until: number, units: number): void {
   scratch.dirty = true
 }
 
-/** Gives back slots of the run that is named, as far as it has any. */
+/** Gives back slots of the run with that expiry, as far as it has any. */
 function giveBack(scratch: ConcurrencyScratch, units: number, untilUs: number): void {
   const { expiries, slots } = scratch
   const at = expiries.indexOf(msOf(untilUs))

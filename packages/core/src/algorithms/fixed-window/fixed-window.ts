@@ -9,18 +9,18 @@ import { isCalendarUnit, kernelOf } from './calendar.js'
 import { fixedWindow as kernel } from './kernel.js'
 
 export interface FixedWindowOptions extends Omit<WindowOptions, 'window'> {
-  /** How long a window is, from 1 ms to 3,650 days: `60_000` or `'1m'`; or a period of the
-   *  calendar: `'hour'`, `'day'`, `'week'`, `'month'` or `'year'`. A `'1d'` begins with a key's
-   *  first request, a `'day'` at midnight. */
+  /** How long a window is, from 1 ms to 3,650 days: `60_000` or `'1m'`; or a calendar period:
+   *  `'hour'`, `'day'`, `'week'`, `'month'` or `'year'`. A `'1d'` begins with a key's first
+   *  request, a `'day'` at midnight. */
   readonly window: Duration | CalendarUnit
-  /** True: windows start at multiples of `window` since the Unix epoch (UTC days, for one). False,
-   *  the default: a key's window starts with its first request. */
+  /** True: windows start at multiples of `window` since the Unix epoch (UTC days, for example).
+   *  False, the default: a key's window starts with its first request. */
   readonly aligned?: boolean | undefined
-  /** Of a calendar period: whose clock and calendar, by a name that `Intl` of this process knows,
-   *  such as `'Europe/Berlin'`. Default `'UTC'`. The counter's identity has it as it is written, so
+  /** For a calendar period: the time zone, by a name that this process's `Intl` knows, such as
+   *  `'Europe/Berlin'`. Default `'UTC'`. The name as written is part of the counter's identity, so
    *  two names of one zone are two counters. */
   readonly timeZone?: string | undefined
-  /** Of the period `'week'`: its first day. Default `'monday'`. */
+  /** For the period `'week'`: its first day. Default `'monday'`. */
   readonly weekStart?: WeekDay | undefined
 }
 
@@ -29,8 +29,7 @@ export interface FixedWindowOptions extends Omit<WindowOptions, 'window'> {
  * usual one for long quotas. Up to twice the limit can pass around the edge of two windows: where
  * that matters, use `slidingWindow`.
  *
- * A changed limit keeps the count and the end of the running window; another window is another
- * counter.
+ * A changed limit keeps the running window's count and end; another window is another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example fixedWindow({ name: 'daily', limit: 10_000, window: '1d', aligned: true })
  * @example fixedWindow({ limit: 10_000, window: 'month', timeZone: 'Europe/Berlin' })
@@ -47,8 +46,8 @@ export function fixedWindow(options: FixedWindowOptions): Policy {
     if (typeof aligned === 'boolean') return [aligned ? 1 : 0]
     throw invalid('WEIR_INVALID_POLICY', 'fixed-window: aligned', aligned, 'true or false')
   }
-  // Windows that begin with a request and windows of the clock are not the same time: they count
-  // apart.
+  // Windows that begin with a request and windows aligned to the clock are different times, so they
+  // count apart.
   const scaleOf = (windowMs: number): string =>
     durationText(windowMs) + (options.aligned ? '-aligned' : '')
   const known = ['aligned', 'timeZone', 'weekStart'] as const
@@ -57,7 +56,7 @@ export function fixedWindow(options: FixedWindowOptions): Policy {
 
 const KNOWN = ['name', 'unit', 'limit', 'window', 'timeZone', 'weekStart']
 
-/** `fixedWindow` for a period of a calendar. */
+/** `fixedWindow` for a calendar period. */
 function calendarWindow(options: FixedWindowOptions, unit: CalendarUnit): Policy {
   const { aligned, ...rest } = options
   if (aligned !== undefined) {

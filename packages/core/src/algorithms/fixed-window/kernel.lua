@@ -1,6 +1,6 @@
 -- Fixed window. Formula, bound and units: kernel.ts, the twin of this file.
--- The build adds the list of the functions, and `special`, which is that of the mode.
--- A window that is a period of a calendar has the start and end as its last two numbers.
+-- The build adds the list of functions, with the mode's own as `special`.
+-- For a calendar period, the last two numbers are its start and end.
 -- Key: STRING 'count:end', end in Unix ms.
 
 return function(limit, span, aligned)
@@ -42,8 +42,8 @@ return function(limit, span, aligned)
     return count > 0 and (finish - now) * 1000 or 0, dirty
   end
 
-  -- The TTL depends on the end alone, so it is written once a window; a lost one heals in the next
-  -- window. A second to spare, because Redis counts it from when the script began.
+  -- The TTL depends only on the end, so it is written once a window; a lost TTL is written again in
+  -- the next window. It has a second to spare, because Redis counts it from when the script began.
   local function write(key)
     local value = format('%d:%d', count, finish)
     if running then

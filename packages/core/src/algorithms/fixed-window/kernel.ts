@@ -4,8 +4,9 @@
 //
 // Bound: `limit` in a window, but up to twice the limit in a span that straddles two windows (the
 // last moment of one and the first of the next). The end is part of the state: a TTL proves nothing
-// under an injected clock. Another limit on the same state: count and end of the running window
-// stay. An end more than one span ahead, after a step of the clock, is set anew and the count kept.
+// under an injected clock. With another limit on the same state, the running window's count and end
+// stay. An end more than one span ahead, after a step of the clock, is set anew, and the count is
+// kept.
 
 import { type Kernel, MAX_UNITS } from '../algorithm.js'
 import { fixedWindowLua } from '../lua.generated.js'
@@ -57,8 +58,8 @@ export const fixedWindow: Kernel = {
   restore(scratch, seen, untilUs) {
     const untilMs = Math.floor(untilUs / 1_000)
     if (untilMs - scratch.nowMs > scratch.spanMs) return
-    // A later end: the window was lost and began anew. It is the old one again, with what both have
-    // seen.
+    // A later end means that the window was lost and began anew. It becomes the old one again, with
+    // both counts.
     const lost = scratch.count > 0 && untilMs < scratch.endMs
     if (lost || scratch.count === 0) {
       take(scratch, seen)

@@ -1,10 +1,10 @@
 -- Lock-out. Formula, bound and units: kernel.ts, the twin of this file. Codes: block-code.ts.
--- The build adds the list of the functions, and `special`, which is that of the mode.
+-- The build adds the list of functions, with the mode's own as `special`.
 -- Key: STRING 'count:began:end:level:before', times in Unix ms: when the count began, the end of
--- the last block, and that of the block before.
+-- the last block, and the end of the block before.
 
 local MAX_LEVEL = 99
--- What a code counts as in seen units.
+-- One step of a code in seen units.
 local SEEN = 2 ^ 40
 
 return function(limit, span, forget, excess, one, two, three, four, five, six, seven, eight)
@@ -12,19 +12,19 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
   local lengths = { one, two, three, four, five, six, seven, eight }
   local count, began, finish, level, before, begun, dirty
 
-  -- How long the block lasts that leads to a level.
+  -- The length of the block that leads to a level.
   local function length_of(to)
     return lengths[min(max(to, 1), #lengths)]
   end
 
-  -- Drops what is over by now.
+  -- Drops the block, the count and the level that are over.
   local function settle()
     if finish - now > forget then
       finish = now + length_of(level)
       dirty = true
     end
     if finish <= now then
-      -- The block that it began is over, or the window is.
+      -- The block that the count began is over, or the window is.
       if began < finish or began + span <= now then count = 0 end
       if finish + forget <= now then level = 0 end
     end
@@ -65,7 +65,7 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
 
   local function take(units)
     local blocked = finish > now
-    -- A block that is not of a count has none.
+    -- A block that no count began has none.
     if not blocked or count > 0 then
       count = min(count + units, MAX_UNITS)
       dirty = true
@@ -81,7 +81,8 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
     if excess == 1 and limit > 0 and count >= limit and finish <= now then begin() end
   end
 
-  -- Of a block, or of a limit that was reached when it was larger or under the excess.
+  -- Until the block ends; without a block, where the limit was reached when it was larger or blocks
+  -- start with the excess, until the window ends.
   local function retry_after()
     return (finish > now and finish or began + span) - now
   end
@@ -97,8 +98,8 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
   end
 
   local function life()
-    -- At least for a window: a count that was seen before the block is not restored after it. A
-    -- block by hand has no level to be forgotten.
+    -- At least for a window, so that a count seen before the block is not restored after it. A
+    -- block set by hand has no level to be forgotten.
     local kept = level > 0 and max(forget, span) or span
     return max(reset_ms(), finish + kept - now) * 1000
   end
@@ -108,7 +109,7 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
     call('SET', key, value, 'PX', format('%d', life() / 1000 + 1000 + slack))
   end
 
-  -- Blocks until then, and forgets the count.
+  -- Blocks until a time, and forgets the count.
   local function hold_until(at)
     count, began, finish, before = 0, now, at, 0
     dirty = true
@@ -118,8 +119,8 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
     local blocked = finish > now
     local until_ms = floor(until_us / 1000)
     local counted = until_us == huge or until_ms == began + span or blocked and until_ms == finish
-    -- An attempt that began a block counts until the end of it. Where a refund has lifted that
-    -- block since, only the time of the charge tells that it is one of the count.
+    -- An attempt that began a block counts until the block's end. Where a refund has lifted that
+    -- block since, only the time of the charge tells that the attempt is one of the count.
     if charged_us then
       local charged_ms = floor(charged_us / 1000)
       counted = counted or charged_ms >= began and charged_ms <= now
@@ -131,7 +132,8 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
         level = max(0, level - 1)
         finish, before = before, 0
         settle()
-        -- After a step of the clock the block before may stand again, which is not of this count.
+        -- After a step of the clock the block before may be in force again, which this count did
+        -- not begin.
         if finish > now then count = 0 end
       end
     end
@@ -150,30 +152,31 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
     local units, steps, held = seen % SEEN, floor(code / 4), code % 4 >= 2
     local until_ms = floor(until_us / 1000)
     if until_ms - now > (held and forget or span) then return end
-    -- Of a count that runs nobody knows when the block before it ended: before it began.
+    -- Nobody knows when the block before a running count ended, except that the count had not
+    -- begun.
     local last = held and until_ms or until_ms - span
     if steps > level and last + forget > now then
       level = steps
       dirty = true
       if finish <= now then
         finish = max(finish, min(last, now))
-        -- Else the count would be one from before that block.
+        -- Otherwise the count would be one from before that block.
         began = max(began, finish)
       end
     end
     if held then
-      -- A block of a count can begin beside one that was seen only where that one was lost. Then
-      -- the one that was seen stands, and its end tells other processes that it was lost.
+      -- A count can begin a block beside the one that was seen only where that one was lost. Then
+      -- the block that was seen stands, and its end tells other processes that it was lost.
       local beside = count > 0 and until_ms ~= finish
       if until_ms > now and (beside or until_ms > finish) then hold_until(until_ms) end
     elseif until_ms > now and finish <= now and last >= finish then
-      -- A later end: the count was lost and began anew. It is the old one again, with what both
-      -- have seen.
+      -- A later end means that the count was lost and began anew. It becomes the old one again,
+      -- with the attempts of both.
       local lost = count > 0 and until_ms < began + span
       local missing = lost and units or units - count
       if missing > 0 then
         if lost or count == 0 then began = last end
-        -- A block begins with an attempt.
+        -- Only an attempt begins a block.
         count = min(count + missing, MAX_UNITS)
         dirty = true
       end
@@ -185,7 +188,7 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
     if finish <= now or ends > finish then
       hold_until(ends)
     elseif count > 0 then
-      -- A longer one stays, and no refund lifts it any more.
+      -- A longer block stays, and no refund lifts it any more.
       hold_until(finish)
     end
   end

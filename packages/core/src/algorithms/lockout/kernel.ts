@@ -1,30 +1,30 @@
 // Lock-out: a count of attempts in a window, and blocks that last longer each time.
 //
-//   count  attempts since `began`, which is the first one; over when the window is, and when the
-//          block is over that it began
+//   count  attempts since `began`, the time of the first; over when the window ends, or the block
+//          that the count began
 //   block  while now < end: nothing is left. It begins with the attempt that brings the count to
-//          the limit or, if blocks start with the excess, with the refusal of the next one, and
-//          lasts as `blocks` says for the level; the last length repeats
+//          the limit or, if blocks start with the excess, with the refusal of the next attempt.
+//          It lasts as `blocks` says for the level; the last length repeats
 //   level  how many blocks began; 0 again `forget` after the end of the last one
 //
-// Bound: the limit, and then nothing until the block ends; who stops one attempt below the limit
-// has as many in each window. A refund that leaves less than the limit lifts the block that its
-// count began, and the level is as it was before, as is the end from which `forget` counts. What a
-// charge counts until names its count, as does its time: a refund for another one does nothing. A
-// block that is set by hand, or was restored, is not of a count, so no refund lifts it. Other
-// amounts on the same state: count, block and level stay. A block that ends more than `forget`
-// ahead, after a step of the clock, is begun anew for the present level, and a count that begins
-// later than now begins now.
+// Bound: the limit, and then nothing until the block ends; somebody who stops one attempt below the
+// limit has that many in each window. A refund that leaves less than the limit lifts the block that
+// its count began; the level, and the end from which `forget` counts, are then as they were before.
+// The time until which a charge counts names its count, as does the time of the charge: a refund
+// for another count does nothing. No count began a block that was set by hand or restored, so no
+// refund lifts it. With other amounts on the same state, count, block and level stay. After a step
+// of the clock, a block that ends more than `forget` ahead begins anew for the present level, and a
+// count that begins later than now begins now.
 //
-// `resetAfterUs` counts whole milliseconds, and says the state of the block in the rest of one
-// (../block-code.ts). So it is above 0 where there is a level, which must be kept.
+// `resetAfterUs` counts whole milliseconds, and carries the block's state in the microseconds below
+// one (../block-code.ts). So it is above 0 where there is a level, which must be kept.
 
 import { type Kernel, MAX_UNITS } from '../algorithm.js'
 import { MAX_LEVEL, resetUsOf, seenIn } from '../block-code.js'
 import { lockoutLua } from '../lua.generated.js'
 
-/** Excess: 1 if the refusal after the limit starts a block, 0 if the attempt that reaches it does.
- *  Then the lengths of blocks, in ms. */
+/** Excess: 1 if the refusal after the limit starts a block, 0 if the attempt that reaches the limit
+ *  does. The lengths of blocks follow, in ms. */
 type Numbers = readonly [
   limit: number,
   spanMs: number,
@@ -110,8 +110,8 @@ export const lockout: Kernel = {
     const { count, beganMs, endMs, nowMs } = scratch
     const wasBlocked = isBlocked(scratch)
     const untilMs = Math.floor(untilUs / 1_000)
-    // An attempt that began a block counts until the end of it. Where a refund has lifted that
-    // block since, only the time of the charge tells that it is one of the count.
+    // An attempt that began a block counts until the block's end. Where a refund has lifted that
+    // block since, only the time of the charge tells that the attempt is one of the count.
     const chargedMs = chargedUs === undefined ? -1 : Math.floor(chargedUs / 1_000)
     const isOfCount =
       untilUs === Number.POSITIVE_INFINITY ||
@@ -126,7 +126,8 @@ export const lockout: Kernel = {
     scratch.endMs = scratch.beforeMs
     scratch.beforeMs = 0
     settle(scratch)
-    // After a step of the clock the block before may stand again, which is not of this count.
+    // After a step of the clock the block before may be in force again, which this count did not
+    // begin.
     if (isBlocked(scratch)) scratch.count = 0
   },
 
@@ -143,30 +144,31 @@ export const lockout: Kernel = {
     const { units, level, isBlocked: wasBlocked } = seenIn(seen)
     const untilMs = Math.floor(untilUs / 1_000)
     if (untilMs - nowMs > (wasBlocked ? forgetMs : spanMs)) return
-    // Of a count that runs nobody knows when the block before it ended: before it began.
+    // Nobody knows when the block before a running count ended, except that the count had not
+    // begun.
     const lastMs = wasBlocked ? untilMs : untilMs - spanMs
     if (level > scratch.level && lastMs + forgetMs > nowMs) {
       scratch.level = level
       scratch.dirty = true
       if (!isBlocked(scratch)) {
         scratch.endMs = Math.max(scratch.endMs, Math.min(lastMs, nowMs))
-        // Else the count would be one from before that block.
+        // Otherwise the count would be one from before that block.
         scratch.beganMs = Math.max(scratch.beganMs, scratch.endMs)
       }
     }
     if (wasBlocked) {
-      // A block of a count can begin beside one that was seen only where that one was lost. Then
-      // the one that was seen stands, and its end tells other processes that it was lost.
+      // A count can begin a block beside the one that was seen only where that one was lost. Then
+      // the block that was seen stands, and its end tells other processes that it was lost.
       const isBeside = scratch.count > 0 && untilMs !== scratch.endMs
       if (untilMs > nowMs && (isBeside || untilMs > scratch.endMs)) holdUntil(scratch, untilMs)
     } else if (untilMs > nowMs && !isBlocked(scratch) && lastMs >= scratch.endMs) {
-      // A later end: the count was lost and began anew. It is the old one again, with what both
-      // have seen.
+      // A later end means that the count was lost and began anew. It becomes the old one again,
+      // with the attempts of both.
       const isLost = scratch.count > 0 && untilMs < endOfCount(scratch)
       const missing = isLost ? units : units - scratch.count
       if (missing <= 0) return
       if (isLost || scratch.count === 0) scratch.beganMs = lastMs
-      // A block begins with an attempt.
+      // Only an attempt begins a block.
       scratch.count = Math.min(scratch.count + missing, MAX_UNITS)
       scratch.dirty = true
     }
@@ -175,7 +177,7 @@ export const lockout: Kernel = {
   block(scratch, ms) {
     const endMs = scratch.nowMs + Math.min(ms, scratch.forgetMs)
     if (!isBlocked(scratch) || endMs > scratch.endMs) holdUntil(scratch, endMs)
-    // A longer one stays, and no refund lifts it any more.
+    // A longer block stays, and no refund lifts it any more.
     else if (scratch.count > 0) holdUntil(scratch, scratch.endMs)
   },
 
@@ -189,7 +191,8 @@ export const lockout: Kernel = {
 
   longestBlockMs: ([, , forgetMs]) => forgetMs as number,
 
-  // Of a block, or of a limit that was reached when it was larger or under the excess.
+  // Until the block ends; without a block, where the limit was reached when it was larger or blocks
+  // start with the excess, until the window ends.
   retryAfterMs: (scratch) =>
     (isBlocked(scratch) ? scratch.endMs : endOfCount(scratch)) - scratch.nowMs,
 
@@ -200,8 +203,8 @@ export const lockout: Kernel = {
 
   lifeUs(scratch) {
     const { endMs, spanMs, forgetMs, level, nowMs } = scratch
-    // At least for a window: a count that was seen before the block is not restored after it. A
-    // block by hand has no level to be forgotten.
+    // At least for a window, so that a count seen before the block is not restored after it. A
+    // block set by hand has no level to be forgotten.
     const keptMs = level > 0 ? Math.max(forgetMs, spanMs) : spanMs
     return Math.max(resetMs(scratch), endMs + keptMs - nowMs) * 1_000
   },
@@ -229,7 +232,7 @@ function resetMs(scratch: LockoutScratch): number {
   return scratch.count > 0 ? endOfCount(scratch) - scratch.nowMs : 0
 }
 
-/** Drops what is over by now. */
+/** Drops the block, the count and the level that are over. */
 function settle(scratch: LockoutScratch): void {
   const { nowMs, endMs, forgetMs, beganMs } = scratch
   if (endMs - nowMs > forgetMs) {
@@ -237,19 +240,19 @@ function settle(scratch: LockoutScratch): void {
     scratch.dirty = true
   }
   if (isBlocked(scratch)) return
-  // The block that it began is over, or the window is.
+  // The block that the count began is over, or the window is.
   if (beganMs < endMs || endOfCount(scratch) <= nowMs) scratch.count = 0
   if (endMs + forgetMs <= nowMs) scratch.level = 0
 }
 
-/** How long the block lasts that leads to a level. */
+/** The length of the block that leads to a level. */
 function lengthOf({ blocks }: LockoutScratch, level: number): number {
   return blocks[Math.min(Math.max(level, 1), blocks.length) - 1] as number
 }
 
 function take(scratch: LockoutScratch, units: number): void {
   const wasBlocked = isBlocked(scratch)
-  // A block that is not of a count has none.
+  // A block that no count began has none.
   if (wasBlocked && scratch.count === 0) return
   scratch.count = Math.min(scratch.count + units, MAX_UNITS)
   scratch.dirty = true
@@ -265,7 +268,7 @@ function begin(scratch: LockoutScratch): void {
   scratch.dirty = true
 }
 
-/** Blocks until then, and forgets the count. */
+/** Blocks until a time, and forgets the count. */
 function holdUntil(scratch: LockoutScratch, endMs: number): void {
   scratch.count = 0
   scratch.beganMs = scratch.nowMs

@@ -5,24 +5,24 @@ import { checkedCount, makePolicy, type Policy } from '../policy.js'
 import { lockout as kernel } from './kernel.js'
 
 export interface LockoutOptions {
-  /** Part of the counter's identity, and what headers call it. Default: the window and the time to
-   *  forget, as `lockout-15m-forget-1d`; in a limiter without a name with the limit, as
-   *  `lockout-5-per-15m-forget-1d`. */
+  /** Part of the counter's identity, and the policy's name in headers. Default: the algorithm, the
+   *  window and the time to forget, such as `lockout-15m-forget-1d`; in a limiter without a name,
+   *  also the limit, such as `lockout-5-per-15m-forget-1d`. */
   readonly name?: string | undefined
   /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
-   *  `'content-bytes'`. A name as those of policies. Default: requests, which the header leaves
-   *  unsaid. */
+   *  `'content-bytes'`. Follows the rules of policy names. Default: requests, which the header does
+   *  not mention. */
   readonly unit?: string | undefined
   /** Attempts in a window, before a block begins. A whole number from 0, which denies all and
    *  blocks nobody, to 1,000,000. */
   readonly limit: number
-  /** How long attempts are counted together: from the first of them. 1 ms to 3,650 days. */
+  /** How long attempts are counted together, from the first one. 1 ms to 3,650 days. */
   readonly window: Duration
   /** How long the first block lasts, the second, and so on; the last length repeats. One to eight
    *  durations, each longer than the one before. */
   readonly block: readonly Duration[]
-  /** How long after the end of the last block the next one is the first again. At least as long as
-   *  the longest block. */
+  /** How long after the end of the last block the level is forgotten: the next block is then as
+   *  long as the first. At least as long as the longest block. */
   readonly forget: Duration
   /** What starts a block. `'limit'`: the attempt that brings the count to the limit, which is still
    *  granted. `'excess'`: the first attempt after it, which is refused. Default `'limit'`. */
@@ -30,14 +30,14 @@ export interface LockoutOptions {
 }
 
 const MOST_ATTEMPTS = 1_000_000
-/** As many as the kernel has numbers for. */
+/** The kernel has numbers for this many. */
 const MOST_BLOCKS = 8
 
 /**
- * A number of attempts within a window, and then a block, which lasts longer each time: for log-ins
- * and all else that is guessed. Each request is one attempt, whatever it costs, or none if its cost
- * is 0. Consume before the password is checked, and refund when it was right: that lifts the block,
- * if the attempt was one of the count.
+ * Allows a number of attempts in a window, and then blocks, for longer each time: for log-ins and
+ * anything else that can be guessed. Each request is one attempt, whatever it costs, or none if its
+ * cost is 0. Consume before you check the password, and refund if it was right: that lifts the
+ * block, if the attempt was part of the count.
  *
  * A changed limit or other blocks keep count, block and level; another window or time to forget is
  * another counter.
@@ -83,6 +83,6 @@ function checkedBlocks(block: readonly Duration[]): readonly number[] {
     throw wrong(`a list of 1 to ${MOST_BLOCKS} durations, such as ['1m', '5m', '1h']`)
   const blocks = block.map((each: Duration) => durationMs(each, 'lockout: a duration of block'))
   if (blocks.some((ms, i) => i > 0 && ms <= (blocks[i - 1] as number)))
-    throw wrong('durations of which each is longer than the one before')
+    throw wrong('durations, each longer than the one before')
   return blocks
 }

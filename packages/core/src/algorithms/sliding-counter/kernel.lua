@@ -1,5 +1,5 @@
 -- Sliding counter. Formula, bound and units: kernel.ts, the twin of this file.
--- The build adds the list of the functions, and `special`, which is that of the mode.
+-- The build adds the list of functions, with the mode's own as `special`.
 -- Key: STRING 'start:previous:current', start in Unix ms.
 
 return function(limit, span)
@@ -65,8 +65,9 @@ return function(limit, span)
     return ends * 1000, dirty
   end
 
-  -- The longest TTL depends on the start alone, so it is written once a window; a lost one heals in
-  -- the next window. A second to spare, because Redis counts it from when the script began.
+  -- The longest TTL depends only on the start, so it is written once a window; a lost TTL is
+  -- written again in the next window. It has a second to spare, because Redis counts it from when
+  -- the script began.
   local function write(key)
     local value = format('%d:%d:%d', start, previous, current)
     if stored == start then

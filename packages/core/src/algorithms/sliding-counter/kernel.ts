@@ -1,6 +1,6 @@
-// Sliding counter: the counts of the running and of the previous window, the latter weighted by the
-// part of it that a window ending now still covers. The smallest sliding state, and an
-// approximation.
+// Sliding counter: the counts of the running and the previous window; the previous one is weighted
+// by the part of its window that a window ending now still covers. The smallest sliding state, and
+// an approximation.
 //
 //   used = current + ceil(previous * (span - elapsed) / span)
 //
@@ -12,8 +12,8 @@
 //              elapsed >= span - floor(room * span / previous)
 //   room <  0: in the next window, where `current` is the previous one, by the same formula with
 //              limit - cost
-// Another limit on the same state: the counts stay. The span is part of the key, so all have one
-// grid.
+// With another limit on the same state, the counts stay. The span is part of the key, so all limits
+// have one grid.
 
 import type { Kernel } from '../algorithm.js'
 import { slidingCounterLua } from '../lua.generated.js'
@@ -21,7 +21,7 @@ import { slidingCounterLua } from '../lua.generated.js'
 type CounterScratch = ReturnType<typeof prepare>
 
 function prepare([limit, spanMs]: readonly [limit: number, spanMs: number]) {
-  // Counts saturate there, so that count * span stays exact.
+  // Counts saturate here, so that count * span stays exact.
   const most = Math.floor(2 ** 53 / spanMs)
   return { limit, spanMs, most, nowMs: 0, startMs: 0, previous: 0, current: 0, dirty: false }
 }
@@ -50,8 +50,7 @@ export const slidingCounter: Kernel = {
         current = 0
         start = running
       } else if (start > running + 2 * spanMs) {
-        // Folded into the current window: kept as the previous one, an earlier now would weigh it
-        // less.
+        // Folded into the current window: as a previous window, it would weigh less.
         current = Math.min(previous + current, most)
         previous = 0
         start = running
@@ -95,10 +94,10 @@ export const slidingCounter: Kernel = {
   },
 
   restore(scratch, used, untilUs) {
-    // It was seen in the window that ends one span before `untilUs`, and a part of it may be the
-    // weight of the window before that. So in the same window both counts together are at least as
-    // much, unless they were lost; and in the next one, where the older count is gone, a window
-    // that has a count at all is taken to be intact.
+    // The usage was seen in the window that ends one span before `untilUs`, and a part of it may be
+    // the weight of the window before. So in the same window both counts together are at least as
+    // much, unless they were lost. In the next window, where the older count is gone, a previous
+    // window with any count is taken to be intact.
     const startMs = Math.floor(untilUs / 1_000) - 2 * scratch.spanMs
     const seen = Math.min(used, scratch.most)
     const counted = scratch.current + scratch.previous

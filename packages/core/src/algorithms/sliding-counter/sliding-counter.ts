@@ -5,9 +5,9 @@ import { slidingCounter as kernel } from './kernel.js'
 
 /**
  * About `limit` units in any window: the running window's count plus the part of the previous one
- * that still overlaps. Three numbers a key whatever the limit. It is an estimate: with evenly
- * spread requests it holds, and somebody who aims at the edges can get up to twice the limit into
- * one window. Where that matters, use `slidingWindow`.
+ * that still overlaps. It keeps three numbers a key, whatever the limit. The count is an estimate:
+ * it is right for evenly spread requests, but somebody who aims at the edges can get up to twice
+ * the limit into one window. Where that matters, use `slidingWindow`.
  *
  * A changed limit keeps the counts; another window is another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME

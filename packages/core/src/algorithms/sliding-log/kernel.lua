@@ -1,5 +1,5 @@
 -- Sliding log. Formula, bound and units: kernel.ts, the twin of this file.
--- The build adds the list of the functions, and `special`, which is that of the mode.
+-- The build adds the list of functions, with the mode's own as `special`.
 -- Key: LIST of 'tick:weight:sum', oldest first, tick in ms since 2025. The weight of the first
 -- entry says how many units before its sum still count, so dead entries can be cut off without a
 -- sentinel.
@@ -7,8 +7,8 @@
 -- Sums are kept modulo this.
 local ROUND = 2 * MAX_UNITS
 
--- The numbers of an entry. Of none, or one that is not ours: nil and what there is (false:
--- nothing).
+-- The numbers of an entry. For a missing entry, or one that is not ours: nil, and what is there
+-- (false: nothing).
 local function entry(key, index)
   local raw = pcall('LINDEX', key, index)
   if type(raw) ~= 'string' or #raw > 52 then return nil, raw end
@@ -17,9 +17,9 @@ local function entry(key, index)
   return tick + 0, weight + 0, sum + 0
 end
 
--- The first entry after `low`, which is too early, and up to the last one, which is not, that has
--- the `bound`-th of the units after `floor_sum`, or, where that is false, a tick of at least
--- `bound`: by doubling steps, then bisection. Nil if an entry on the way is not ours.
+-- Finds the first entry that has the `bound`-th of the units after `floor_sum` or, where that is
+-- false, a tick of at least `bound`. The entry at `low` is too early; the last one is not. Searches
+-- by doubling steps, then by bisection. Nil if an entry on the way is not ours.
 local function seek(key, low, floor_sum, bound)
   local high = call('LLEN', key) - 1
   local step = 1
@@ -42,8 +42,8 @@ local function seek(key, low, floor_sum, bound)
   return high, tick, weight, sum
 end
 
--- The tick of what counts until then; never ahead of what is taken now, nor before the origin of
--- times.
+-- The tick of units that count until a time; never ahead of the tick of units taken now, nor before
+-- the origin of times.
 local function tick_of(until_us, span, new_tick)
   return max(0, min(floor(until_us / 1000) - EPOCH_MS - span, new_tick))
 end
@@ -53,8 +53,8 @@ return function(limit, span, quantum)
   local alive = now - span + 1
   local new_tick = floor(now / quantum) * quantum + quantum - 1
   local cell = floor(span / 8) + 1000
-  -- The last entry and the first live one; runs: there is one, and it stays. `gone`: units up to
-  -- this sum do not count. `older`: the first one is to be put before those that there are.
+  -- The last entry and the first live one. `runs`: there is a live one, and it stays. `gone`: units
+  -- up to this sum no longer count. `older`: the first entry is to be put before the existing ones.
   local list, stored_tick, stored_weight, stored_sum, runs, first, first_tick, first_sum
   local gone, last_tick, last_sum, older, dirty
 
@@ -87,7 +87,7 @@ return function(limit, span, quantum)
     return (last_sum - gone) % ROUND
   end
 
-  -- At a tick, or now.
+  -- Takes units at a tick, or now.
   local function take(units, at)
     local tick = at or new_tick
     local room = MAX_UNITS - (last_sum - gone) % ROUND
@@ -116,8 +116,8 @@ return function(limit, span, quantum)
   end
 
   -- The TTL is written only when the last tick enters another cell, of an eighth of a span and a
-  -- second: it is then longer by a cell, so it outlives whatever comes in this one. A second to
-  -- spare, because Redis counts it from when the script began.
+  -- second: the TTL is then a cell longer, so it outlives whatever comes in this cell. It has a
+  -- second to spare, because Redis counts it from when the script began.
   local function write(key, reset)
     if older then
       if first >= 0 then call('LTRIM', key, first + 1, -1) end
@@ -146,8 +146,8 @@ return function(limit, span, quantum)
   local function give_back(units)
     local in_use = (last_sum - gone) % ROUND
     local back = min(units, in_use)
-    -- The entries up to the floor go. Looked up here, for nothing has been written yet if one is
-    -- not ours.
+    -- The entries up to the floor go. They are looked up here, so that nothing has been written yet
+    -- if one is not ours.
     if runs and back < in_use and (first_sum - gone) % ROUND <= back then
       local _
       first, first_tick, _, first_sum = seek(list, first, gone, back + 1)
@@ -157,7 +157,7 @@ return function(limit, span, quantum)
     return first ~= nil
   end
 
-  -- The tick of what is taken as if it were then.
+  -- The tick of units that are taken as if at that time.
   local function ahead(until_us)
     return floor((floor(until_us / 1000) - EPOCH_MS) / quantum) * quantum + quantum - 1
   end
@@ -182,15 +182,15 @@ return function(limit, span, quantum)
   local function restore(seen, until_us)
     local tick = tick_of(until_us, span, new_tick)
     local in_use = (last_sum - gone) % ROUND
-    -- Units of the tick that is now are still there if none was lost.
+    -- Units of the present tick are still there if none was lost.
     local lost = runs and (first_tick > tick or first_tick == new_tick and in_use < seen)
     if not runs then
-      -- Also of a run that is healed and full, to which nothing is added: a second restore has to
-      -- find it there.
+      -- The tick is also set for a healed and full run, to which nothing is added: a second restore
+      -- must find it there.
       last_tick = tick
       take(seen, tick)
     elseif lost and in_use < MAX_UNITS then
-      -- What was lost comes first, as one run.
+      -- The lost units come first, as one run.
       first, first_tick, first_sum = first - 1, tick, gone
       gone = (gone - min(seen, MAX_UNITS - in_use)) % ROUND
       older, dirty = true, true

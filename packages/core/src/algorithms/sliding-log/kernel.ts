@@ -1,18 +1,18 @@
 // Sliding log: when each unit was taken, as runs of units that share a tick. Exact with ticks of 1
 // ms; with a coarser quantum (sub-windows) all units of a tick count as taken at its last
-// millisecond, so it stays strict and only holds some units longer, by less than one quantum.
+// millisecond, so the log stays strict, and only holds some units longer, by less than one quantum.
 //
 //   used = units of entries with tick + span > now
-//   tick = last ms of the quantum that now lies in
+//   tick = last ms of the quantum that contains now
 //
 // Bound: never more than the limit in any window of one span (time counted in whole milliseconds).
 // An entry carries the sum of all units up to it, so the units between two entries are one
-// subtraction and every search is a bisection: work grows with the logarithm of the limit. Sums go
-// round at 2^51, and only differences of them are used, which are 2^50 at the most. A refund gives
+// subtraction and every search is a bisection: work grows with the logarithm of the limit. Sums
+// wrap around at 2^51, and only their differences are used, which are at most 2^50. A refund gives
 // back the oldest units: they would have gone first, so no window can come to hold more than the
 // limit (A at 0, B at 40, refund A by dropping *B's* record: limit + 1 would fit in the window from
-// 40). Ticks never run backwards; a log more than a span ahead is stamped anew as one run (healed).
-// No quantum is as long. Another limit, or another quantum, on the same state: entries keep their
+// 40). Ticks never run backwards; a log more than a span ahead is stamped anew as one run (healed);
+// no quantum is that long. With another limit or quantum on the same state, entries keep their
 // times.
 
 import { EPOCH_MS } from '../../base/clock.js'
@@ -39,7 +39,7 @@ function prepare([limit, spanMs, quantumMs]: Numbers) {
     spanMs,
     quantumMs,
     nowMs: 0,
-    /** Of what is taken now. */
+    /** The tick of units that are taken now. */
     newTick: 0,
     /** The stored log; EMPTY when all of it is dead or it is to be replaced by one run. */
     cells: EMPTY,
@@ -102,7 +102,7 @@ export const slidingLog: Kernel = {
     const end = cells[END] as number
     const isLast = end > 0 && Math.floor(untilUs / 1_000) - EPOCH_MS - spanMs === lastTick
     const before = end - 1 > first ? sumAt(cells, end - 2) : floor
-    // They are among those that were taken last; the entry stays.
+    // The units are among those that were taken last; the entry stays.
     if (isLast && units < unitsBetween(before, lastSum)) {
       scratch.lastSum = (lastSum + ROUND - units) % ROUND
       scratch.dirty = true
@@ -116,11 +116,11 @@ export const slidingLog: Kernel = {
     const tick = tickUntil(scratch, untilUs)
     const used = usedOf(scratch)
     const firstTick = tickAt(cells, first)
-    // Units of the tick that is now are still there if none was lost.
+    // Units of the present tick are still there if none was lost.
     const lost = firstTick > tick || (firstTick === newTick && used < seen)
     if (cells[END] === 0) {
-      // Also of a run that is healed and full, to which nothing is added: a second restore has to
-      // find it there.
+      // The tick is also set for a healed and full run, to which nothing is added: a second restore
+      // must find it there.
       scratch.lastTick = tick
       takeAt(scratch, seen, tick)
     } else if (lost && used < MAX_UNITS) {
@@ -130,7 +130,7 @@ export const slidingLog: Kernel = {
 
   retryAfterMs(scratch, cost) {
     const { cells, limit, lastTick, spanMs, nowMs } = scratch
-    // What was taken by this very call comes last.
+    // Units that this call took come last.
     const entry = firstReaching(scratch, usedOf(scratch) + cost - limit)
     const tick = entry < (cells[END] as number) ? tickAt(cells, entry) : lastTick
     return tick + spanMs - nowMs
@@ -169,7 +169,7 @@ function tickAt(cells: Cells, entry: number): number {
   return cells[HEADER + 2 * entry] as number
 }
 
-/** The last ms of the quantum that a time lies in. */
+/** The last ms of the quantum that contains a time. */
 function tickAfter({ quantumMs }: Pick<LogScratch, 'quantumMs'>, ms: number): number {
   return Math.floor(ms / quantumMs) * quantumMs + quantumMs - 1
 }
@@ -179,8 +179,8 @@ function sumAt(cells: Cells, entry: number): number {
 }
 
 /**
- * The tick of what counts until then; never ahead of what is taken now, nor before the origin of
- * times.
+ * The tick of units that count until a time; never ahead of the tick of units taken now, nor before
+ * the origin of times.
  */
 function tickUntil({ spanMs, newTick }: LogScratch, untilUs: number): number {
   return Math.max(0, Math.min(Math.floor(untilUs / 1_000) - EPOCH_MS - spanMs, newTick))
@@ -202,7 +202,7 @@ function refund(scratch: LogScratch, units: number): void {
   scratch.dirty = true
 }
 
-/** Forgets the entries: what is used, if anything, becomes one run that was taken now. */
+/** Forgets the entries: the units in use, if any, become one run that was taken now. */
 function restart(scratch: LogScratch, used: number): void {
   scratch.cells = EMPTY
   scratch.first = 0
@@ -220,7 +220,7 @@ function usedOf({ floor, lastSum }: LogScratch): number {
   return unitsBetween(floor, lastSum)
 }
 
-/** The first entry that still counts. The last one does. */
+/** The first entry that still counts; the last one does. */
 function firstLive({ spanMs, nowMs }: LogScratch, cells: Cells): number {
   let low = cells[FIRST] as number
   let high = (cells[END] as number) - 1
@@ -232,7 +232,7 @@ function firstLive({ spanMs, nowMs }: LogScratch, cells: Cells): number {
   return low
 }
 
-/** The first live entry that has the `units`-th of the units in use, or a later one. */
+/** The first live entry whose sum reaches the `units`-th unit in use. */
 function firstReaching({ cells, first, floor }: LogScratch, units: number): number {
   let low = first
   let high = cells[END] as number
@@ -244,7 +244,7 @@ function firstReaching({ cells, first, floor }: LogScratch, units: number): numb
   return low
 }
 
-/** Puts a run of units before the live entries, in cells of their own. */
+/** Puts a run of units before the live entries, in new cells. */
 function putBefore(scratch: LogScratch, tick: number, units: number): void {
   const { cells, first, floor } = scratch
   const end = cells[END] as number
@@ -260,8 +260,8 @@ function putBefore(scratch: LogScratch, tick: number, units: number): void {
 }
 
 /**
- * The live entries moved to the front: in place while that frees half of the cells, else into twice
- * as many.
+ * Moves the live entries to the front: in place while that frees half of the cells, otherwise into
+ * twice as many.
  */
 function withRoom(cells: Cells, first: number, end: number): Cells {
   const live = end - first

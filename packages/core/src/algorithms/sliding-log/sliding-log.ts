@@ -3,15 +3,15 @@ import { checkedCount, type Policy } from '../policy.js'
 import { type WindowOptions, windowPolicy } from '../window-policy.js'
 import { slidingLog as kernel } from './kernel.js'
 
-/** Entries that a log may hold at the most: about 2 MB a key in Redis. */
+/** The most entries that a log may hold: about 2 MB a key in Redis. */
 const MAX_ENTRIES = 100_000
 
 /**
- * Never more than `limit` units in any window, exactly: the log of what was taken, in whole
- * milliseconds. Costs about 20 bytes in Redis per unit of the limit and key, so it is for limits up
- * to some thousands; `slidingWindow` is as strict at a fraction of the memory.
+ * Never more than `limit` units in any window, exactly: it logs when each unit was taken, in whole
+ * milliseconds. It costs about 20 bytes in Redis per key and unit of the limit, so it is for limits
+ * up to a few thousand; `slidingWindow` is as strict at a fraction of the memory.
  *
- * A changed limit keeps what was taken, and when; another window is another counter.
+ * A changed limit keeps the units taken and their times; another window is another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example slidingLog({ limit: 5, window: '15m' }) // log-in attempts
  */
@@ -24,8 +24,8 @@ export function slidingLog(options: WindowOptions): Policy {
 }
 
 export interface SlidingWindowOptions extends WindowOptions {
-  /** Into how many parts the window is divided, 2 to 10,000. Default 60. More parts: more memory,
-   *  and units come back sooner after they are due. */
+  /** The number of parts into which the window is divided, 2 to 10,000. Default 60. With more
+   *  parts, a key takes more memory, and units come back sooner after they are due. */
   readonly parts?: number | undefined
 }
 
@@ -35,7 +35,7 @@ export interface SlidingWindowOptions extends WindowOptions {
  * can be used in the long run, 98.4 % by default. A key holds at most parts + 1 entries, whatever
  * the limit. Where `limit` needs no more than that, times are exact to the millisecond.
  *
- * A changed limit keeps what was taken, and when; another window is another counter.
+ * A changed limit keeps the units taken and their times; another window is another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example slidingWindow({ limit: 100, window: '1m' }) // what { limit: 100, window: '1m' } means
  */
