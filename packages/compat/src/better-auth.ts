@@ -1,4 +1,4 @@
-// The rate limits of Better Auth from 1.6.17 on, which ask their storage for one atomic step.
+// Storage for the rate limits of Better Auth from 1.6.17 on, which ask it for one atomic step.
 
 import type { Store } from '@weir/core'
 import { check, misuse } from './checked.js'
@@ -8,13 +8,13 @@ import { COMMON, type CompatOptions, limitersOf, windowsOf } from './limiters.js
 
 export type { CompatOptions } from './limiters.js'
 
-/** As `rateLimit.customStorage` of Better Auth. */
+/** The form of Better Auth's `rateLimit.customStorage`. */
 export interface WeirStorage {
   consume(key: string, rule: Rule): Promise<Consumed>
-  /** The types of 1.6 want it. Called by versions that do not know `consume`: it rejects with
+  /** Required by the types of 1.6. Versions that do not know `consume` call it: it rejects with
    *  WEIR_INVALID_OPTION. */
   get(): Promise<never>
-  /** As `get`. */
+  /** Like `get`. */
   set(): Promise<never>
 }
 
@@ -26,7 +26,7 @@ export interface Rule {
 
 export interface Consumed {
   allowed: boolean
-  /** Seconds; null where it is allowed. */
+  /** Seconds; null if the request is allowed. */
   retryAfter: number | null
 }
 

@@ -1,8 +1,8 @@
-// What users hand in, checked where it enters.
+// Checks of what users hand in.
 
 import { RateLimiter, type Store, unlimited } from '@weir/core'
 
-/** An error of what users hand in, or of what another limiter has and this store cannot. */
+/** The error for wrong input, and for what another limiter can do and Weir's stores cannot. */
 export function misuse(what: string): Error {
   const message = `${what} (see docs/errors.md#weir_invalid_option)`
   return Object.assign(new TypeError(message), { code: 'WEIR_INVALID_OPTION' })
@@ -34,7 +34,7 @@ export function check(store: Store, options: object, name: string, known: readon
       throw misuse(`${option} is ${shown(value)}; give ${text}`)
   }
   if (store === undefined) throw misuse('the store is missing; give redisStore(...)')
-  // It says what is wrong with the store, or with the name.
+  // Throws if something is wrong with the store or the name.
   new RateLimiter({ name, store, policy: unlimited(), shared: true }).close()
 }
 

@@ -1,5 +1,5 @@
-// The store under express-rate-limit 7 and 8, and under what takes its options, as the handlers of
-// the MCP SDK do.
+// The store for express-rate-limit 7 and 8, and for what takes its options, such as the handlers of
+// the MCP SDK.
 
 import type { RateLimiter, Store } from '@weir/core'
 import { check, misuse } from './checked.js'
@@ -11,12 +11,12 @@ import { Refused } from './refused.js'
 export type { CompatOptions } from './limiters.js'
 
 export interface WeirStoreOptions extends CompatOptions {
-  /** The largest limit of any request, where the `limit` of the middleware is a function: the store
-   *  is not told what that returns. */
+  /** The largest limit of any request, where the middleware's `limit` is a function: the middleware
+   *  does not tell its store what that function returns. */
   readonly limit?: number | undefined
 }
 
-/** What is read of what the middleware tells its store. */
+/** The options of the middleware that its store reads. */
 export interface MiddlewareOptions {
   readonly windowMs: number
   readonly limit: unknown
@@ -24,7 +24,7 @@ export interface MiddlewareOptions {
   readonly skipSuccessfulRequests?: boolean
 }
 
-/** As express-rate-limit's `Store`. */
+/** The form of express-rate-limit's `Store`. */
 export interface WeirStore {
   readonly prefix: string
   readonly localKeys: false
@@ -41,11 +41,12 @@ export interface Counted {
 }
 
 /**
- * The store of one limiter of express-rate-limit, over any of Weir's. Each limiter needs one of its
- * own, with a `name` of its own; they may be over one store of Weir's.
+ * The store of one limiter of express-rate-limit, over any of Weir's stores. Each limiter needs its
+ * own, with its own `name`; all may use the same store of Weir's.
  *
- * Refused requests are not counted, so `totalHits` is at most one more than the limit. Where
- * `limit` is a function, it is `Number.MAX_SAFE_INTEGER` above the limit that is given here.
+ * Refused requests are not counted, so `totalHits` is at most one more than the limit. Where the
+ * middleware's `limit` is a function, `totalHits` is `Number.MAX_SAFE_INTEGER` above the limit
+ * given here.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME. `init` throws
  * WEIR_INVALID_OPTION where `limit` is a function and no limit is given here, and
  * WEIR_INVALID_POLICY
@@ -60,14 +61,14 @@ export function weirStore(store: Store, options: WeirStoreOptions = {}): WeirSto
   return storeOf(store, options, EXPRESS)
 }
 
-/** What tells the stores of two middlewares apart that have the same form. */
+/** The differences between the stores of two middlewares that have the same form. */
 export interface Form {
   readonly defaultName: string
-  /** Whether the middleware takes back what it has refused. */
+  /** Whether the middleware takes back requests that it has refused. */
   takesBackRefused(options: MiddlewareOptions): boolean
 }
 
-/** A refusal is a failed request. */
+/** To express-rate-limit, a refusal is a failed request. */
 const EXPRESS: Form = {
   defaultName: 'express-rate-limit',
   takesBackRefused: ({ skipFailedRequests = false }) => skipFailedRequests,
@@ -79,7 +80,7 @@ interface Ready {
   readonly windowMs: number
   /** Requests that were refused, where the middleware takes them back. */
   readonly refused: Refused | undefined
-  /** The middleware judges by a limit that is not known here. */
+  /** Whether the middleware judges by a limit that is not known here. */
   readonly isOwnLimit: boolean
 }
 
@@ -111,7 +112,7 @@ export function storeOf(store: Store, options: WeirStoreOptions, form: Form): We
       try {
         init(middleware)
       } catch (error) {
-        // express-rate-limit logs it and asks all the same.
+        // express-rate-limit logs this error and still calls the store.
         missing = error
         throw error
       }
@@ -126,7 +127,7 @@ export function storeOf(store: Store, options: WeirStoreOptions, form: Form): We
       const decision = await limiter.consume(keyOf(key))
       const resetMs = Date.now() + leftMsOf(decision, windowMs)
       if (!decision.allowed) refused?.add(keyOf(key), resetMs)
-      // What is refused here is refused, whatever the middleware's limit is.
+      // A request refused here must be refused, whatever the middleware's limit is.
       const isOver = !decision.allowed && isOwnLimit
       const totalHits = isOver ? Number.MAX_SAFE_INTEGER : hitsOf(decision)
       return { totalHits, resetTime: new Date(resetMs) }

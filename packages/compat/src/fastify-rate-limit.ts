@@ -1,5 +1,5 @@
-// The store under @fastify/rate-limit 9, 10 and 11, which is a class: the plug-in makes one object
-// of it, and of that a child for each route with limits of its own.
+// The store for @fastify/rate-limit 9, 10 and 11. It is a class: the plug-in makes one object of
+// it, and from that object a child for each route with its own limits.
 
 import type { Store } from '@weir/core'
 import { check, misuse } from './checked.js'
@@ -9,7 +9,7 @@ import { COMMON, type CompatOptions, limitersOf, windowsOf } from './limiters.js
 
 export type { CompatOptions } from './limiters.js'
 
-/** What is read of what the plug-in tells its store, of all routes or of one. */
+/** The options of the plug-in, for all routes or for one, that its store reads. */
 interface PluginOptions {
   readonly timeWindow?: unknown
   readonly ban?: number
@@ -26,7 +26,7 @@ export interface Counted {
 
 export type Callback = (error: Error | null, counted?: Counted) => void
 
-/** As the stores of @fastify/rate-limit. */
+/** The form of @fastify/rate-limit's stores. */
 export interface WeirStore {
   incr(key: string, callback: Callback, ...numbers: number[]): void
   read(key: string, callback: Callback, ...numbers: number[]): void
@@ -36,9 +36,9 @@ export interface WeirStore {
 export type WeirStoreClass = new (pluginOptions: object) => WeirStore
 
 /**
- * The store of @fastify/rate-limit, over any of Weir's.
+ * The store of @fastify/rate-limit, over any of Weir's stores.
  *
- * Requests that are refused are counted for `ban` only.
+ * Refused requests are counted only for `ban`.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME. The class throws
  * WEIR_INVALID_OPTION for `continueExceeding` and `exponentialBackoff`
  * @example
@@ -79,7 +79,7 @@ export function weirStore(store: Store, options: CompatOptions = {}): WeirStoreC
         const { ban = -1 } = this.#options
         const ttl = leftMsOf(decision, timeWindow)
         if (decision.allowed || ban < 0) return { current: hitsOf(decision), ttl }
-        // The same counter by a larger limit, which says how far it is past this one.
+        // The same counter with a larger limit shows how far the key is past this limit.
         const larger = limiterFor(max + ban + 1, timeWindow)
         const { limit, remaining } = await larger.penalty(keyOf(this.#prefix + key))
         return { current: Math.max(max + 1, limit - remaining), ttl }
@@ -101,7 +101,7 @@ export function weirStore(store: Store, options: CompatOptions = {}): WeirStoreC
       return new Child(routeOptions, `${this.#prefix}${method}${url}-`)
     }
 
-    /** Version 9 says the limit and `ban`, later ones the window and the limit. */
+    /** Version 9 passes the limit and `ban`, later versions the window and the limit. */
     #limitOf([first = 0, second = 0]: readonly number[]): { max: number; timeWindow: number } {
       const isOf9 = !('exponentialBackoff' in this.#options)
       if (isOf9) return { max: first, timeWindow: Number(this.#options.timeWindow) }
@@ -111,7 +111,7 @@ export function weirStore(store: Store, options: CompatOptions = {}): WeirStoreC
 }
 
 function answer(callback: Callback, count: () => Promise<Counted>): void {
-  // A callback that throws is none of the store's.
+  // An error that the callback throws is not the store's.
   count().then(
     (counted) => callback(null, counted),
     (error: Error) => callback(error),

@@ -1,4 +1,4 @@
-// The store under hono-rate-limiter, whose stores have the form of express-rate-limit's.
+// The store for hono-rate-limiter, whose stores have the form of express-rate-limit's.
 
 import type { Store } from '@weir/core'
 import { type Form, storeOf, type WeirStore, type WeirStoreOptions } from './express-rate-limit.js'
@@ -11,21 +11,22 @@ export type {
   WeirStoreOptions,
 } from './express-rate-limit.js'
 
-/** It judges a refusal before it has a status, as a success. */
+/** hono-rate-limiter judges a refusal before it has a status, and so as a success. */
 const HONO: Form = {
   defaultName: 'hono-rate-limiter',
   takesBackRefused: ({ skipSuccessfulRequests = false }) => skipSuccessfulRequests,
 }
 
 /**
- * The store of one limiter of hono-rate-limiter, over any of Weir's. Each limiter needs one of its
- * own, with a `name` of its own; they may be over one store of Weir's.
+ * The store of one limiter of hono-rate-limiter, over any of Weir's stores. Each limiter needs its
+ * own, with its own `name`; all may use the same store of Weir's.
  *
- * Refused requests are not counted, so `totalHits` is at most one more than the limit. Where
- * `limit` is a function, it is `Number.MAX_SAFE_INTEGER` above the limit that is given here.
- * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, and of the limiter
- * WEIR_INVALID_POLICY; WEIR_INVALID_OPTION also where its `limit` is a function and no limit is
- * given here
+ * Refused requests are not counted, so `totalHits` is at most one more than the limit. Where the
+ * middleware's `limit` is a function, `totalHits` is `Number.MAX_SAFE_INTEGER` above the limit
+ * given here.
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, and the limiter
+ * WEIR_INVALID_POLICY; WEIR_INVALID_OPTION also where the limiter's `limit` is a function and no
+ * limit is given here
  * @example
  * const limiter = rateLimiter({
  *   limit: 100,

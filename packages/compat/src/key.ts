@@ -1,10 +1,10 @@
-// Keys as the middlewares make them, of any form: from a header that is missing, or as long as a
-// client likes. Weir refuses empty and very long ones, which here would be an error, or a way past
-// the limit where errors are passed on.
+// Middlewares make keys of any form: from a header that is missing, or as long as a client likes.
+// Weir refuses empty and very long keys. Here that would be an error, or a way past the limit where
+// a middleware lets requests pass on errors.
 
 import { createHash } from 'node:crypto'
 
-/** Weir keeps longer ones by their hash as well. */
+/** Weir also stores longer keys by their hash. */
 const LONGEST = 256
 
 export function keyOf(key: unknown): string {

@@ -1,5 +1,5 @@
-// The `db` under koa-ratelimit 5 and 6, and under async-ratelimiter, which counts for them. It asks
-// its client for one command of its own, `ratelimiter`, and defines it only where it is not there.
+// The `db` for koa-ratelimit 5 and 6, and for async-ratelimiter, which counts for them. The latter
+// calls one custom command on its client, `ratelimiter`, and defines it only where it is missing.
 
 import type { Store } from '@weir/core'
 import { check, misuse } from './checked.js'
@@ -9,14 +9,14 @@ import { COMMON, type CompatOptions, limitersOf, windowsOf } from './limiters.js
 
 export interface WeirDbOptions extends CompatOptions {
   /**
-   * `'sliding-window'` never lets more than the limit pass in any window, as the limiter's own
+   * `'sliding-window'` never lets more than the limit pass in any window, like the limiter's own
    * store. `'fixed-window'` counts from a key's first request, and begins anew when the window is
    * over. Default `'sliding-window'`.
    */
   readonly algorithm?: 'fixed-window' | 'sliding-window' | undefined
 }
 
-/** What async-ratelimiter asks of its client. */
+/** What async-ratelimiter calls on its client. */
 export interface WeirDb {
   ratelimiter(
     key: string,
@@ -25,19 +25,20 @@ export interface WeirDb {
     max: number,
     peek?: string,
   ): Promise<Counted>
-  /** Asked for by async-ratelimiter before 1.5: throws WEIR_INVALID_OPTION. */
+  /** Called by async-ratelimiter before 1.5: throws WEIR_INVALID_OPTION. */
   multi(): never
 }
 
-/** What was left before this request; when it is more, in seconds since the Unix epoch; `max`. */
+/** What was left before this request; when there will be more, in seconds since the Unix epoch;
+ *  `max`. */
 export type Counted = [remaining: number, reset: number, total: number]
 
 /**
- * The `db` of koa-ratelimit, or of async-ratelimiter, over any of Weir's stores. It answers
- * `ratelimiter` only, whatever `Db`, the type that is asked for, has beside it.
+ * The `db` of koa-ratelimit, or of async-ratelimiter, over any of Weir's stores. It answers only
+ * `ratelimiter`, whatever else `Db`, the required type, has.
  *
- * The reset of a refused request is up to two seconds later than it would pass: koa-ratelimit
- * rounds what is left down to whole seconds, and `Retry-After` must not be too short.
+ * A refused request's reset is up to two seconds later than the request would pass: koa-ratelimit
+ * rounds the rest of the time down to whole seconds, and `Retry-After` must not be too short.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME. Its requests fail with
  * WEIR_INVALID_POLICY where `max` or `duration` is not a whole number from 1
  * @example

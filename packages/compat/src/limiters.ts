@@ -1,5 +1,5 @@
-// What the stores under all limiters have in common: a limiter of Weir for each limit and window
-// that they are asked for.
+// What the stores for all limiters have in common: one of Weir's limiters for each limit and window
+// that is asked for.
 
 import {
   fixedWindow,
@@ -12,30 +12,30 @@ import {
 } from '@weir/core'
 
 export interface CompatOptions {
-  /** Part of keys, after the store's prefix. Stores of one name count together. At most 64 letters,
-   *  digits, '_', '.' and '-'. Default: what the other limiter is called. */
+  /** Part of keys, after the store's prefix. Stores with one name count together. At most 64
+   *  letters, digits, '_', '.' and '-'. Default: the other limiter's name. */
   readonly name?: string | undefined
   /**
    * `'fixed-window'` counts from a key's first request, and begins anew when the window is over, as
-   * those limiters do. `'sliding-window'` never lets more than the limit pass in any window.
+   * the other limiters do. `'sliding-window'` never lets more than the limit pass in any window.
    * Default `'fixed-window'`.
    */
   readonly algorithm?: 'fixed-window' | 'sliding-window' | undefined
-  /** Whether stores of this name are meant to count together: else a second one in a process is
-   *  warned of. Default false. */
+  /** Whether stores with this name are meant to count together; otherwise Weir warns of a second
+   *  one in a process. Default false. */
   readonly shared?: boolean | undefined
 }
 
 /** Limits may be made by functions of requests, so there may be many. */
 const MOST_LIMITERS = 1_000
 
-/** Makes a policy of a limit and a window in ms. */
+/** Makes the function that turns a limit and a window, in ms, into a policy. */
 export function windowsOf({ algorithm }: CompatOptions): (limit: number, window: number) => Policy {
   const policyOf = algorithm === 'sliding-window' ? slidingWindow : fixedWindow
   return (limit, window) => policyOf({ limit, window })
 }
 
-/** What all of them can be told. */
+/** The options that all stores have. */
 export const COMMON: readonly string[] = ['name', 'algorithm', 'shared']
 
 interface Common extends Pick<RateLimiterOptions, 'shared' | 'whenUnavailable'> {
@@ -53,7 +53,7 @@ export function limitersOf<Numbers extends number[]>(
     const id = numbers.join()
     let limiter = limiters.get(id)
     if (limiter === undefined) {
-      // A counter is that of its window: other limits of the same window count on in it.
+      // A counter belongs to its window: other limits on the same window go on with it.
       limiter = new RateLimiter({
         ...{ name, store, policy: policyOf(...numbers), whenUnavailable },
         shared: shared || limiters.size > 0,

@@ -1,6 +1,6 @@
-// The storage under @nestjs/throttler 6 and 5. A `blockDuration`, which is the throttler's `ttl`
-// unless it is given, is a lock-out: it begins with the first request above the limit. Version 5
-// has none, and says neither its limit nor the throttler's name, which is in the key.
+// The storage for @nestjs/throttler 6 and 5. A `blockDuration`, by default the throttler's `ttl`,
+// is a lock-out that begins with the first request above the limit. Version 5 has none, and passes
+// neither its limit nor the throttler's name, which is in the key.
 
 import { lockout, type Store } from '@weir/core'
 import { check, misuse } from './checked.js'
@@ -11,12 +11,12 @@ import { COMMON, type CompatOptions, limitersOf, windowsOf } from './limiters.js
 export type { CompatOptions } from './limiters.js'
 
 export interface WeirStorageOptions extends CompatOptions {
-  /** For @nestjs/throttler 5, which does not tell its storage: the largest limit of any throttler
-   *  and route. */
+  /** The largest limit of any throttler and route, for @nestjs/throttler 5, which does not tell its
+   *  storage. */
   readonly limit?: number | undefined
 }
 
-/** As `ThrottlerStorage` of @nestjs/throttler. */
+/** The form of @nestjs/throttler's `ThrottlerStorage`. */
 export interface WeirStorage {
   increment(
     key: string,
@@ -36,8 +36,8 @@ export interface Throttled {
 }
 
 /**
- * Storage for @nestjs/throttler, over any of Weir's stores. Throttlers of one module are asked one
- * after the other, so what one of them refuses was charged to those before it.
+ * Storage for @nestjs/throttler, over any of Weir's stores. The throttlers of a module are asked
+ * one after the other, so a request that one of them refuses has been charged to those before it.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME. Requests fail with
  * WEIR_INVALID_OPTION under version 5 where no limit is given here
  * @example
@@ -57,10 +57,10 @@ export function weirStorage(store: Store, options: WeirStorageOptions = {}): Wei
       lockout({ limit, window, block: [block], forget: block, starts: 'excess' }),
   )
 
-  /** Of version 5, which judges by a limit that is not known here. */
+  /** For version 5, which judges by a limit that is not known here. */
   async function counted(key: string, ttl: number): Promise<Throttled> {
     if (largest === undefined)
-      throw misuse('@nestjs/throttler 5 says no limit: give weirStorage the largest, as limit')
+      throw misuse('@nestjs/throttler 5 passes no limit: give weirStorage the largest, as limit')
     const decision = await limiterFor(largest, ttl).consume(keyOf(key))
     const timeToExpire = Math.ceil(leftMsOf(decision, ttl) / 1_000)
     const totalHits = decision.allowed ? hitsOf(decision) : Number.MAX_SAFE_INTEGER

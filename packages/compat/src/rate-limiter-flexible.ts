@@ -1,5 +1,5 @@
-// rate-limiter-flexible's classes over Weir's stores, so that what builds on them goes on with only
-// the import changed. What they cannot be here is said when they are made.
+// rate-limiter-flexible's classes over Weir's stores, so that code on top of them needs only
+// another import. Constructors refuse what is not supported here.
 
 export { RateLimiterAbstract } from './rate-limiter-flexible/abstract.js'
 export {

@@ -1,8 +1,9 @@
-// Refused requests that the middleware will take back. express-rate-limit with `skipFailedRequests`
-// takes back its own refusals, which its own stores have counted and Weir has not. The process that
-// refuses is the one that takes back, and which request of a key is taken back does not matter.
+// Refused requests that the middleware will take back. With `skipFailedRequests`,
+// express-rate-limit takes back its own refusals, which its own stores have counted and Weir has
+// not. The process that refuses is the one that takes back, and it does not matter which of a key's
+// requests is taken back.
 
-/** Beyond, the oldest are forgotten. */
+/** Beyond this, the oldest are forgotten. */
 const MOST_KEYS = 10_000
 
 interface Entry {
@@ -18,7 +19,8 @@ export class Refused {
     const entry = this.#of(key)
     this.#entries.delete(key)
     this.#entries.set(key, { count: (entry?.count ?? 0) + 1, untilMs })
-    // Each that comes makes room: two of the oldest, if their windows are over.
+    // Each new entry drops up to two of the oldest: those whose windows are over, or any while
+    // there are too many.
     let seen = 0
     for (const [oldest, { untilMs: endMs }] of this.#entries) {
       const isFull = this.#entries.size > MOST_KEYS
@@ -28,7 +30,7 @@ export class Refused {
     }
   }
 
-  /** Whether one of them is taken back. */
+  /** Takes back one of a key's refused requests. False: there is none. */
   take(key: string): boolean {
     const entry = this.#of(key)
     if (entry === undefined) return false

@@ -53,12 +53,12 @@ export type RateLimitOptions<
   Class extends string = string,
 > = RateLimitSettings<Req, Class> & Allowance<Req, [Response]>
 
-/** All options but what is allowed: for settings that several limiters share. `Class`: the names of
- *  the classes of `reserve`. */
+/** All options except the policy, or limit and window: for settings that several limiters share.
+ *  `Class`: the names of the classes of `reserve`. */
 export interface RateLimitSettings<Req extends Request = Request, Class extends string = string>
   extends HttpSettings<Req, [Response, NextFunction], [Response], Class> {}
 
-/** The middleware. Generic, so that routes go on to infer their parameters from their paths. */
+/** The middleware. Generic, so that routes still infer their parameters from their paths. */
 export interface RateLimitHandler {
   <P, ResBody, ReqBody, Query>(
     req: Request<P, ResBody, ReqBody, Query>,
@@ -71,9 +71,9 @@ export interface RateLimitHandler {
 }
 
 /**
- * Limits requests: `{ limit, window }`, or `{ policy }`. By default per client address, in memory,
- * and refused with 429 and a problem document. Errors of the store and of the options' functions go
- * to `next`.
+ * Limits requests: `{ limit, window }`, or `{ policy }`. By default it counts by client address, in
+ * memory, and refuses with 429 and a problem document. Errors of the store and of the options'
+ * functions go to `next`.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION,
  * WEIR_INVALID_NAME, WEIR_INVALID_PRIORITY
  * @example app.use(rateLimit({ limit: 100, window: '1m' }))
@@ -91,7 +91,7 @@ export function rateLimit<Req extends Request = Request, Class extends string = 
     else refuse(verdict, res)
   }
 
-  /** Express 4 does not look at promises. */
+  /** Express 4 ignores promises, so errors go to `next` here. */
   async function answerWith(
     decision: Denied,
     req: Req,
@@ -113,7 +113,7 @@ export function rateLimit<Req extends Request = Request, Class extends string = 
       next(error)
       return
     }
-    // Outside the try: what later handlers throw is theirs.
+    // Outside the try: errors of later handlers are not the limiter's.
     if (isPromise(verdict)) verdict.then((settled) => go(settled, req as Req, res, next), next)
     else go(verdict, req as Req, res, next)
   }
@@ -123,7 +123,7 @@ export function rateLimit<Req extends Request = Request, Class extends string = 
 
 function refuse(refusal: Refusal, res: Response): void {
   if (res.headersSent) {
-    // No handler ends the response any more; Express cuts it off where an error comes this late.
+    // No handler will end the response; Express, after an error this late, cuts it off as well.
     if (!res.writableEnded) cutOffNodeResponse(res)
     return
   }
@@ -135,7 +135,7 @@ function refuse(refusal: Refusal, res: Response): void {
 
 type Placed = Request & { [property: string]: unknown }
 
-// Also where there is no app, as in Connect or around node:http.
+// Also works without an app, as in Connect or around node:http.
 const express: HttpAdapter<Request, Response, [Response]> = {
   isMiddleware: true,
   address: (req) => req.ip ?? req.socket?.remoteAddress,
@@ -143,7 +143,7 @@ const express: HttpAdapter<Request, Response, [Response]> = {
   trust: (req) => {
     const trust: unknown = req.app?.get('trust proxy')
     if (!trust) return 'nobody'
-    // What Express makes of it: a function of an address, whatever was given.
+    // Express turns any value into a function of an address.
     const trusts: unknown = req.app.get('trust proxy fn')
     const isAll = typeof trusts === 'function' && trustsEverybody(trusts as () => unknown)
     return trust === true || isAll ? 'everybody' : 'listed'

@@ -1,12 +1,13 @@
-// Overload protection for Express: that of core/http, whose `priority` is given Express's requests.
+// Overload protection for Express: core/http's, with `priority` called with Express's requests.
 
 import { type Overload, type OverloadOptions, overload as ofNode } from '@weir/core/http'
 import type { Request } from 'express'
 
 /**
- * Refuses requests with 503 while more are in flight than the process can serve without a queue.
- * How many that is, it finds out. Mount it before all others. In memory: no store is asked. With
- * `reserve` and `priority` the last part of the limit is left to those who matter more.
+ * Refuses requests with 503 while more are in flight than the process can serve without a queue. It
+ * finds out how many that is. Mount it before all other middlewares. It works in memory and asks no
+ * store. With `reserve` and `priority`, the last part of the limit is left to requests that matter
+ * more.
  * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example app.use(overload())

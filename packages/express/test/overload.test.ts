@@ -43,7 +43,7 @@ describe.each(VERSIONS)('%s', (_, make) => {
       type: 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity',
       title: 'Request cannot be satisfied due to temporary server capacity constraints',
       status: 503,
-      detail: 'The server has as much to do as it can. Try again later.',
+      detail: 'The server is working to capacity. Try again later.',
     })
     expect([guard.inFlight, guard.refused]).toEqual([most, 1])
     for (const res of held) res.send('done')

@@ -16,7 +16,7 @@ interface Remembered {
 
 type Remembering = AnyContext & { [OURS]?: Remembered }
 
-/** Notes a header that a limiter has set, so that it is sent whatever is thrown. */
+/** Remembers a header that a limiter has set, so that it is sent even if something throws. */
 export function remember(ctx: Remembering, name: string, value: string): void {
   let ours = ctx[OURS]
   if (ours === undefined) {
@@ -28,15 +28,15 @@ export function remember(ctx: Remembering, name: string, value: string): void {
 }
 
 /**
- * Puts our headers on the error while Koa answers with it, which it does synchronously: one error
- * object may be thrown for many requests at a time, and none must get the headers of another. The
- * error's own headers go before ours.
+ * Puts our headers on the error while Koa answers with it, which Koa does synchronously: one error
+ * object may be thrown for many requests at a time, and none must get another's headers. The
+ * error's own headers take precedence over ours.
  */
 function answerWithOurs(this: Remembering, error: HttpError | null): unknown {
   const { headers, onerror } = this[OURS] as Remembered
   if (typeof error !== 'object' || error === null) return onerror.call(this, error as never)
   const own = Object.getOwnPropertyDescriptor(error, 'headers')
-  // Reflect, as it does not throw for a frozen error.
+  // Reflect does not throw for a frozen error.
   Reflect.defineProperty(error, 'headers', {
     value: { ...headers, ...error.headers },
     configurable: true,

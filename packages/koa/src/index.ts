@@ -35,8 +35,8 @@ export {
 export { type OverloadMiddleware, overload, recordResponses } from './overload.js'
 
 /**
- * What the limiters leave in `ctx.state`. Koa's default state has it; add it to a state type of
- * your own.
+ * What the limiters put in `ctx.state`. Koa's default state has it; add it to a state type of your
+ * own.
  */
 export interface RateLimitState {
   /** The binding decision of this request's limiters; `all` has the decision of each. */
@@ -57,8 +57,8 @@ export type RateLimitOptions<
   Class extends string = string,
 > = RateLimitSettings<StateT, ContextT, Class> & Allowance<ParameterizedContext<StateT, ContextT>>
 
-/** All options but what is allowed: for settings that several limiters share. `Class`: the names of
- *  the classes of `reserve`. */
+/** All options except the policy, or limit and window: for settings that several limiters share.
+ *  `Class`: the names of the classes of `reserve`. */
 export interface RateLimitSettings<
   StateT = DefaultState,
   ContextT = DefaultContext,
@@ -76,9 +76,9 @@ export type RateLimitMiddleware<StateT = DefaultState, ContextT = DefaultContext
 }
 
 /**
- * Limits requests: `{ limit, window }`, or `{ policy }`. By default per client address, in memory,
- * and refused with 429 and a problem document, without throwing. Errors of the store and of the
- * options' functions are thrown.
+ * Limits requests: `{ limit, window }`, or `{ policy }`. By default it counts by client address, in
+ * memory, and refuses with 429 and a problem document, without throwing. Errors of the store and of
+ * the options' functions are thrown.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION,
  * WEIR_INVALID_NAME, WEIR_INVALID_PRIORITY
  * @example new Koa().use(rateLimit({ limit: 100, window: '1m' }))
@@ -104,12 +104,12 @@ export function rateLimit<
   function go(verdict: Verdict, ctx: Context, next: Next): Promise<void> {
     if (verdict !== undefined) return goNoFurther(verdict, ctx, next)
     const handled = next()
-    // Slots are taken until the handler has ended, whenever the client leaves.
+    // The request keeps its slots until its handler has ended, whenever the client leaves.
     void heldBy(ctx)?.until(handled)
     return handled
   }
 
-  // Not async: a request that waits for nothing goes on in the same turn of the event loop.
+  // Not async, so that a request that waits for nothing goes on in the same turn of the event loop.
   function handle(ctx: Context, next: Next): Promise<void> {
     const verdict = check(ctx, ctx)
     return isPromise(verdict)
@@ -122,7 +122,7 @@ export function rateLimit<
 
 function refuse({ status, mediaType, body }: Refusal, ctx: AnyContext): void {
   if (ctx.headerSent) {
-    // A client would read the refusal as part of the response that has begun.
+    // The client would read the refusal as part of the response that has begun.
     if (!ctx.res.writableEnded) cutOffNodeResponse(ctx.res)
     return
   }
@@ -138,7 +138,7 @@ const koa: HttpAdapter<AnyContext, AnyContext> = {
   peer: (ctx) => ctx.req.socket?.remoteAddress,
   trust: ({ app }) => {
     if (!app.proxy) return 'nobody'
-    // Koa takes the leftmost of the last `maxIpsCount` entries, by default of all of them.
+    // Koa takes the leftmost of the last `maxIpsCount` entries, by default of all entries.
     const any = app.proxyIpHeader.toLowerCase() === 'x-forwarded-for' && !(app.maxIpsCount > 0)
     return any ? 'everybody' : 'listed'
   },

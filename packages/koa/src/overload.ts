@@ -12,13 +12,14 @@ import {
 } from '@weir/core/http'
 import type { Context, Middleware } from 'koa'
 
-/** The middleware, and what it knows. */
+/** The middleware, with its state. */
 export type OverloadMiddleware = Middleware<unknown, unknown> & OverloadState
 
 /**
- * Refuses requests with 503 while more are in flight than the process can serve without a queue.
- * How many that is, it finds out. Use it before all others. In memory: no store is asked. With
- * `reserve` and `priority` the last part of the limit is left to those who matter more.
+ * Refuses requests with 503 while more are in flight than the process can serve without a queue. It
+ * finds out how many that is. Use it before all other middlewares. It works in memory and asks no
+ * store. With `reserve` and `priority`, the last part of the limit is left to requests that matter
+ * more.
  * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example new Koa().use(overload())
@@ -39,8 +40,8 @@ export function overload<Class extends string = never>(
 }
 
 /**
- * Tells a signal of each response: how long it took, and whether its status is 500 or above.
- * A client that left before counts as a slow response if it waited for longer than `latency`.
+ * Reports each response to a signal: how long it took, and whether its status is 500 or above. A
+ * client that left first counts as a slow response if it waited longer than `latency`.
  * @experimental
  * @example
  * const signal = responses({ latency: '200ms' })

@@ -3,8 +3,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 export type Unsubscribe = () => void
 
 /**
- * Listens to a channel of @weir/core. What the listener throws is dropped: Node would end the
- * process.
+ * Listens to a channel of @weir/core. Errors that the listener throws are dropped: Node would end
+ * the process.
  */
 export function listen<Message>(name: string, listener: (message: Message) => void): Unsubscribe {
   const guarded = (message: unknown): void => {

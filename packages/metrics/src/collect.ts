@@ -1,6 +1,6 @@
-// Reads what limiters and their stores have counted. Nothing here is called per decision, and
-// nothing that goes wrong in one of them keeps the others from being read. There is a series for
-// what can happen with a limiter's store, and for what has happened.
+// Reads what limiters and their stores have counted. Nothing here is called per decision, and an
+// error in one of them keeps no other from being read. There is a series for everything that can
+// happen with a limiter's store, and for everything that has happened.
 
 import type { DecisionStats, LimiterStats, LiveStatus, StoreStats } from '@weir/core'
 import { DEFINITIONS, type Name } from './definitions.js'
@@ -18,7 +18,7 @@ const POINTS_OF_POLICY = 7
 /** States of a breaker. */
 const STATES = ['closed', 'half-open', 'open']
 
-/** What could not be read so far. */
+/** How many could not be read so far. */
 interface Failures {
   limiter: number
   store: number
@@ -27,7 +27,7 @@ interface Failures {
 
 /**
  * A function that reads the metrics of limiters and of their stores, of overload protection and of
- * live policies, all at once: some 10 us a limiter.
+ * live policies, all at once: about 10 us for each limiter.
  * @experimental
  * @throws {TypeError} WEIR_INVALID_OPTION
  * @example const all = collector([limiter])()
@@ -38,7 +38,7 @@ export function collector(limiters: Limiters): () => readonly Metric[] {
 }
 
 /**
- * The same in steps, of a limiter each.
+ * The same in steps of one limiter.
  * @throws {TypeError} WEIR_INVALID_OPTION
  */
 export function collecting(limiters: Limiters): () => Work<readonly Metric[]> {
@@ -101,7 +101,7 @@ function readStore(store: WatchedLimiter['store'], failures: Failures): StoreSta
   return stats
 }
 
-/** A function of the user's gives them. */
+/** Calls a function of the user's, which may throw. */
 function allNow(all: () => All, failures: Failures): All {
   try {
     return all()
@@ -120,7 +120,7 @@ function isRead(read: () => void): boolean {
   }
 }
 
-/** Names of stores: what they are, and from the second of a kind on a number. */
+/** Names stores by their kind, with a number from the second of a kind on. */
 function storeNames(): (store: object, kind: string) => string {
   const known = new WeakMap<object, string>()
   const counts = new Map<string, number>()
@@ -135,10 +135,11 @@ function storeNames(): (store: object, kind: string) => string {
   }
 }
 
-/** Stores of a kind that are told apart. */
+/** How many stores of a kind are told apart. */
 const MAX_STORES = 50
 
-/** `hasServer`: its store asks one, so there can be answers without it. */
+/** Writes a limiter's points. `hasServer`: its store asks a server, so some decisions may be made
+ *  without it. */
 function writeLimiter(stats: LimiterStats, hasServer: boolean, to: Writers): void {
   const { limiter, enabled, shadow, decisions, priorities, policies } = stats
   const { undecided, waiting, waits } = stats
@@ -158,7 +159,7 @@ function writeLimiter(stats: LimiterStats, hasServer: boolean, to: Writers): voi
     for (const [kind, count] of Object.entries(units))
       if (count > 0 || kind === 'taken' || kind === 'denied') to.units.add({ ...of, kind }, count)
     blocks.forEach((count, i) => {
-      // Of a lock-out the first level is shown before it happens.
+      // A lock-out's first level is shown before it happens.
       if (count > 0 || i === 0) to.blocks.add({ ...of, level: String(i + 1) }, count)
     })
     if (slots !== undefined) {
@@ -176,13 +177,13 @@ function writeLimiter(stats: LimiterStats, hasServer: boolean, to: Writers): voi
   for (const [reason, count] of Object.entries(undecided))
     if (count > 0)
       to.undecided.add({ limiter, reason: REASONS[reason as keyof typeof undecided] }, count)
-  // Most limiters have nobody wait.
+  // Under most limiters nobody waits.
   if (waiting === 0 && waits.counts.every((count) => count === 0)) return
   to.waiting.add({ limiter }, waiting)
   to.waits.histogram({ limiter }, waits)
 }
 
-/** What is shown before it happens, so that its first increase is seen. */
+/** Whether a series is shown before anything has happened, so that its first increase is seen. */
 function isExpected(
   outcome: DecisionStats['outcome'],
   source: DecisionStats['source'],
@@ -236,9 +237,9 @@ function checkedLive(given: LiveStatus): LiveStatus {
   throw new TypeError('status() of live policies gave something else')
 }
 
-/** Anybody may have written the store: nothing is written of one that says nonsense. */
+/** The store may be anybody's: nothing is written for one that reports nonsense. */
 function checkedStore(given: unknown): StoreStats {
-  // It is read at once or not at all; what it rejects with later is nobody's.
+  // Stats are read at once or not at all; nobody handles a later rejection.
   if (given instanceof Promise) given.catch(() => {})
   const { kind, nodes, instances, unreconciled, events, memory } = (given ??
     {}) as Partial<StoreStats>

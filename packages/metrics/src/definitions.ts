@@ -1,4 +1,4 @@
-// The metrics that there are. docs/all-metrics.md has a row for each, and a test compares them.
+// All metrics. docs/all-metrics.md has a row for each, and a test compares them.
 
 import type { Definition, Join } from './metric.js'
 
@@ -14,7 +14,7 @@ function histogram(name: string, help: string): Definition {
   return { name, type: 'histogram', unit: 's', help, join: 'sum' }
 }
 
-/** What this package calls them. */
+/** The names of metrics in this package. */
 export type Name =
   | 'decisions'
   | 'priorities'

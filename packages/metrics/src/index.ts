@@ -1,4 +1,4 @@
-// What limiters have counted as metrics, for exporters other than those of this package.
+// What limiters have counted, as metrics, for exporters other than this package's.
 
 export { collector } from './collect.js'
 export type {

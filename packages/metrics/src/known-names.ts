@@ -1,21 +1,21 @@
-// How many series there can be. Labels come from the set-up; but names of limiters and of policies
-// may be made by functions, so there could be any number of them.
+// Bounds the number of series. Labels come from the set-up, but functions may make names of
+// limiters and policies, so there could be any number of them.
 
 import type { LimiterStats, PolicyStats } from '@weir/core'
 
 /** Limiters that are distinguished. */
 const MAX_LIMITERS = 2_000
-/** Policies of all limiters that are distinguished; a limiter distinguishes 200 of its own. */
+/** Policies that are distinguished, of all limiters; a limiter itself distinguishes 200. */
 const MAX_POLICIES = 4_000
 /** The name of all others. */
 const OTHERS = '_other'
 
-/** A name that is known stays known: counters must not fall. */
+/** A known name stays known: counters must not fall. */
 export class KnownNames {
   readonly #policies: Map<string, Set<string>> = new Map()
   #policyCount = 0
 
-  /** The same under names of which there is a bounded number. */
+  /** The same stats, under one of a bounded number of names. */
   named(stats: LimiterStats): LimiterStats {
     const { limiter, policies } = stats
     const known = this.#policiesOf(limiter)
@@ -44,7 +44,7 @@ export class KnownNames {
   }
 }
 
-/** A limit of several policies would be that of none. */
+/** Several policies share the name, so no limit would be right for all. */
 function withoutName(stats: PolicyStats): PolicyStats {
   return { ...stats, policy: OTHERS, limit: undefined, factor: undefined }
 }

@@ -1,18 +1,18 @@
-// What is watched, by what it has: checked where it enters. By its class it could not be told, as
-// there may be two copies of a package.
+// Checks what users hand in to be watched, and tells the kinds apart by their properties: by class
+// it could not, because there may be two copies of a package.
 
 import type { LimiterStats, LiveStatus, StoreStats } from '@weir/core'
 import type { OverloadPriority } from '@weir/core/http'
 
-/** What is asked of a limiter; `RateLimiter` has it, of any copy of @weir/core. */
+/** What this package needs of a limiter; the `RateLimiter` of any copy of @weir/core has it. */
 export interface WatchedLimiter {
   /** What it has counted. */
   stats(): LimiterStats
-  /** Where it counts. One without `stats` shows nothing of itself. */
+  /** Where it counts. A store without `stats` has no metrics. */
   readonly store: { stats?(): StoreStats }
 }
 
-/** What is asked of overload protection; `overload()` has it. */
+/** What this package needs of overload protection; `overload()` has it. */
 export interface WatchedOverload {
   /** The most requests that may be in flight. */
   readonly limit: number
@@ -20,15 +20,15 @@ export interface WatchedOverload {
   readonly inFlight: number
   /** Requests refused. */
   readonly refused: number
-  /** What became of the requests of each class. */
+  /** What became of each class's requests. */
   readonly priorities?: readonly OverloadPriority[]
 }
 
-/** What is asked of live policies; `livePolicies()` has it. */
+/** What this package needs of live policies; `livePolicies()` has it. */
 export interface WatchedLive {
-  /** How they are. */
+  /** Their state. */
   status(): LiveStatus
-  /** What tells them from others that have a status. Not called. */
+  /** Tells them from other objects that have a status. Not called. */
   history(): unknown
 }
 
@@ -39,10 +39,10 @@ export type Watched =
   | WatchedOverload
   | WatchedLive
 
-/** What is to be watched; or a function that gives what there is now. */
+/** What to watch, or a function that returns what there is now. */
 export type Limiters = Iterable<Watched> | (() => Iterable<Watched>)
 
-/** All that is watched, each once. */
+/** Everything that is watched, each once. */
 export interface All {
   readonly limiters: Iterable<WatchedLimiter>
   readonly guards: Iterable<WatchedOverload>
@@ -50,12 +50,12 @@ export interface All {
 }
 
 /**
- * A function that gives what is watched.
+ * Makes the function that returns what is watched.
  * @throws {TypeError} WEIR_INVALID_OPTION
  */
 export function allOf(given: Limiters): () => All {
   if (typeof given === 'function') return () => sorted(given())
-  // A copy: an iterator can be read once only.
+  // A copy, because an iterator can be read only once.
   const all = sorted(given)
   return () => all
 }

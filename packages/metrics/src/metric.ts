@@ -1,15 +1,15 @@
-// What a metric is, whoever it is exported to. Names, units and attributes follow the conventions
-// of OpenTelemetry; prometheus.ts makes names of Prometheus of them.
+// The form of a metric, for all exporters. Names, units and attributes follow OpenTelemetry's
+// conventions; prometheus.ts turns them into Prometheus's names.
 
 import type { HistogramStats } from '@weir/core'
 
-/** A metric and what it says now. */
+/** A metric and its values now. */
 export interface Metric {
   /** Such as `weir.decisions`. */
   readonly name: string
-  /** `counter` only grows, while the process lives. */
+  /** `counter`: it only grows while the process lives. */
   readonly type: 'counter' | 'gauge' | 'histogram'
-  /** `s`, `By`, `1`, or what is counted: `{decision}`. */
+  /** `s`, `By`, `1`, or what is counted, such as `{decision}`. */
   readonly unit: string
   /** What it means. */
   readonly help: string
@@ -21,13 +21,13 @@ export interface Metric {
 export interface Point {
   /** Such as `limiter`. Never a key or an address. */
   readonly attributes: Readonly<Record<string, string>>
-  /** Of a counter or gauge; of a histogram, the sum of all values. */
+  /** The value of a counter or gauge; for a histogram, the sum of all values. */
   readonly value: number
-  /** Of a histogram. */
+  /** Only for a histogram. */
   readonly histogram?: HistogramStats
 }
 
-/** How points of equal attributes become one: two limiters may have one name. */
+/** How points with equal attributes become one: two limiters may have one name. */
 export type Join = 'sum' | 'least' | 'last'
 
 /** A metric that is being written. */
@@ -36,7 +36,7 @@ export interface Writer {
   histogram(attributes: Point['attributes'], stats: HistogramStats): void
 }
 
-/** What is fixed of a metric. */
+/** The fixed part of a metric. */
 export interface Definition extends Omit<Metric, 'points'> {
   readonly join: Join
 }

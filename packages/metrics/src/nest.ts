@@ -1,4 +1,4 @@
-// Metrics of a Nest application: all limiters of its RateLimitModule, under one path.
+// Metrics of a Nest application: all limiters of its RateLimitModule, on one path.
 
 import {
   Controller,
@@ -14,26 +14,26 @@ import { type PrometheusMetrics, prometheus, type Watched } from './prometheus.j
 
 /** Options of `MetricsModule.forRoot`. */
 export interface MetricsModuleOptions {
-  /** Where Prometheus scrapes, behind the application's prefix, if it has one. Default
+  /** The path that Prometheus scrapes, after the application's prefix, if it has one. Default
    *  `'metrics'`. */
   readonly path?: string | undefined
   /** The version of the route, where the application has versions: `VERSION_NEUTRAL` of
    *  `@nestjs/common` for none. Default: the application's default version. */
   readonly version?: ControllerOptions['version'] | undefined
-  /** Decorators of the route's controller. Guards of the application hold for it: `Public()` of
-   *  your own, if that is what they look for, lets Prometheus in. Default: none. */
+  /** Decorators of the route's controller. The application's guards also guard this route: your own
+   *  `Public()`, if that is what they look for, lets Prometheus in. Default: none. */
   readonly decorators?: readonly ClassDecorator[] | undefined
   /** The `RateLimitModule`, where it is set up with `global: false`: the value that the application
    *  imports. */
   readonly imports?: DynamicModule['imports'] | undefined
-  /** What to show beside the limiters: overload protection, live policies, limiters of your own.
+  /** What to show besides the limiters: overload protection, live policies, limiters of your own.
    *  Default: nothing. */
   readonly also?: readonly Watched[] | undefined
 }
 
 /** What `RateLimitModule` of @weir/nest provides globally: all its limiters. */
 const LIMITS: unique symbol = Symbol.for('@weir/nest:limits')
-/** Its metadata of what is not limited: a scrape must not be refused. */
+/** Its metadata for what is not limited: a scrape must not be refused. */
 const SKIPPED: unique symbol = Symbol.for('@weir/nest:skipped')
 /**
  * Injects the `PrometheusMetrics` of `MetricsModule`, in modules that import it.
@@ -45,7 +45,7 @@ interface Limits {
   all(): Iterable<Watched>
 }
 
-/** Of Express and of Fastify. */
+/** A response of Express or of Fastify. */
 interface Response {
   header(name: string, value: string): unknown
   send(body: string): unknown
@@ -53,7 +53,7 @@ interface Response {
 
 /**
  * Shows the metrics of all limiters of an application's `RateLimitModule` to Prometheus. No limit
- * holds for its route.
+ * applies to its route.
  * @example imports: [RateLimitModule.forRoot({ limit: 9, window: '1m' }), MetricsModule.forRoot()]
  */
 // biome-ignore lint/complexity/noStaticOnlyClass: modules of Nest are classes
@@ -61,11 +61,11 @@ export class MetricsModule {
   /** @throws {TypeError} WEIR_INVALID_OPTION */
   static forRoot(options: MetricsModuleOptions = {}): DynamicModule {
     const { path = 'metrics', version, also = [], decorators = [], imports = [] } = options
-    // What is wrong with it is said now, and not counted at each scrape.
+    // Throws now if something is wrong with it, rather than counting a failure at each scrape.
     prometheus(also)
     const provider = {
       provide: METRICS,
-      // Also those that are made later.
+      // A function, so that limiters made later are shown as well.
       useFactory: (limits: Limits) => prometheus(() => [...limits.all(), ...also]),
       inject: [LIMITS],
     }
@@ -80,7 +80,7 @@ export class MetricsModule {
 }
 Module({})(MetricsModule)
 
-/** A class of its own, as its path is its metadata. */
+/** Makes a new class for each module, because the path is the class's metadata. */
 function controllerAt(
   at: ControllerOptions,
   decorators: readonly ClassDecorator[],
@@ -98,7 +98,7 @@ function controllerAt(
       const { contentType, body } = await this.metrics.scrape(accept)
       response.header('Content-Type', contentType)
       response.header('Cache-Control', 'no-store')
-      // What is returned an interceptor might wrap.
+      // Sent, not returned, because an interceptor might wrap what is returned.
       response.send(body)
     }
   }

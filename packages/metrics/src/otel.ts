@@ -25,15 +25,16 @@ export type {
 } from './limiters.js'
 
 export interface OtelOptions {
-  /** What makes the instruments. Default: a meter of the global provider, named `@weir/metrics`. */
+  /** The meter that makes the instruments. Default: one of the global provider, named
+   *  `@weir/metrics`. */
   readonly meter?: Meter | undefined
 }
 
 /**
- * Observes limiters, and their stores, with OpenTelemetry. Returns what ends it.
+ * Observes limiters, and their stores, with OpenTelemetry. Returns a function that ends this.
  *
- * Call it once for each meter, with all limiters. The two histograms, of calls and of waits, are
- * those of the whole process.
+ * Call it once for each meter, with all limiters. The two histograms, of calls and of waits, cover
+ * the whole process.
  * @throws {TypeError} WEIR_INVALID_OPTION
  * @example const stop = observe([limiter])
  */
@@ -92,7 +93,7 @@ function recordWaits(histogram: Histogram): Unsubscribe {
   })
 }
 
-/** Names of attributes are global, so they have the prefix that metrics have. */
+/** Attribute names are global, so they have the metrics' prefix. */
 function attributesOf({ attributes }: Point): Attributes {
   return Object.fromEntries(
     Object.entries(attributes).map(([name, value]) => {
@@ -102,8 +103,8 @@ function attributesOf({ attributes }: Point): Attributes {
 }
 
 /**
- * Says of a decision on the active span that it was denied, or made without the store: an
- * `onDecision` for limiters. Others leave no trace, and neither do keys.
+ * Notes on the active span that a decision was denied, or made without the store: an `onDecision`
+ * for limiters. It notes no other decisions, and no keys.
  * @experimental
  * @example rateLimit({ limit: 100, window: '1m', onDecision: noteOnSpan })
  */

@@ -1,5 +1,5 @@
-// Metrics for Prometheus: a text endpoint of our own, or as metrics in the registry of a client
-// library that the application has already.
+// Metrics for Prometheus: on a text endpoint of our own, or in the registry of a client library
+// that the application already has.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { collecting } from './collect.js'
@@ -18,7 +18,7 @@ export type {
 } from './limiters.js'
 export type { Registry } from './registry.js'
 
-/** What a scrape is answered. */
+/** The answer to a scrape. */
 export interface Scrape {
   /** For the header `Content-Type`. */
   readonly contentType: string
@@ -29,28 +29,29 @@ export interface Scrape {
 /** The metrics of limiters, for Prometheus. */
 export interface PrometheusMetrics {
   /**
-   * Answers a scrape: a handler for Express, and for `node:http`. With 500 if it fails.
+   * Answers a scrape: a handler for Express and for `node:http`. It answers with 500 if that fails.
    * @example app.get('/metrics', metrics.handler)
    */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void
   /**
-   * The metrics as text; in the format of OpenMetrics if `accept`, the header of a request, prefers
-   * it. Some 500 series are read or written in a turn of the event loop.
+   * The metrics as text; in the OpenMetrics format if `accept`, a request's header, prefers it.
+   * About 500 series are read or written in each turn of the event loop.
    * @example const { contentType, body } = await metrics.scrape(ctx.get('accept'))
    */
   scrape(accept?: string): Promise<Scrape>
   /**
    * Puts the metrics into the registry of `prom-client` 15 or of `@prometheus-io/client`, in place
-   * of those that were registered there before. Returns what takes them out again. Throws what the
-   * registry throws, such as for a name that another metric has; none is registered then.
+   * of those that this package registered there before. Returns a function that takes them out
+   * again. Throws what the registry throws, such as for a name that another metric has; then none
+   * is registered.
    * @example metrics.register(promClient.register)
    */
   register(registry: Registry): () => void
 }
 
 /**
- * The metrics of limiters, and of their stores, for Prometheus. They are read when they are asked
- * for; nothing is called per decision.
+ * The metrics of limiters, and of their stores, for Prometheus. They are read on demand; nothing is
+ * called per decision.
  * @throws {TypeError} WEIR_INVALID_OPTION
  * @example
  * const metrics = prometheus([rateLimit({ limit: 100, window: '1m' })])
@@ -74,7 +75,7 @@ export function prometheus(limiters: Limiters): PrometheusMetrics {
       response.setHeader('Vary', 'Accept')
       response.end(body)
     } catch {
-      // Nobody else hears of it: a rejection would end the process.
+      // Nobody else would handle this: a rejection would end the process.
       if (!response.headersSent) response.statusCode = 500
       response.end()
     }
@@ -87,7 +88,7 @@ export function prometheus(limiters: Limiters): PrometheusMetrics {
   }
 }
 
-/** A registry asks metric by metric, all in one turn of the event loop: that is one scrape. */
+/** A registry asks metric by metric, all in one turn of the event loop: that makes one scrape. */
 function ofOneScrape(collect: () => Work<readonly Metric[]>): () => Promise<readonly Metric[]> {
   let read: Promise<readonly Metric[]> | undefined
   return () => {

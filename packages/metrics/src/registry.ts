@@ -1,11 +1,11 @@
-// Metrics in the registry of a client library. What it asks of a metric is the same in prom-client
-// 15 and in its successor, so neither is needed here.
+// Metrics in a client library's registry. prom-client 15 and its successor need the same of a
+// metric, so neither is a dependency here.
 
 import { DEFINITIONS } from './definitions.js'
 import type { Definition, Join, Metric } from './metric.js'
 import { cumulative, sampleName } from './text.js'
 
-/** What is used of a registry. */
+/** The part of a registry that is used here. */
 export interface Registry {
   registerMetric(metric: never): void
   removeSingleMetric(name: string): void
@@ -25,7 +25,7 @@ export function registered(
   const all = Object.values(DEFINITIONS).map((definition, i) => {
     return metricOf(definition, async () => (await collect())[i] as Metric)
   })
-  // A registry of OpenMetrics changes the names that metrics have.
+  // An OpenMetrics registry changes the names of its metrics.
   const names = all.map(({ name }) => name)
   const remove = (): void => {
     all.forEach((metric, i) => {
@@ -39,27 +39,27 @@ export function registered(
     for (const metric of all)
       (registry.registerMetric as (metric: unknown) => void).call(registry, metric)
   } catch (error) {
-    // All of them or none.
+    // Registers all of them or none.
     remove()
     throw error
   }
   return remove
 }
 
-/** Of any copy of this package. */
+/** Marks the metrics of any copy of this package. */
 const OURS: unique symbol = Symbol.for('@weir/metrics:registered')
 
 function isOurs(metric: unknown): boolean {
   return (metric as { readonly [OURS]?: true } | undefined)?.[OURS] === true
 }
 
-/** How a registry makes one of several processes'. */
+/** How a registry combines the values of several processes. */
 type Aggregator = 'sum' | 'min' | 'max'
 
-/** As they are joined within a process. Of several processes none is the last. */
+/** Combined as within one process, except that no process is the last. */
 const AGGREGATORS: Readonly<Record<Join, Aggregator>> = { sum: 'sum', least: 'min', last: 'max' }
 
-/** A metric, as registries read it. */
+/** A metric as registries read it. */
 interface Registered {
   readonly [OURS]: true
   /** A registry of OpenMetrics takes `_total` off the name, and puts it back for each value. */
@@ -68,7 +68,7 @@ interface Registered {
   readonly type: Metric['type']
   readonly aggregator: Aggregator
   get(): Promise<object>
-  /** What limiters have counted stays. */
+  /** Does nothing: what limiters have counted stays. */
   reset(): void
 }
 

@@ -1,4 +1,4 @@
-// Work in steps, so that an application goes on to answer while hundreds of limiters are read.
+// Work in steps, so that an application still answers requests while hundreds of limiters are read.
 
 /** Yields about how many points each of its steps has read or written. */
 export type Work<Result> = Generator<number, Result, void>
@@ -6,7 +6,7 @@ export type Work<Result> = Generator<number, Result, void>
 /** Points in one turn of the event loop: about a millisecond. */
 export const POINTS_OF_TURN = 500
 
-/** Does all of it in one turn. */
+/** Does all work in one turn of the event loop. */
 export function atOnce<Result>(work: Work<Result>): Result {
   for (;;) {
     const { done, value } = work.next()
@@ -14,7 +14,7 @@ export function atOnce<Result>(work: Work<Result>): Result {
   }
 }
 
-/** Does it in turns of the event loop, between which others have theirs. */
+/** Does the work over several turns of the event loop, so that other work runs in between. */
 export async function inTurns<Result>(work: Work<Result>): Promise<Result> {
   let points = 0
   for (;;) {

@@ -1,4 +1,4 @@
-// The text formats of Prometheus: 0.0.4, and OpenMetrics 1.0 for those who ask for it.
+// Prometheus's text formats: 0.0.4, and OpenMetrics 1.0 for clients that ask for it.
 
 import type { HistogramStats } from '@weir/core'
 import type { Metric, Point } from './metric.js'
@@ -7,7 +7,7 @@ import type { Work } from './slices.js'
 export const TEXT = 'text/plain; version=0.0.4; charset=utf-8'
 export const OPEN_METRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
 
-/** Units that are part of a name. Those in braces, and 1, are not. */
+/** Units that are part of a metric's name. Those in braces, and 1, are not. */
 const UNITS: Readonly<Record<string, string>> = { s: 'seconds', By: 'bytes' }
 
 /** The name of a metric, without the ending `_total` of counters. */
@@ -52,13 +52,13 @@ function histogramLines(family: string, { attributes, histogram }: Point): strin
   return lines
 }
 
-/** Buckets as Prometheus counts them: each with all that is below it. */
+/** Buckets as Prometheus counts them: each includes all below it. */
 export function cumulative({ bounds, counts }: HistogramStats): { le: string; count: number }[] {
   let count = 0
   return counts.map((each, i) => {
     count += each
     const bound = bounds[i]
-    // As a fraction, which OpenMetrics wants.
+    // With a fraction, which OpenMetrics requires.
     const le = bound === undefined ? '+Inf' : Number.isInteger(bound) ? `${bound}.0` : `${bound}`
     return { le, count }
   })
@@ -81,9 +81,9 @@ function number(value: number): string {
   return String(value)
 }
 
-/** Whether a client prefers OpenMetrics to the plain text, by its header `Accept`. */
+/** Whether a client prefers OpenMetrics to plain text, by its header `Accept`. */
 export function wantsOpenMetrics(accept: string | undefined): boolean {
-  // What is longer is not meant.
+  // No real client sends a longer one.
   if (accept === undefined || accept.length > 1_000) return false
   let open = 0
   let plain = 0

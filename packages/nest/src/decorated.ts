@@ -1,4 +1,4 @@
-// What a decorator makes of the limiters that hold without it.
+// How a decorator changes the limiters that hold without it.
 
 import type { Declared } from './decorators.js'
 import { invalid } from './exception.js'
@@ -9,21 +9,21 @@ import { isWhole } from './set-up.js'
 
 /** Where a decorator is written: on a class, or on one of its methods. */
 export interface Place {
-  /** What its limiter is called: after the class and the method. */
+  /** Its limiter's name, made of the class and the method. */
   readonly name: string
   readonly isMethod: boolean
 }
 
-/** What holds with a decorator. */
+/** The limiters that hold with a decorator. */
 export interface Decorated {
   readonly all: Limits
-  /** Those of `all` that the decorator itself names or changes. */
+  /** The ones of `all` that the decorator itself names or changes. */
   readonly own: Limits
 }
 
 /**
- * The limiters of one decorator: a class's are the class's, a method's are its handler's.
- * @param held those that hold without it
+ * The limiters of one decorator: on a class they are the class's, on a method the handler's.
+ * @param held the limiters that hold without it
  */
 export function decorated(
   registry: Registry,
@@ -58,7 +58,7 @@ function overridden(
   const unknown = Object.keys(override).find((name) => !held.some((one) => one.names.name === name))
   if (unknown !== undefined)
     throw invalid(`@RateLimit of ${place.name} overrides "${unknown}", but there ${listed(held)}`)
-  // With a dash, a class's limiter is called as no method's is.
+  // With a dash, a class's limiter cannot have the name of a method's.
   const start = `${place.name}${place.isMethod ? '.' : '-'}`
   const all = held.map((limit) => {
     const { name } = limit.names
@@ -68,7 +68,7 @@ function overridden(
   return { all, own: all.filter((limit) => !held.includes(limit)) }
 }
 
-/** A limiter with changes: on the same counters, or else a limiter of its own. */
+/** A limiter with changes: on the same counters, or else with its own. */
 function changed(registry: Registry, base: Limit, changes: RateLimitOptions, place: Place): Limit {
   if (!isOwn(changes)) {
     const given = { ...behind(base.given, changes), ...changes } as RateLimitOptions
@@ -88,7 +88,7 @@ function changed(registry: Registry, base: Limit, changes: RateLimitOptions, pla
   return registry.add(own, { ...base.names, limiter, shown }, sourceOf(changes))
 }
 
-/** Whether changes make a limiter of its own: what allows something else shares no counters. */
+/** Whether changes make a limiter of its own: one that allows something else shares no counters. */
 function isOwn(changes: RateLimitOptions): boolean {
   return isWhole(changes) || ['limit', 'window', 'name'].some((name) => name in changes)
 }
@@ -103,7 +103,7 @@ function namesOf({ name }: RateLimitOptions, place: Place): Names {
   return { name: place.name, limiter: place.name, shown: place.isMethod ? 'handler' : 'group' }
 }
 
-/** Under a name of its own, a decorator is one limiter wherever it is written. */
+/** A decorator with an explicit name is one limiter wherever it is written. */
 function sourceOf(options: RateLimitOptions): object | undefined {
   return options.name === undefined ? undefined : options
 }

@@ -1,4 +1,4 @@
-// What is written on classes and methods. It is only noted here; `RateLimits` reads it.
+// Decorators of classes and methods. They only store metadata, which `RateLimits` reads.
 
 import 'reflect-metadata'
 import { Inject, type Type } from '@nestjs/common'
@@ -21,15 +21,15 @@ type Mark = ClassDecorator & MethodDecorator
 export interface RateLimitDecorator {
   /** Policies that the module names; each decides by itself, in this order. */
   (...names: [string, ...string[]]): Mark
-  /** Policies that are one decision: all allow and all are charged, or none is. */
+  /** Policies that make one decision: all allow and all are charged, or none is. */
   (...policies: [Policy, ...Policy[]]): Mark
   <Req = NestRequest>(options: RateLimitOptions<Req> | RateLimitOverride<Req>): Mark
 }
 
 /**
- * Limits a handler, or as one all handlers of a class, in place of the module's default policy. A
- * method's replaces its class's. `RateLimit.also(...)` limits in addition to the module's default
- * policy.
+ * Limits a handler, or all handlers of a class together, in place of the module's default policy. A
+ * method's decorator replaces its class's. `RateLimit.also(...)` limits in addition to the module's
+ * default policy.
  * @example @RateLimit(fixedWindow({ limit: 5, window: '1h' }))
  */
 export const RateLimit: RateLimitDecorator & { readonly also: RateLimitDecorator } = Object.assign(
@@ -38,8 +38,8 @@ export const RateLimit: RateLimitDecorator & { readonly also: RateLimitDecorator
 )
 
 /**
- * Frees a handler or a class from all limits, or from the limiters of these names. A method's
- * replaces its class's.
+ * Frees a handler or a class from all limits, or from the limiters with these names. A method's
+ * decorator replaces its class's.
  */
 export function SkipRateLimit(...names: string[]): Mark {
   return mark(SKIPPED, names)
@@ -78,9 +78,7 @@ function declared(what: readonly unknown[]): Omit<Declared, 'also'> {
   }
   const right =
     'give names, or policies, or one object of options, or { override: { name: options } }'
-  throw invalid(
-    `@RateLimit was given ${quote(what)}; ${right} (undefined: an import that goes in a circle?)`,
-  )
+  throw invalid(`@RateLimit was given ${quote(what)}; ${right} (undefined: a circular import?)`)
 }
 
 function mapped(override: RateLimitOverride['override']): RateLimitOverride['override'] {
@@ -89,11 +87,11 @@ function mapped(override: RateLimitOverride['override']): RateLimitOverride['ove
   )
 }
 
-/** The same without what is undefined, which is inherited. */
+/** The options without the undefined ones, which are inherited. */
 export function withoutUndefined<Options extends object>(options: Options): Options {
   const entries = Object.entries(options)
   const some = entries.filter(([, value]) => value !== undefined)
-  // A limiter with a name is known by its options: they stay what they are.
+  // A limiter with a name is known by its options object, so that object is kept.
   return some.length === entries.length ? options : (Object.fromEntries(some) as Options)
 }
 
@@ -111,18 +109,18 @@ function isPolicy(value: unknown): value is Policy {
 function mark(key: symbol, value: unknown): Mark {
   return (target: object, method?: string | symbol) => {
     // Undefined for a class. A method is marked by its name, not on its function: a decorator above
-    // may put another in its place.
+    // may replace the function.
     const name = method as string
     if (Reflect.hasOwnMetadata(key, target, name)) {
       throw invalid(
-        `${String(method ?? (target as Type).name)} has @RateLimit or @SkipRateLimit twice; write all that is meant into one`,
+        `${String(method ?? (target as Type).name)} has @RateLimit or @SkipRateLimit twice; combine them into one`,
       )
     }
     Reflect.defineMetadata(key, value, target, name)
   }
 }
 
-/** A method that is written anew in a derived class has only what is written on it there. */
+/** A method that a derived class overrides has only the decorators written there. */
 function marked(key: symbol, owner: Type, method: string | undefined): unknown {
   if (method === undefined) return Reflect.getMetadata(key, owner)
   let has = owner.prototype

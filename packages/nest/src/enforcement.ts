@@ -1,5 +1,5 @@
-// Whether something runs the limits that are written in an application: a limit that nothing
-// enforces looks like one that works.
+// Checks that something runs the limits written in an application: a limit that nothing enforces
+// looks like one that works.
 
 import 'reflect-metadata'
 import type { Type } from '@nestjs/common'
@@ -10,7 +10,7 @@ import type { RateLimits } from './limits.js'
 import { classesIn, FIELDS, isRoute, type Target, targetsOf } from './set-up.js'
 import { GUARD } from './tokens.js'
 
-/** What Nest writes on what `@UseGuards` and `@UseInterceptors` stand on. */
+/** Where Nest keeps what `@UseGuards` and `@UseInterceptors` are given. */
 const GUARDS = '__guards__'
 const INTERCEPTORS = '__interceptors__'
 
@@ -27,7 +27,7 @@ interface Reach {
 }
 
 /** @throws WEIR_NOT_ENFORCED. `isGlobal`: whether the module has registered a guard; `hasServer`:
- *  whether there is HTTP, without which just messages come. */
+ *  whether there is HTTP; without it only messages come. */
 export function checkEnforced(
   modules: ModulesContainer,
   config: ApplicationConfig,
@@ -45,12 +45,13 @@ export function checkEnforced(
   function check(target: Target, hasOthers: boolean): void {
     const { owner, method, handler } = target
     const reach = reachOf(target, fields)
-    // On a class it is not meant for fields that no guard can limit, if there is something else.
+    // A class's decorator is not meant for fields that no guard can limit, if the class has other
+    // handlers.
     const isFree = hasOthers && isField(target) && !reach.guards
     const isDeclared =
       declaredOn(owner, method) !== undefined || (!isFree && declaredOn(owner) !== undefined)
     for (const { names, isLate } of limits.of(owner, handler)) {
-      // What is not decorated is limited where there is a global guard: all of it.
+      // A global guard also limits every handler without a decorator.
       if (!isDeclared && !(isLate && hasGuard && reach.guards && reach.globals)) continue
       const byGuard = hasGuard && (isLate ? reach.interceptors : reach.guards)
       const byGlobal = reach.globals && (byGuard || (hasInterceptor && reach.interceptors))
@@ -80,8 +81,8 @@ function notEnforced(what: string, remedy: string): TypeError {
   return invalid(`${what}: nothing would enforce it: ${remedy}`, 'WEIR_NOT_ENFORCED')
 }
 
-/** Whether somebody says, by a guard of ours, that a library calls it. On a controller, a guard on
- *  the class is for Nest's own handlers. */
+/** Whether a guard of ours shows that a library calls this method. On a controller, a guard on the
+ *  class is for Nest's own handlers. */
 function isOfLibrary(target: Target): boolean {
   const { owner, handler } = target
   return isPlaced(
@@ -103,13 +104,13 @@ function isPlaced({ owner, handler }: Target, reach: typeof EVERYTHING, isLate: 
   return reach.guards && own >= 0 && (!isLate || own === guards.length - 1)
 }
 
-/** Whether a class, or that of an instance, is our guard or interceptor, or derived from it. */
+/** Whether a class, or an instance's class, is our guard or interceptor, or derived from one. */
 function isOurs(one: unknown): boolean {
   const type = typeof one === 'function' ? one : (one as object | null)?.constructor
   return type !== undefined && Reflect.hasMetadata(GUARD, type)
 }
 
-/** Whether a test has put it in place of a guard of ours. */
+/** Whether a test has put this guard in place of one of ours. */
 function isOverride(guard: unknown, modules: ModulesContainer): boolean {
   return [...modules.values()].some(({ providers }) =>
     [...providers].some(([token, { instance }]) => instance === guard && isOurs(token)),
@@ -150,7 +151,7 @@ interface GraphQLOptions {
   readonly fieldResolverEnhancers?: readonly string[]
 }
 
-/** Of which kinds GraphQL runs any below the root. */
+/** Which kinds of enhancers GraphQL runs for fields below the root. */
 function fieldEnhancers(modules: ModulesContainer): readonly string[] {
   return [...modules.values()].flatMap(({ providers }) => {
     const options = providers.get('GqlModuleOptions')?.instance as GraphQLOptions | undefined

@@ -1,4 +1,4 @@
-// What is thrown when a request is refused, and what each transport sends then.
+// The exception for a refused request, and what each transport then sends.
 
 import {
   type ArgumentsHost,
@@ -15,12 +15,12 @@ import type { NestRequest } from './options.js'
 import { type NestResponse, nest, writable } from './request.js'
 
 /**
- * The status and the body of `getResponse()` are those of the refusal; headers are on the response
- * already.
+ * Thrown when a request is refused. Its status and the body of `getResponse()` are the refusal's;
+ * the headers are already on the response.
  */
 export class RateLimitException extends HttpException {
   readonly refusal: Refusal
-  /** Absent where no limit was asked, as for addresses on the deny list. */
+  /** Absent where no limiter decided, as for addresses on the deny list. */
   readonly decision: Decision | undefined
   /** What GraphQL puts beside the message. */
   readonly extensions: { readonly code: string; readonly retryAfterMs?: number }
@@ -38,7 +38,8 @@ export class RateLimitException extends HttpException {
   }
 }
 
-/** Apollo's driver makes INTERNAL_SERVER_ERROR of an exception whose response has a statusCode. */
+/** Apollo's driver turns an exception whose response has a statusCode into
+ *  INTERNAL_SERVER_ERROR. */
 export function withoutStatusCode(refusal: Refusal): Refusal {
   const { content } = refusal
   if (typeof content !== 'object' || !('statusCode' in content)) return refusal
@@ -49,8 +50,8 @@ export function withoutStatusCode(refusal: Refusal): Refusal {
 /**
  * Answers a refused request: over HTTP with status, media type and body; in a gateway with the
  * event `exception`, and with the acknowledgement if one was asked for; from a microservice with an
- * error. The module registers it as the last of the global filters, so any other goes before it.
- * Nest runs no global filters for gateways: there, `@UseFilters(RateLimitFilter)`.
+ * error. The module registers it as the last global filter, so any other takes precedence. Nest
+ * runs no global filters for gateways: there, use `@UseFilters(RateLimitFilter)`.
  */
 @Catch(RateLimitException)
 export class RateLimitFilter implements ExceptionFilter<RateLimitException> {
@@ -68,24 +69,24 @@ export class RateLimitFilter implements ExceptionFilter<RateLimitException> {
   }
 }
 
-/** With the cause, as Nest's own errors have it. */
+/** Sends an error with its cause, like Nest's own errors. */
 function send(host: ArgumentsHost, error: object): void {
   const ws = host.switchToWs()
   const client = ws.getClient<NestRequest>()
   const data = { ...error, cause: { pattern: ws.getPattern(), data: ws.getData() } }
   const acknowledge: unknown = host.getArgByIndex(2)
   if (typeof acknowledge === 'function') acknowledge(data)
-  // Sockets of ws have no events; this is Nest's own form for them.
+  // ws sockets have no events; this is Nest's own form for them.
   if (typeof client.readyState === 'number')
     client.send(JSON.stringify({ event: 'exception', data }))
   else client.emit('exception', data)
 }
 
-/** Codes of gRPC by those of HTTP: INVALID_ARGUMENT, PERMISSION_DENIED, UNAVAILABLE. */
+/** gRPC's codes by HTTP status: INVALID_ARGUMENT, PERMISSION_DENIED, UNAVAILABLE. */
 const GRPC_CODES: Readonly<Record<number, number>> = { 400: 3, 403: 7, 503: 14 }
 const RESOURCE_EXHAUSTED = 8
 
-/** What a call of gRPC is answered with. */
+/** The error that answers a gRPC call. */
 function grpcError({ refusal, message }: RateLimitException, host: ArgumentsHost): unknown {
   const call = grpcCallOf(host)
   if (call === undefined) return undefined
@@ -95,8 +96,8 @@ function grpcError({ refusal, message }: RateLimitException, host: ArgumentsHost
   return { code: GRPC_CODES[status] ?? RESOURCE_EXHAUSTED, details: message, message, metadata }
 }
 
-/** Ends a response that has begun, as no handler does. Fastify itself ends one that it has yet to
- *  send. */
+/** Ends a response that has begun, since no handler will. Fastify itself ends one that it has not
+ *  sent yet. */
 function cutOff(response: NestResponse): void {
   if (response.headersSent && !response.writableEnded) response.destroy()
 }

@@ -1,4 +1,4 @@
-// Runs the limiters of a handler: as one of its guards, or after them.
+// Runs a handler's limiters, as one of its guards or after them.
 
 import 'reflect-metadata'
 import {
@@ -19,20 +19,20 @@ import { beginMessage, isForeign, isMessage } from './message.js'
 import { callOf, type Looked, lookUp } from './request.js'
 import { GUARD, LIMITS } from './tokens.js'
 
-/** Who asks: a guard; an interceptor placed by hand; or the module's own, which runs what a global
- *  guard has left to it. */
+/** What runs the limiters: a guard; an interceptor placed by hand; or the module's interceptor,
+ *  which runs what a global guard has left to it. */
 type Place = 'guard' | 'interceptor' | 'left'
 
 /**
- * Works for HTTP, GraphQL, gateways and microservices. The protected methods are there to be
- * overridden.
+ * Runs the limits of HTTP, GraphQL, gateways and microservices. The protected methods are meant to
+ * be overridden.
  */
 @Injectable()
 @Reflect.metadata(GUARD, true)
 export class RateLimitGuard implements CanActivate {
   @Inject(LIMITS) protected readonly limits!: RateLimits
 
-  /** Answers at once where the limiters do: Nest then goes on without waiting. */
+  /** Answers synchronously where the limiters do: Nest then goes on without waiting. */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const asked = this.ask(context, 'guard')
     return isPromise(asked) ? asked.then(() => true) : true
@@ -62,7 +62,8 @@ export class RateLimitGuard implements CanActivate {
         if (refusal !== undefined) return this.refuse(refusal, limit, looked, context)
       }
     }
-    // Refused, or not decided: what earlier limiters have taken for its handler is given back.
+    // Refused, or failed: the slots that earlier limiters have taken for the handler are given
+    // back.
     const failed = (error: unknown): never => {
       abandonHandler(call)
       throw error
@@ -75,21 +76,21 @@ export class RateLimitGuard implements CanActivate {
     }
   }
 
-  /** Where the request is, and the response if there is one. */
+  /** Finds the request, and the response if there is one. */
   protected lookUp(context: ExecutionContext): Looked {
     return lookUp(context)
   }
 
-  /** What is thrown when a request is refused. */
+  /** Makes what is thrown when a request is refused. */
   protected exception(refusal: Refusal, context: ExecutionContext): unknown {
     const isGraphql = context.getType<string>() === 'graphql'
     return new RateLimitException(isGraphql ? withoutStatusCode(refusal) : refusal)
   }
 
   /**
-   * Whether a limiter runs now. Where a global guard is run, so is a global interceptor, after all
-   * guards: it leaves to it what comes after them. One that was placed by hand runs all where it
-   * stands.
+   * Whether a limiter runs now. Where Nest runs a global guard, it also runs a global interceptor
+   * after all guards, so the guard leaves late limiters to that. A guard placed by hand runs all
+   * limiters where it stands.
    */
   private isDue({ isLate, left }: Limit, call: object, place: Place): boolean {
     if (place === 'left') return left.has(call)
@@ -121,7 +122,7 @@ export class RateLimitInterceptor implements NestInterceptor {
   }
 }
 
-/** Runs what a global guard has left. What a test has put in place of the guard asks nothing. */
+/** Runs what a global guard has left. A test's replacement for the guard runs nothing. */
 export function leftTo(guard: Partial<RateLimitGuard>): NestInterceptor {
   return { intercept: (context, next) => handleAfter(guard.ask?.(context, 'left'), context, next) }
 }
@@ -136,8 +137,8 @@ function handleAfter(
   return isPromise(asked) ? asked.then(() => handle(context, next)) : handle(context, next)
 }
 
-/** Holds the slots of the request until its handler has ended, whenever the client leaves. The
- *  handler begins when somebody subscribes, which an interceptor around this one may never do. */
+/** Holds the request's slots until its handler has ended, whenever the client leaves. The handler
+ *  begins when something subscribes, which an interceptor around this one may never do. */
 function handle(context: ExecutionContext, next: CallHandler): Handled {
   const call = callOf(context)
   if (heldBy(call) === undefined) return next.handle()

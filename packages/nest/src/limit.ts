@@ -11,30 +11,31 @@ import { type NestResponse, nest } from './request.js'
 type LimitOptions = HttpOptions<NestRequest, [ExecutionContext]>
 
 export interface Names {
-  /** By which decorators call it. One that changes another is called as that is. */
+  /** The name that decorators use. A limiter that changes another one has that one's name. */
   readonly name: string
-  /** Under which it counts, if that is a name; what is made of a class and a method may be long. */
+  /** The name under which it counts, if it is valid; one made of a class and a method may be too
+   *  long. */
   readonly limiter: string
-  /** What clients are shown: the names of classes are nobody's business. */
+  /** The name that clients see: class names are not for them. */
   readonly shown: string
 }
 
 export interface Limit {
   readonly names: Names
-  /** What it was given, without what it inherits. */
+  /** Its own options, without what it inherits. */
   readonly given: RateLimitOptions
   readonly options: RateLimitOptions
-  /** It runs when all guards have passed. */
+  /** Whether it runs when all guards have passed. */
   readonly isLate: boolean
-  /** Its requests may hold slots until their handlers have ended. */
+  /** Whether its requests may hold slots until their handlers have ended. */
   readonly mayHold: boolean
   readonly limiter: RateLimiter
-  /** What it is made of: that is switched off for both. */
+  /** The limiter that it is made from: switching that off switches off both. */
   readonly base: RateLimiter | undefined
-  /** The calls that it has decided on: it decides once, however many guards and interceptors there
-   *  are. */
+  /** The calls that it has decided on: it decides once for each, however many guards and
+   *  interceptors there are. */
   readonly seen: WeakSet<object>
-  /** The calls for which a global guard has left it to the interceptor. */
+  /** The calls for which a global guard has left this limiter to the interceptor. */
   readonly left: WeakSet<object>
   readonly check: Check<NestRequest, NestResponse, [ExecutionContext]>
 }
@@ -53,7 +54,7 @@ export function limitOf(
     throw invalid("afterGuards is an option of 0.1; give order: 'afterGuards'")
   if (typeof perHandler !== 'boolean')
     throw invalid(`perHandler is ${quote(perHandler)}; give true or false`)
-  // A name that somebody has given is a name, or refused.
+  // A name that the user gave is used as it is, or refused.
   const name = names.limiter === names.shown ? names.limiter : limiterName(names.limiter)
   const http = { ...(others as LimitOptions), name }
   const { limiter, check, mayHold } = httpLimiter(http, nest, names.shown)
@@ -73,12 +74,12 @@ export function limitOf(
 
 export type Limits = readonly Limit[]
 
-/** Of a limiter that is called the same everywhere. */
+/** The names of a limiter that has the same name everywhere. */
 export function sameNames(name: string): Names {
   return { name, limiter: name, shown: name }
 }
 
-/** What is inherited, without what the nearer options leave no use for: another key, or a prefix of
+/** Inherited options, without those that the nearer ones make useless: another key, or a prefix of
  *  addresses. */
 export function behind<Options extends Settings>(
   far: Options,

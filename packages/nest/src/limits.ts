@@ -1,4 +1,4 @@
-// The limiters of a Nest application: what is injected, and its life cycle.
+// The limiters of a Nest application: the injectable class, and its life cycle.
 
 import {
   type BeforeApplicationShutdown,
@@ -20,7 +20,7 @@ import { type Resolve, resolution } from './resolution.js'
 import { checkOptions, type Handler, hasDefault, namedOptions } from './set-up.js'
 import { OPTIONS } from './tokens.js'
 
-/** The limiters of an application. Inject it to find one by its name: `limits.get(name)`. */
+/** An application's limiters. Inject it to find one by its name: `limits.get(name)`. */
 @Injectable()
 export class RateLimits implements BeforeApplicationShutdown, OnApplicationShutdown {
   private readonly config: ApplicationConfig
@@ -55,7 +55,7 @@ export class RateLimits implements BeforeApplicationShutdown, OnApplicationShutd
     const { hide } = settings
     const given = { policy, limit, window, perHandler, ...(hide && { hide }) } as RateLimitOptions
     const own = hasDefault(options) ? [registry.add(given, sameNames(name), options)] : []
-    // The settings are checked, although nothing is limited by them alone.
+    // Checks the settings, although they limit nothing by themselves.
     if (own.length === 0) limitOf({ policy: () => unlimited() }, inherited, sameNames(name))
     registry.defaults = own
     for (const [key, named] of Object.entries(policies))
@@ -65,18 +65,19 @@ export class RateLimits implements BeforeApplicationShutdown, OnApplicationShutd
   }
 
   /** The limiter of a named policy, of the default policy (`'default'`), or of a decorated class or
-   *  handler. Its `enabled` switches also what `perHandler` and decorators make of it. */
+   *  handler. Its `enabled` also switches the limiters that `perHandler` and decorators make from
+   *  it. */
   get(name: string): RateLimiter {
     return this.registry.named(name, 'RateLimits.get').limiter
   }
 
-  /** All limiters that there are now, also those that share a name: for metrics. */
+  /** All limiters that exist now, including those that share a name: for metrics. */
   all(): readonly RateLimiter[] {
     return [...this.registry.limiters]
   }
 
-  /** The limiters that a handler is limited by, in the order in which they run. `isForeign`: it is
-   *  called by another library, so the defaults are not meant. */
+  /** The limiters that limit a handler, in the order in which they run. `isForeign`: another
+   *  library calls the handler, so the defaults are not meant for it. */
   of(owner: Type, handler: Handler, isForeign = false): Limits {
     const { limits, isDeclared } = this.resolve(owner, handler)
     return isForeign && !isDeclared ? [] : limits
@@ -92,8 +93,8 @@ export class RateLimits implements BeforeApplicationShutdown, OnApplicationShutd
     return this.config.getGlobalGuards().includes(guard)
   }
 
-  /** Before the server stops to listen, which it does when it has answered all requests: a request
-   *  that waits for its turn must not hold it up. */
+  /** Runs before the server stops listening, which it does when it has answered all requests: a
+   *  request that waits for its turn must not hold that up. */
   beforeApplicationShutdown(): void {
     for (const limiter of this.registry.limiters) limiter.close()
   }
@@ -106,7 +107,7 @@ export class RateLimits implements BeforeApplicationShutdown, OnApplicationShutd
   }
 }
 
-/** A server that is away must not turn the shutdown of the application into a failure. */
+/** A server that is away must not make the application's shutdown fail. */
 async function ended(what: string, end: () => unknown): Promise<void> {
   try {
     await end()

@@ -1,12 +1,13 @@
-// Contexts that a test has made up: a limit that is skipped there would look like one that holds.
+// Finds contexts that a test has made up: a limit that is skipped there would look like one that
+// holds.
 
 import 'reflect-metadata'
 import type { ExecutionContext } from '@nestjs/common'
 import { invalid } from './exception.js'
 
 /**
- * A handler of Nest's own is called with a request. In a test, a context that is made up may have
- * none, and would then be taken for one of another library, which defaults do not limit.
+ * Nest calls its own handlers with a request. A context that a test has made up may have none, and
+ * would then be taken for another library's, which defaults do not limit.
  * @throws WEIR_NOT_ENFORCED
  */
 export function checkReal(context: ExecutionContext): void {

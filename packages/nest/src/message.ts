@@ -1,5 +1,5 @@
-// Where the decision on a message is kept, as it has no request of its own: on its payload, or else
-// on its socket; for a GraphQL subscription on its context, as others share the request that opened
+// Keeps the decision on a message, which has no request of its own: on its payload, or else on its
+// socket; for a GraphQL subscription on its context, because others share the request that opened
 // its socket.
 
 import type { ArgumentsHost, ExecutionContext } from '@nestjs/common'
@@ -8,7 +8,7 @@ import type { NestRequest } from './options.js'
 import { DECIDED } from './tokens.js'
 
 interface Decided {
-  /** Distinguishes a message from others on its socket. */
+  /** Tells a message from others on its socket. */
   readonly args: unknown
   readonly decision: RequestDecision | undefined
 }
@@ -20,14 +20,15 @@ export function isMessage(context: ExecutionContext): boolean {
   return type !== 'http' || !hasRequest(context)
 }
 
-/** Whether a context is none of Nest's own kinds: other libraries make them of what they call, and
- *  some say they were HTTP. */
+/** Whether a context is none of Nest's own kinds: other libraries make contexts for what they call,
+ *  and some claim that these are HTTP. */
 export function isForeign(context: ExecutionContext): boolean {
   const type = context.getType<string>()
   return type === 'http' ? !hasRequest(context) : !['graphql', 'ws', 'rpc'].includes(type)
 }
 
-/** By what the framework has given: a guard's own `lookUp` may make another one of it. */
+/** Looks at what the framework has passed: a guard's own `lookUp` may turn that into another
+ *  request. */
 function hasRequest(context: ExecutionContext): boolean {
   return isRequest(context.getArgByIndex(0) ?? {})
 }
@@ -36,27 +37,27 @@ export function isRequest({ method, headers }: NestRequest): boolean {
   return typeof method === 'string' && typeof headers === 'object'
 }
 
-/** References of a federation have no arguments, so that all else is one further left. */
+/** A federation's references have no arguments, so everything else is one place further left. */
 export function graphqlContextOf(context: ExecutionContext): NestRequest {
   return context.getArgByIndex(context.getArgs().length === 3 ? 1 : 2) ?? {}
 }
 
-/** The call of a gRPC service: who calls, and metadata. */
+/** A gRPC call: who calls, and metadata. */
 export function grpcCallOf(host: ArgumentsHost): NestRequest | undefined {
   const call: NestRequest | undefined = host.getArgByIndex(2)
   return typeof call?.getPeer === 'function' ? call : undefined
 }
 
 /**
- * The request that opened the socket of a GraphQL subscription. Nest may put the context of
- * graphql-ws in as `req`.
+ * The request that opened a GraphQL subscription's socket. Nest may pass graphql-ws's context as
+ * `req`.
  */
 export function upgradeOf(context: ExecutionContext): NestRequest | undefined {
   const { extra, req } = graphqlContextOf(context)
   return (extra ?? req?.extra)?.request
 }
 
-/** A socket outlives its messages: what was decided on an earlier one is no part of this one's. */
+/** A socket outlives its messages: an earlier message's decision must not count as this one's. */
 export function beginMessage(context: ExecutionContext): void {
   if (carrierOf(context)[DECIDED]?.args !== context.getArgs()) placeOnMessage(context, undefined)
 }

@@ -21,11 +21,12 @@ import { scopeCheck } from './scope.js'
 import { checkGiven, hasDefault } from './set-up.js'
 import { GUARD, getRateLimiterToken, LIMITS, OPTIONS, SCOPE_CHECK, SET_UP } from './tokens.js'
 
-/** What `forRoot` takes besides, and `forRootAsync` beside its factory. */
+/** What `forRoot` takes among its options, and `forRootAsync` beside its factory. */
 export interface RateLimitModuleExtras {
   /** Whether other modules can inject what this one exports without importing it. Default true. */
   readonly global?: boolean | undefined
-  /** The global guard: one of your own, derived from `RateLimitGuard`, or `false` for none. */
+  /** The global guard: your own, derived from `RateLimitGuard`, or `false` for none. Default:
+   *  `RateLimitGuard`. */
   readonly guard?: Type<RateLimitGuard> | false | undefined
 }
 
@@ -74,9 +75,9 @@ function defined(definition: DynamicModule, extras: RateLimitModuleExtras): Dyna
 }
 
 /**
- * Registers what is global. Nest adds the application's own guards, interceptors and filters when
- * all providers are made, whatever the order of imports: so this guard goes before theirs, and
- * their filters, which are asked from the last to the first, before this one.
+ * Registers the global guard, interceptor and filter. Nest adds the application's own when all
+ * providers are made, whatever the order of imports: so this guard runs before theirs, and their
+ * filters, which Nest asks from the last to the first, before this one.
  */
 function setUp(isGlobal: boolean) {
   return (
@@ -88,7 +89,7 @@ function setUp(isGlobal: boolean) {
   ): OnModuleInit => {
     config.useGlobalFilters(new RateLimitFilter())
     if (isGlobal) config.useGlobalGuards(guard)
-    // Nest takes longer for every request where there is an interceptor.
+    // Nest takes longer for every request if there is an interceptor.
     if (limits.isIntercepting) config.useGlobalInterceptors(leftTo(guard))
     return {
       onModuleInit: () =>
@@ -97,7 +98,7 @@ function setUp(isGlobal: boolean) {
   }
 }
 
-/** The tokens of limiters, for `@InjectRateLimiter`. */
+/** The providers of limiters, for `@InjectRateLimiter`. */
 function limiters(
   names: readonly string[],
 ): Required<Pick<DynamicModule, 'providers' | 'exports'>> {
@@ -120,8 +121,8 @@ export class RateLimitModule {
     )
   }
 
-  /** For options that are known at once. Also makes `@InjectRateLimiter(name)` known for each of
-   *  `policies`, and for the default policy. */
+  /** For options that are known at once. Also makes `@InjectRateLimiter(name)` available for each
+   *  of `policies`, and for the default policy. */
   static forRoot<Req = NestRequest>(
     options: RateLimitModuleOptions<Req> & RateLimitModuleExtras,
   ): DynamicModule {
@@ -141,13 +142,13 @@ export class RateLimitModule {
   /**
    * For options that depend on other providers:
    *
-   * - `imports`: the modules that these providers are in
-   * - `inject`, `useFactory`: providers, and a function of them that gives the options
-   * - `useClass`, `useExisting`: a class with `createRateLimitOptions()` that gives them, made here
-   *   or a provider that there is
-   * - `global`, `guard`: as with `forRoot`, and here beside the factory
+   * - `imports`: the modules that have these providers
+   * - `inject`, `useFactory`: providers, and a function of them that returns the options
+   * - `useClass`, `useExisting`: a class with `createRateLimitOptions()` that returns them; it is
+   *   made here, or is an existing provider
+   * - `global`, `guard`: as for `forRoot`, but beside the factory
    *
-   * The factory runs once. Where it depends on a request-scoped provider, the application does not
+   * The factory runs once. If it depends on a request-scoped provider, the application does not
    * start: WEIR_NOT_ENFORCED.
    */
   static forRootAsync<Req = NestRequest>(options: AsyncOptions<Req>): DynamicModule {
@@ -157,7 +158,7 @@ export class RateLimitModule {
     }
   }
 
-  /** Makes `@InjectRateLimiter(name)` known in the module that imports it, where `forRootAsync`
+  /** Makes `@InjectRateLimiter(name)` available in the module that imports it, where `forRootAsync`
    *  named the policies. */
   static forFeature(...names: string[]): DynamicModule {
     return { module: RateLimitFeature, ...limiters(names) }

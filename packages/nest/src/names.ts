@@ -1,4 +1,4 @@
-// What limiters are called that nobody has named: after their class and method.
+// Names for limiters that nobody has named, made of their class and method.
 
 import { createHash } from 'node:crypto'
 import type { Type } from '@nestjs/common'
@@ -10,7 +10,7 @@ const LONGEST = 64
 const HASH_LENGTH = 10
 
 /**
- * What a class is called in names of limiters. Where several with handlers have one name,
+ * The names of classes in names of limiters. Where several classes with handlers have one name,
  * their modules distinguish them: `AdminModule.Users`.
  */
 export function namesOfClasses(modules: ModulesContainer): ReadonlyMap<Type, string> {
@@ -23,7 +23,7 @@ export function namesOfClasses(modules: ModulesContainer): ReadonlyMap<Type, str
     modulesOf.set(owner, [...(modulesOf.get(owner) ?? []), metatype.name])
   }
   const all = [...modulesOf].map(([owner, modules]) => {
-    // Of several modules always the same one, in whatever order they are imported.
+    // Always the same one of several modules, in whatever order they are imported.
     const [module] = modules.sort()
     return { owner, plain: owner.name, apart: `${module}.${owner.name}` }
   })
@@ -43,7 +43,7 @@ function countsOf(names: readonly string[]): ReadonlyMap<string, number> {
   return counts
 }
 
-/** The same where it is a name; else its beginning, and a hash of all of it. */
+/** The text itself if it is a valid name; else its beginning, and a hash of the whole. */
 export function limiterName(text: string): string {
   if (text.length <= LONGEST && /^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(text)) return text
   const hash = createHash('sha256').update(text).digest('hex').slice(0, HASH_LENGTH)

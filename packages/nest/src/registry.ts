@@ -1,4 +1,4 @@
-// The limiters of an application, by their names.
+// An application's limiters, by name.
 
 import type { RateLimiter } from '@weir/core'
 import { policyNames } from '@weir/core/http'
@@ -9,18 +9,18 @@ import type { RateLimitOptions, Settings } from './options.js'
 export interface Registry {
   /** The limiters that hold where no decorator says otherwise. */
   defaults: Limits
-  /** All limiters, also those that share a name. */
+  /** All limiters, including those that share a name. */
   readonly limiters: ReadonlySet<RateLimiter>
   /** Whether an interceptor is needed: a limiter runs after the guards, or may hold slots. */
   readonly isIntercepting: boolean
-  /** @param source what names the limiter: one source makes one limiter, wherever it is written.
-   *  Undefined: the place where it is written names it */
+  /** @param source the object that names the limiter: one source makes one limiter, wherever it is
+   *  used. Undefined: the limiter is named after the place where it is written */
   add(given: RateLimitOptions, names: Names, source?: object): Limit
   /** Makes a limiter on the counters of another. */
   beside(given: RateLimitOptions, names: Names): Limit
-  /** @throws if there is none of this name */
+  /** @throws if there is no limiter with this name */
   named(name: string, where: string): Limit
-  /** What the module calls a name: its default may have a name of its own. */
+  /** Resolves a name: the module's default may have its own. */
   called(name: string): string
 }
 
@@ -61,7 +61,7 @@ export function registryOf(settings: Settings): Registry {
     named(name, where) {
       const found =
         known.get(this.called(name)) ??
-        // By what metrics call it, where that is shortened.
+        // By the name in metrics, which may be shortened.
         [...known.values()].find(({ limit }) => limit.limiter.name === name)
       if (found !== undefined) return found.limit
       throw invalid(`${where}: there is no limiter "${name}"; there are ${some(known.keys())}`)
@@ -73,7 +73,8 @@ export function registryOf(settings: Settings): Registry {
   }
 }
 
-/** The module may hide a policy that only some decorators have: those that this limiter has. */
+/** The module may hide policies that only some decorators have: this keeps those that this limiter
+ *  has. */
 function hidden(
   { hide }: Settings,
   { policy }: RateLimitOptions,
@@ -95,7 +96,7 @@ function clash({ limiter }: Names): Error {
 
 const MOST_LISTED = 20
 
-/** The first of them: there may be hundreds. */
+/** The first names: there may be hundreds. */
 function some(names: Iterable<string>): string {
   const all = [...names]
   const more = all.length > MOST_LISTED ? ` and ${all.length - MOST_LISTED} more` : ''

@@ -1,4 +1,4 @@
-// A call of a handler as core/http reads it, whatever transport it came over.
+// A handler's call as core/http reads it, over any transport.
 
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common'
 import {
@@ -28,7 +28,7 @@ export interface Looked {
   readonly response: NestResponse | undefined
 }
 
-/** Where each kind of context has its request and its response, if it has one. */
+/** Finds the request of each kind of context, and its response, if it has one. */
 export function lookUp(context: ExecutionContext): Looked {
   const type = context.getType<string>()
   if (type === 'http') {
@@ -50,16 +50,16 @@ export function lookUp(context: ExecutionContext): Looked {
   }
 }
 
-/** Where headers can be written. */
+/** The response, if headers can be written to it. */
 export function writable(response: NestResponse | undefined): NestResponse | undefined {
   const can = typeof response?.header === 'function' || typeof response?.setHeader === 'function'
   return can ? response : undefined
 }
 
 /**
- * The binding decision on this request or message, with those of all its limiters in `all`;
- * undefined where none was made, as for clients on the allow list. `property`: the
- * `requestProperty` of its limiters, where they have one.
+ * The binding decision on this request or message, with all its limiters' decisions in `all`;
+ * undefined if none was made, as for clients on the allow list. `property`: the `requestProperty`
+ * of its limiters, if they have one.
  */
 export const RateLimitDecision: (property?: string) => ParameterDecorator = createParamDecorator(
   (property: string | undefined, context: ExecutionContext): RequestDecision | undefined => {
@@ -69,7 +69,7 @@ export const RateLimitDecision: (property?: string) => ParameterDecorator = crea
   },
 )
 
-/** What is the same for all guards and interceptors of a call. */
+/** An object that is the same for all guards and interceptors of a call. */
 export function callOf(context: ExecutionContext): object {
   const isHttp = context.getType() === 'http' && !isMessage(context)
   return isHttp ? context.getArgByIndex(0) : context.getArgs()
@@ -85,7 +85,7 @@ export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = 
   placed: (request, [context], property) =>
     isMessage(context)
       ? placedOnMessage(context)
-      : // What a middleware before Fastify has decided is on Node's own request.
+      : // A decision of a middleware before Fastify is on Node's own request.
         (request[property] ?? request.raw?.[property]),
   place: (request, decision, [context], property) => {
     if (isMessage(context)) placeOnMessage(context, decision)

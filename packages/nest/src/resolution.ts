@@ -1,4 +1,4 @@
-// Which limiters a handler is limited by: those of its decorator, of its class's, or the defaults.
+// Finds the limiters of a handler: its decorator's, its class's decorator's, or the defaults.
 
 import type { Type } from '@nestjs/common'
 import type { ModulesContainer } from '@nestjs/core'
@@ -11,15 +11,15 @@ import { checkOnce, classesIn, type Handler, isRoute, targetsOf } from './set-up
 
 export interface Resolved {
   readonly limits: Limits
-  /** Whether a decorator says so. */
+  /** Whether they come from a decorator. */
   readonly isDeclared: boolean
 }
 
 interface OfClass {
-  /** By its own decorator, or else the defaults. */
+  /** What its own decorator makes, or else the defaults. */
   readonly made: Decorated
   readonly isDeclared: boolean
-  /** The names by which the class has its methods: by those their decorators are found. */
+  /** The names of the class's methods, by which their decorators are found. */
   readonly methods: ReadonlyMap<object, string>
   /** By method. */
   readonly known: Map<string, Resolved>
@@ -27,11 +27,11 @@ interface OfClass {
 
 export type Resolve = (owner: Type, handler: Handler) => Resolved
 
-/** Makes the limiters of all decorators, and so finds mistakes before the first request does. */
+/** Makes the limiters of all decorators, and so finds mistakes before the first request. */
 export function resolution(registry: Registry, modules: ModulesContainer): Resolve {
   const names = namesOfClasses(modules)
   const nameOf = (owner: Type): string => names.get(owner) ?? owner.name
-  /** An inherited handler counts for each class. */
+  /** By class, because an inherited handler counts separately for each class. */
   const ofClasses = new WeakMap<Type, OfClass>()
 
   function ofClass(owner: Type): OfClass {
@@ -59,7 +59,7 @@ export function resolution(registry: Registry, modules: ModulesContainer): Resol
     const declared = declaredOn(owner, method)
     const place = { name, isMethod: true }
     const own = declared ? decorated(registry, declared, place, made.all) : made
-    // A class frees no method from its own decorator.
+    // A class's `@SkipRateLimit` does not free a method from the method's own decorator.
     const kept = declared && skippedOn(owner, method) === undefined ? own.own : []
     const limits = own.all
       .filter((limit) => kept.includes(limit) || !isSkipped(registry, limit, owner, method))
@@ -86,7 +86,7 @@ function isSkipped(registry: Registry, { names }: Limit, owner: Type, method: st
   return skipped.length === 0 || skipped.some((name) => registry.called(name) === names.name)
 }
 
-/** @throws if a decorator skips what there is not */
+/** @throws if a decorator skips a limiter that does not exist */
 function checkSkipped(registry: Registry, owner: Type): void {
   for (const method of [undefined, ...targetsOf(owner).map((target) => target.method)])
     for (const name of skippedOn(owner, method) ?? [])

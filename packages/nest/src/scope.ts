@@ -1,5 +1,6 @@
-// Limits are made once, at start. Nest makes whatever depends on a request-scoped provider anew for
-// each request, and so never makes the guard at start: without a word, nothing would be limited.
+// Limits are made once, at start. Whatever depends on a request-scoped provider, Nest makes anew
+// for each request, so it would never make the guard at start, and silently nothing would be
+// limited.
 
 import { type InjectionToken, type OnModuleInit, Scope } from '@nestjs/common'
 import type { ModulesContainer } from '@nestjs/core'
@@ -9,14 +10,14 @@ import { GUARD, LIMITS, OPTIONS } from './tokens.js'
 type Module = NonNullable<ReturnType<ModulesContainer['get']>>
 type Wrapper = NonNullable<ReturnType<Module['providers']['get']>>
 
-/** What is made once, and what to do where it cannot be. */
+/** What must be made once, and what to do where it cannot be. */
 const MADE_ONCE: readonly (readonly [token: InjectionToken, what: string, remedy: string])[] = [
   [
     OPTIONS,
     'the options of RateLimitModule depend on',
-    'inject what has the default scope, and read the request in functions: key, policy, skip',
+    'inject providers of the default scope, and read the request in functions: key, policy, skip',
   ],
-  [LIMITS, 'RateLimits depends on', 'override it with a value, or with what has the default scope'],
+  [LIMITS, 'RateLimits depends on', 'override it with a value, or a provider of the default scope'],
   [
     GUARD,
     'the guard that forRoot was given is, or needs,',
@@ -24,12 +25,13 @@ const MADE_ONCE: readonly (readonly [token: InjectionToken, what: string, remedy
   ],
 ]
 
-/** Depends on nothing that can be request-scoped, so Nest always calls it. */
+/** Makes a provider that depends on nothing request-scoped, so that Nest always calls it. */
 export function scopeCheck(modules: ModulesContainer): OnModuleInit {
   return { onModuleInit: () => checkScopes(modules) }
 }
 
-/** @throws WEIR_NOT_ENFORCED. Known only when Nest has tried to make all providers. */
+/** @throws WEIR_NOT_ENFORCED. The scopes are known only when Nest has tried to make all
+ *  providers. */
 function checkScopes(modules: ModulesContainer): void {
   for (const { providers } of modules.values()) {
     for (const [token, what, remedy] of MADE_ONCE) {
@@ -46,8 +48,8 @@ function checkScopes(modules: ModulesContainer): void {
   }
 }
 
-/** From what a provider needs to what is request-scoped by itself; the aliases of this module have
- *  no part in it. */
+/** The path from what a provider needs to what is itself request-scoped, without this module's
+ *  aliases. */
 function pathToScoped(wrapper: Wrapper, seen: readonly Wrapper[]): readonly Wrapper[] {
   const isOwn = MADE_ONCE.some(([token]) => token === wrapper.token)
   const here = isOwn ? [] : [wrapper]
@@ -61,7 +63,7 @@ function pathToScoped(wrapper: Wrapper, seen: readonly Wrapper[]): readonly Wrap
 }
 
 function nameOf({ token, metatype, inject }: Wrapper): string {
-  // A factory has a function for its metatype, and the list of what it injects.
+  // A factory's metatype is its function, and `inject` is a list.
   const isClass = metatype !== null && !Array.isArray(inject)
   if (isClass && metatype.name !== '') return metatype.name
   return typeof token === 'function' ? token.name : String(token)

@@ -1,5 +1,5 @@
-// What is found out about an application before its first request: what the module's options say,
-// and which classes and handlers there are.
+// Reads an application before its first request: the module's options, and its classes and
+// handlers.
 
 import type { Type } from '@nestjs/common'
 import { MetadataScanner, type ModulesContainer } from '@nestjs/core'
@@ -11,7 +11,8 @@ import { LIMITS } from './tokens.js'
 
 export type Handler = { readonly name: string }
 
-/** Nest's throttler is given an array, or such an array as `throttlers`. */
+/** Refuses the options of Nest's throttler: an array, or an object with an array as
+ *  `throttlers`. */
 export function checkGiven(options: unknown): void {
   const isObject = typeof options === 'object' && options !== null && !Array.isArray(options)
   if (isObject && !('throttlers' in options)) return
@@ -20,7 +21,8 @@ export function checkGiven(options: unknown): void {
   throw invalid(`RateLimitModule was given ${given}; ${right}: see docs/migrating.md`)
 }
 
-/** What is the module's alone; core/http checks the rest, and the limit where there is one. */
+/** Checks the options that only the module has; core/http checks the rest, and the limit if there
+ *  is one. */
 export function checkOptions(options: RateLimitModuleOptions): void {
   checkGiven(options)
   const { policies = {}, defaults = [], closeStore = false } = options
@@ -34,14 +36,14 @@ export function checkOptions(options: RateLimitModuleOptions): void {
 }
 
 /**
- * Whether there is to be a default policy. One that is undefined, as a missing setting makes it, is
- * a mistake.
+ * Whether there should be a default policy. An undefined one, as from a missing setting, is a
+ * mistake.
  */
 export function hasDefault(options: object): boolean {
   return ['policy', 'limit', 'window'].some((name) => name in options)
 }
 
-/** Whether options say by themselves what is allowed; others change what holds otherwise. */
+/** Whether options contain a whole policy; others change what holds otherwise. */
 export function isWhole(options: object): boolean {
   return 'policy' in options || ('limit' in options && 'window' in options)
 }
@@ -98,7 +100,7 @@ export function classesIn(modules: ModulesContainer): readonly Type[] {
   return [...new Set(classesOf(modules).map(([, owner]) => owner))]
 }
 
-/** What Nest and its packages write on their handlers. */
+/** The metadata that Nest and its packages write on handlers. */
 const ROUTES = ['path', 'message', 'microservices:pattern', 'graphql:resolver_type']
 
 /** Whether a method is a handler of Nest's own. */
@@ -106,7 +108,7 @@ export function isRoute({ handler }: Target): boolean {
   return [...ROUTES, ...FIELDS].some((key) => Reflect.hasMetadata(key, handler))
 }
 
-/** What is written on GraphQL's fields below the root, and on references. */
+/** The metadata of GraphQL's fields below the root, and of references. */
 export const FIELDS: readonly string[] = ['graphql:resolve_property', 'graphql:resolve_reference']
 
 export function targetsOf(owner: Type): readonly Target[] {

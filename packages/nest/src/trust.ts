@@ -7,7 +7,8 @@ export function trustOf({ app, server }: NestRequest): Trust {
   const fastify = server?.initialConfig === undefined ? undefined : optionsOf(server)
   const trust = fastify ? fastify.trustProxy : app?.get?.('trust proxy')
   if (trust === true) return 'everybody'
-  // Express makes a function of whatever was given; Fastify is given one, or makes one for itself.
+  // Express turns any value into a function; Fastify is given one, or makes one that it does not
+  // show.
   const trusts: unknown = fastify ? trust : trust && app.get('trust proxy fn')
   if (typeof trusts === 'function' && trustsEverybody(trusts as () => unknown)) return 'everybody'
   if (fastify && typeof trust === 'number' && trust > 0)
@@ -15,7 +16,7 @@ export function trustOf({ app, server }: NestRequest): Trust {
   return trust ? 'listed' : 'nobody'
 }
 
-/** Fastify shows its trustProxy nowhere else. */
+/** Fastify's options, the only place where it shows its trustProxy. */
 function optionsOf(server: object): { readonly trustProxy?: unknown } {
   for (
     let holder: object | null = server;
@@ -30,7 +31,7 @@ function optionsOf(server: object): { readonly trustProxy?: unknown } {
   return { trustProxy: [] }
 }
 
-/** Since 5.12.1 a number of proxies trusts nobody. */
+/** Since Fastify 5.12.1, a number of proxies trusts nobody. */
 function countsHops(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number.parseFloat)
   return major * 1e6 + minor * 1e3 + patch < 5_012_001

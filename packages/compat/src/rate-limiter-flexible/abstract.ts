@@ -1,4 +1,4 @@
-// What all limiters are set up by, and what may change at any time.
+// The settings of all limiters, most of which may change at any time.
 
 import { misuse, shown } from '../checked.js'
 import { type Key, RateLimiterCompatibleAbstract } from './compatible.js'
@@ -91,7 +91,7 @@ export abstract class RateLimiterAbstract extends RateLimiterCompatibleAbstract 
     return this.#keyPrefix === '' ? String(key) : `${this.#keyPrefix}:${key}`
   }
 
-  /** Of `getKey`, what it was given. */
+  /** The key that `getKey` was given. */
   parseKey(rlKey: string): string {
     return this.#keyPrefix === '' ? rlKey : rlKey.slice(this.#keyPrefix.length + 1)
   }

@@ -17,12 +17,13 @@ export interface IRLWrapperBlackAndWhiteOptions {
   isBlackListed?(key: any): boolean
   // biome-ignore lint/suspicious/noExplicitAny: as rate-limiter-flexible has it
   isWhiteListed?(key: any): boolean
-  /** Whether the limiter is asked all the same, and its answer dropped. Default false. */
+  /** Whether the limiter is still called for a listed key, and its answer dropped. Default
+   *  false. */
   runActionAnyway?: boolean | undefined
 }
 
 /**
- * A key on both lists is never refused.
+ * Wraps a limiter. A key on both lists is never refused.
  * @throws {TypeError} WEIR_INVALID_OPTION
  */
 export class RLWrapperBlackAndWhite extends RateLimiterCompatibleAbstract {

@@ -3,7 +3,7 @@
 import type { Key, RateLimiterLike } from './compatible.js'
 import { RateLimiterRes } from './result.js'
 
-/** Grants what the first limiter grants, or else the second. Results are those of the first. */
+/** Grants what the first limiter grants, or else the second. Results are the first limiter's. */
 export class BurstyRateLimiter {
   readonly #rate: RateLimiterLike
   readonly #burst: RateLimiterLike

@@ -1,4 +1,4 @@
-// What every limiter has, and what limiters of users' own extend.
+// What every limiter has, and what users' own limiters extend.
 
 import { misuse, shown } from '../checked.js'
 import type { RateLimiterRes } from './result.js'

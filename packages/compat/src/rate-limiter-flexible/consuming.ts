@@ -1,13 +1,13 @@
-// How `consume` counts. As rate-limiter-flexible does, it counts what it refuses: callers look at
-// `consumedPoints`, such as to refuse a log-in before the password is checked. The first refusal of
-// a key is charged, so that all processes hear of it; later ones are counted in this process alone.
-// Were each charged, those that are on their way when a window ends would use up the next one.
+// How `consume` counts. Like rate-limiter-flexible, it counts what it refuses: callers look at
+// `consumedPoints`, for example to refuse a log-in before they check the password. A key's first
+// refusal is charged, so that all processes hear of it; later ones are counted in this process
+// alone. If each were charged, those in flight at the end of a window would use up the next one.
 
 import type { Counted, Counters, Limit, Taken } from './counters.js'
 import { Kept } from './kept.js'
 import { RateLimiterRes } from './result.js'
 
-/** Those of a limiter, as they are at the time. */
+/** A limiter's settings, as they are at the moment. */
 export interface Rules {
   readonly points: number
   readonly msDuration: number
@@ -20,15 +20,15 @@ export interface Rules {
   readonly execEvenlyMinDelayMs: number
 }
 
-/** What this process has refused of a key in a window. */
+/** What this process has refused under a key in a window. */
 interface Refusals {
-  /** What the store had counted, with the first of them. */
+  /** What the store had counted, the first refusal included. */
   counted: Promise<number>
-  /** Points of the others. */
+  /** The points of the other refusals. */
   points: number
 }
 
-/** Longer timers would fire at once. */
+/** A longer timer would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 export class Consuming {
@@ -48,7 +48,7 @@ export class Consuming {
     return { points, windowMs: msDuration }
   }
 
-  /** How many points a blocked key is said to have taken. */
+  /** How many points are reported for a blocked key. */
   get blockedPoints(): number {
     const { points, blockOnConsumed } = this.#rules
     return Math.max(points + 1, blockOnConsumed)
@@ -69,8 +69,8 @@ export class Consuming {
       this.#refusals.delete(key)
       return this.#grant(taken, key, cost)
     }
-    // What this process refuses alone, by its part of the limit, Redis may well allow: it counts
-    // for nothing, and begins no block.
+    // Redis may well allow what this process refuses alone, by its part of the limit: such a
+    // refusal counts for nothing, and begins no block.
     if (taken.isLocal && !taken.isBlocked)
       throw new RateLimiterRes(0, taken.leftMs, taken.consumed + cost)
     const consumed = taken.isBlocked ? taken.consumed : await this.#counted(taken, key, cost)
@@ -86,13 +86,13 @@ export class Consuming {
     return this.#withRefusals(charged, key)
   }
 
-  /** Gives points back, first of those that were refused here, and says what is left. */
+  /** Gives points back, first those that were refused here, and returns the new count. */
   async giveBack(key: string, points: number): Promise<Counted> {
     const refusals = this.#refusals.get(key)
     const refused = Math.min(points, refusals?.points ?? 0)
     if (refusals !== undefined) refusals.points -= refused
     const taken = points - refused
-    // In one turn, so that a Redis that does not answer is waited for once.
+    // Both at once, so that a Redis that does not answer is waited for only once.
     const [, counted] = await Promise.all([
       taken > 0 ? this.#counters.giveBack(this.limit, key, taken) : undefined,
       this.#counters.look(this.limit, key),
@@ -101,12 +101,12 @@ export class Consuming {
     return this.#withRefusals(counted, key)
   }
 
-  /** What was taken. */
+  /** How many points were taken. */
   async look(key: string): Promise<Counted & { readonly consumed: number }> {
     return this.#withRefusals(await this.#counters.look(this.limit, key), key)
   }
 
-  /** @throws {StoreError} where it is blocked in this process alone */
+  /** @throws {StoreError} if the key is blocked in this process alone */
   async block(key: string, ms: number): Promise<void> {
     this.#refusals.delete(key)
     await this.#counters.block(this.limit, key, ms)
@@ -118,12 +118,12 @@ export class Consuming {
     await this.#counters.forget(this.limit, key)
   }
 
-  /** Asks again of the keys that are refused without a call. */
+  /** Lets the store decide again on keys that were refused without a call. */
   unsilence(): void {
     this.#silent.clear()
   }
 
-  /** @param unknown points that are said to be taken where that is not known */
+  /** @param unknown the points to report as taken where that is not known */
   resultOf(counted: Counted, cost: number = 0, unknown: number = cost): RateLimiterRes {
     const { consumed = unknown, leftMs, isBlocked } = counted
     const points = isBlocked ? this.blockedPoints : consumed
@@ -131,7 +131,7 @@ export class Consuming {
     return new RateLimiterRes(Math.max(0, this.#rules.points - points), leftMs, points, isFirst)
   }
 
-  /** How many points are taken with those that are refused now. */
+  /** How many points are taken, those refused now included. */
   async #counted({ leftMs }: Taken, key: string, cost: number): Promise<number> {
     const { limit } = this
     const known = this.#refusals.get(key)
@@ -143,7 +143,7 @@ export class Consuming {
     const counted = this.#counters.charge(limit, key, cost).then(
       ({ consumed }) => {
         if (consumed === undefined) this.#refusals.delete(key)
-        // The window may have ended meanwhile, and then it is that which refused.
+        // If the window has ended meanwhile, it was the one that refused: report its count.
         const isPast = consumed !== undefined && consumed > limit.points
         return isPast ? consumed : limit.points + cost
       },
@@ -153,7 +153,7 @@ export class Consuming {
       },
     )
     this.#refusals.set(key, { counted, points: 0 }, leftMs)
-    // In the turn of the others, whose order stays so.
+    // Awaited as the others are, so that their order stays.
     return await counted
   }
 
@@ -162,7 +162,7 @@ export class Consuming {
     const { consumed, isBlocked } = counted
     if (refused === 0 || isBlocked || consumed === undefined) return counted
     if (consumed >= this.#rules.points) return { ...counted, consumed: consumed + refused }
-    // It was given back or forgotten elsewhere.
+    // Another process gave the points back, or forgot the key.
     this.#refusals.delete(key)
     return counted
   }
@@ -187,19 +187,20 @@ export class Consuming {
     throw new RateLimiterRes(0, ms, consumedPoints, isFirstInDuration)
   }
 
-  /** Begins a block where the limit is passed now. */
+  /** How long a refusal lasts. Begins a block if this request is the one that passes the limit. */
   async #refusedMs(counted: Counted, key: string, cost: number): Promise<number> {
     const { consumed = 0, isBlocked, leftMs } = counted
     const most = this.blockedPoints
     const { blockDuration, msBlockDuration } = this.#rules
     const isPassed = consumed >= most && consumed - cost < most
     if (isBlocked || blockDuration === 0 || !isPassed) return leftMs
-    // The window goes on to refuse where Redis cannot be told.
+    // If Redis cannot be told, the window still refuses.
     await this.block(key, msBlockDuration).catch(unlessOfStore)
     return msBlockDuration
   }
 
-  /** As rate-limiter-flexible spreads what is left over what is left of the window. */
+  /** Delays a grant as rate-limiter-flexible does: it spreads the points left over the rest of the
+   *  window. */
   async #later(result: RateLimiterRes): Promise<RateLimiterRes> {
     const { remainingPoints, msBeforeNext, consumedPoints } = result
     const { execEvenlyMinDelayMs: leastMs } = this.#rules
@@ -210,7 +211,7 @@ export class Consuming {
   }
 }
 
-/** A StoreError, also of another copy of @weir/core. */
+/** Whether an error is a StoreError, also of another copy of @weir/core. */
 export function isOfStore(error: unknown): boolean {
   return error instanceof Error && error.name === 'StoreError'
 }

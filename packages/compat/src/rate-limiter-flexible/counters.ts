@@ -1,6 +1,6 @@
-// The counters of a limiter: a fixed window, and a lock-out that nothing but `block` begins, in one
-// decision. Refused units are taken by a penalty, and a much larger limit on the same window says
-// how many were taken in all.
+// A limiter's counters: a fixed window, and a lock-out that only `block` begins, in one decision.
+// Refused units are taken by a penalty, and a much larger limit on the same window shows how many
+// were taken in total.
 
 import { createHash } from 'node:crypto'
 import { type Decision, fixedWindow, lockout, type PolicyResult, type Store } from '@weir/core'
@@ -12,13 +12,13 @@ export interface Limit {
 }
 
 export interface Counted {
-  /** Points that were taken. Without Redis this process knows no more than whether the limit is
-   *  reached, and of a charge nothing: undefined. */
+  /** Points that were taken. Without Redis this process knows only whether the limit is reached;
+   *  after a charge it knows nothing: undefined. */
   readonly consumed: number | undefined
-  /** Until the block ends, or else the window. */
+  /** The ms until the block ends, or else the window. */
   readonly leftMs: number
   readonly isBlocked: boolean
-  /** It was counted in this process, as the store could not be asked. */
+  /** It was counted in this process, because the store could not be asked. */
   readonly isLocal: boolean
 }
 
@@ -28,35 +28,35 @@ export interface Taken extends Counted {
 }
 
 export interface Counters {
-  /** Takes points if there are as many. */
+  /** Takes points if that many are left. */
   take(limit: Limit, key: string, points: number): Promise<Taken>
   /** Takes points, past the limit if need be. */
   charge(limit: Limit, key: string, points: number): Promise<Counted>
   giveBack(limit: Limit, key: string, points: number): Promise<void>
   look(limit: Limit, key: string): Promise<Counted & { readonly consumed: number }>
-  /** What was counted before is forgotten: after the block the key is a fresh one. */
+  /** Blocks a key, and forgets what was counted, so that the key starts afresh after the block. */
   block(limit: Limit, key: string, ms: number): Promise<void>
   forget(limit: Limit, key: string): Promise<void>
 }
 
-/** The most units that a counter of Weir has. */
+/** The most units that one of Weir's counters holds. */
 const MOST_POINTS = 2 ** 50
 
 export const LONGEST_MS: number = 3_650 * 86_400_000
 
-/** Attempts as many as these do not happen in a millisecond, so they begin no block. */
+/** No key has a million attempts in a millisecond, so attempts begin no block. */
 const BLOCKS = lockout({ limit: 1_000_000, window: 1, block: [1], forget: LONGEST_MS })
 
 /**
- * @param whenUnavailable undefined: as the store says
- * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, and the methods WEIR_INVALID_COST
+ * @param whenUnavailable undefined: by the store's options
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, and by the methods WEIR_INVALID_COST
  */
 export function countersOf(
   store: Store,
   keyPrefix: string,
   whenUnavailable: 'throw' | undefined,
 ): Counters {
-  // Limiters of one prefix count together, as those of rate-limiter-flexible do.
+  // Limiters with one prefix count together, as in rate-limiter-flexible.
   const options = { name: nameOf(keyPrefix), shared: true, whenUnavailable }
   const limiterFor = limitersOf(store, options, (limit: number, window: number) => [
     fixedWindow({ limit, window }),
@@ -65,7 +65,7 @@ export function countersOf(
   const countingFor = limitersOf(store, options, (window: number) =>
     fixedWindow({ limit: MOST_POINTS, window }),
   )
-  // It says what is wrong with the store.
+  // Throws if something is wrong with the store.
   countingFor(LONGEST_MS)
 
   return {
@@ -88,7 +88,7 @@ export function countersOf(
       const counted = countedOf(await limiterFor(points, windowMs).peek(key), windowMs)
       const { consumed, isBlocked, isLocal } = counted
       if (isBlocked || consumed < points) return counted
-      // At the limit, or past it.
+      // The key is at the limit, or past it.
       if (isLocal) return { ...counted, consumed: points + 1 }
       const exact = countedOf(await countingFor(windowMs).peek(key), windowMs)
       return exact.isLocal ? { ...exact, consumed: points + 1 } : exact
@@ -110,14 +110,14 @@ function countedOf({ policies, source }: Decision, windowMs: number) {
   const isBlocked = blocks?.block?.isBlocked === true
   return {
     consumed: limit - remaining,
-    // A window that has not begun is a whole one.
+    // A window that has not begun lasts for its whole length.
     leftMs: (isBlocked ? blocks.resetAfterMs : resetAfterMs) || windowMs,
     isBlocked,
     isLocal: source === 'local',
   }
 }
 
-/** Names of Weir have fewer characters than prefixes may have. */
+/** Weir's names allow fewer characters than prefixes do. */
 function nameOf(keyPrefix: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(keyPrefix)) return keyPrefix
   const hash = createHash('sha256').update(keyPrefix, 'utf16le').digest('hex').slice(0, 16)

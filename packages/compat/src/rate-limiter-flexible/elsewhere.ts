@@ -1,4 +1,4 @@
-// The classes of rate-limiter-flexible that there are not here: they say so where they are made.
+// The classes of rate-limiter-flexible that are missing here: their constructors say so.
 
 import { misuse } from '../checked.js'
 

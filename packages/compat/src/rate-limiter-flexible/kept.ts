@@ -1,6 +1,6 @@
-// Something about keys that holds for a while, in this process.
+// Values by key that hold for a while, in this process.
 
-/** Beyond, the oldest are forgotten. */
+/** Beyond this, the oldest are forgotten. */
 const MOST_KEYS = 10_000
 
 export class Kept<Value> {
@@ -9,7 +9,8 @@ export class Kept<Value> {
   set(key: string, value: Value, ms: number): void {
     this.#entries.delete(key)
     this.#entries.set(key, { value, endMs: Date.now() + ms })
-    // Each that comes makes room: two of the oldest, if their time is over.
+    // Each new entry drops up to two of the oldest: those whose time is over, or any while there
+    // are too many.
     let seen = 0
     for (const [oldest, { endMs }] of this.#entries) {
       const isFull = this.#entries.size > MOST_KEYS

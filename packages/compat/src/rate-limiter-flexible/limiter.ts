@@ -1,4 +1,4 @@
-// A limiter over a store of Weir's: the methods, and what is insured.
+// A limiter over one of Weir's stores: its methods, and its insurance.
 
 import type { Store } from '@weir/core'
 import { misuse, shown } from '../checked.js'
@@ -10,7 +10,7 @@ import { countersOf } from './counters.js'
 import { checkedPoints, type IRateLimiterStoreOptions, msOf } from './options.js'
 import { RateLimiterRes } from './result.js'
 
-/** For a prefix of keys and an insurance, which may change. */
+/** The counters for a key prefix and an insurance, both of which may change. */
 interface Made {
   readonly keyPrefix: string
   readonly isInsured: boolean
@@ -48,12 +48,12 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
       insuranceLimiter.execEvenly = this.execEvenly
     }
     this.#store = store
-    this.#now // It says what is wrong with the store.
+    this.#now // Throws if something is wrong with the store.
   }
 
   /**
-   * Takes points. Rejects with a RateLimiterRes where there are not as many, or the key is blocked;
-   * with an Error where the store says `whenUnavailable: 'throw'`, and nothing is insured.
+   * Takes points. Rejects with a RateLimiterRes if too few are left or the key is blocked, and with
+   * an Error if Redis is away, the store has `whenUnavailable: 'throw'`, and there is no insurance.
    * @example await limiter.consume('u42', 2)
    */
   async consume(key: Key, pointsToConsume: number = 1, options?: object): Promise<RateLimiterRes> {
@@ -78,7 +78,7 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
     )
   }
 
-  /** Gives points back, as far as there are any. Ends no block. */
+  /** Gives points back, at most as many as were taken. Ends no block. */
   async reward(key: Key, points: number = 1, options?: object): Promise<RateLimiterRes> {
     checkPoints('reward', points)
     this.#checkOptions(options)
@@ -91,7 +91,7 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
     )
   }
 
-  /** What was taken; null where nothing is. */
+  /** What was taken; null if nothing was. */
   async get(key: Key, options?: object): Promise<RateLimiterRes | null> {
     return this.#insured(
       async () => {
@@ -105,7 +105,7 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
 
   /**
    * Begins a window in which `points` are taken, and ends a block.
-   * @param secDuration the `duration` of the limiter, or below 0 for it
+   * @param secDuration the limiter's `duration`, or a negative number, which means the same
    */
   async set(
     key: Key,
@@ -157,7 +157,7 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
     )
   }
 
-  /** Asks Redis again of the keys that are refused without a call. */
+  /** Lets Redis decide again on keys that were refused without a call. */
   deleteInMemoryBlockedAll(): void {
     this.#now.consuming.unsilence()
   }
@@ -172,7 +172,7 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
     return this.#made
   }
 
-  /** @param otherwise what it is where nothing is insured; undefined: the error */
+  /** @param otherwise the result without an insurance; undefined: the error is thrown */
   async #insured<Result>(
     ask: () => Promise<Result>,
     askOther: (other: RateLimiterLike) => Promise<Result>,
@@ -196,7 +196,7 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
   #checkDuration(what: string, seconds: unknown): void {
     if (seconds === undefined || seconds === this.duration) return
     const right = `${this.duration}, or use another limiter, or block()`
-    throw misuse(`${what} is ${shown(seconds)}, and the duration is another; give ${right}`)
+    throw misuse(`${what} is ${shown(seconds)}, not the limiter's duration; give ${right}`)
   }
 }
 

@@ -5,11 +5,11 @@ import { misuse } from '../checked.js'
 import { RateLimiterStoreAbstract } from './limiter.js'
 import type { IRateLimiterOptions } from './options.js'
 
-/** Beyond, keys that were used least make room. */
+/** Beyond this, the keys used least make room. */
 const MOST_KEYS = 2 ** 20
 
 /**
- * Counts in this process. Two of them count apart, also where they have one prefix.
+ * Counts in this process. Two limiters count apart, even with the same prefix.
  * @throws {TypeError} WEIR_INVALID_OPTION
  * @example
  * const limiter = new RateLimiterMemory({ points: 6, duration: 1 })
@@ -21,12 +21,12 @@ export class RateLimiterMemory extends RateLimiterStoreAbstract {
     super(own as IRateLimiterOptions, memoryStore({ maxKeys: MOST_KEYS }))
   }
 
-  /** @throws {TypeError} WEIR_INVALID_OPTION: what is in memory ends with the process */
+  /** @throws {TypeError} WEIR_INVALID_OPTION: counts in memory end with the process */
   dump(): never {
     throw notKept('dump')
   }
 
-  /** @throws {TypeError} WEIR_INVALID_OPTION: what is in memory ends with the process */
+  /** @throws {TypeError} WEIR_INVALID_OPTION: counts in memory end with the process */
   restore(_data: object, _isDetailed?: boolean): never {
     throw notKept('restore')
   }

@@ -1,4 +1,4 @@
-// Requests that wait for their turn in this process, first come first served under each key.
+// Requests that wait for their turn in this process, first come, first served for each key.
 
 import { misuse, shown } from '../checked.js'
 import type { BurstyRateLimiter } from './bursty.js'
@@ -6,11 +6,11 @@ import type { Key, RateLimiterLike } from './compatible.js'
 import type { RateLimiterRes } from './result.js'
 
 export interface IRateLimiterQueueOpts {
-  /** The most that may wait under a key. Default 4,294,967,295. */
+  /** The most requests that may wait under a key. Default 4,294,967,295. */
   maxQueueSize?: number | undefined
 }
 
-/** The queue is full, or it took too long. */
+/** Thrown if the queue is full, or a request waited too long. */
 export class RateLimiterQueueError extends Error {
   override readonly name: string = 'RateLimiterQueueError'
   readonly extra: string
@@ -43,7 +43,7 @@ export class RateLimiterQueue {
     this.#most = options.maxQueueSize ?? 4_294_967_295
   }
 
-  /** How many pass without waiting. All of them where that cannot be asked. */
+  /** How many tokens are there without waiting; all of them if the limiter cannot be asked. */
   async getTokensRemaining(key: Key = 'limiter'): Promise<number> {
     const { points = 0 } = this.#limiter
     const counted = await this.#limiter.get(key).catch(() => null)
@@ -51,9 +51,9 @@ export class RateLimiterQueue {
   }
 
   /**
-   * Resolves to how many remain, once these were taken.
-   * @param expiresUnixAt Unix time, in seconds, from which it waits no more. Default 0: it waits as
-   * long as it takes
+   * Resolves to how many tokens remain, once these were taken.
+   * @param expiresUnixAt Unix time, in seconds, at which the request stops waiting. Default 0: it
+   * waits as long as it takes
    */
   async removeTokens(
     tokens: number,
@@ -81,7 +81,7 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** Those of a key. */
+/** The queue of a key. */
 class Queue {
   readonly #limiter: Limiter
   readonly #key: Key
@@ -89,9 +89,9 @@ class Queue {
   readonly #ended: () => void
   /** In the order in which they came. */
   #waiting: Waiting[] = []
-  /** Whether the first of them is asked for, or its time is waited for. */
+  /** Whether the limiter is being asked for the first request, or its time is waited for. */
   #isBusy = false
-  /** Those that are asked for without waiting. */
+  /** How many requests are being asked for that have not waited. */
   #asking = 0
 
   constructor(limiter: Limiter, key: Key, most: number, ended: () => void) {
@@ -107,7 +107,7 @@ class Queue {
     try {
       const result = await this.#ask(tokens)
       if (result.isGranted) return result.remainingPoints
-      // Without `await`: it asks no more.
+      // Without `await`, so that it no longer counts as being asked for.
       return this.#wait(tokens, expiresUnixAt, result.msBeforeNext)
     } finally {
       this.#asking -= 1
@@ -119,7 +119,7 @@ class Queue {
     if (this.#asking === 0 && this.#waiting.length === 0 && !this.#isBusy) this.#ended()
   }
 
-  /** @param ms since it was refused, when it is to be asked for again */
+  /** @param ms how long after a refusal the request is asked for again */
   #wait(tokens: number, expiresUnixAt: number, ms?: number): Promise<number> {
     if (this.#waiting.length >= this.#most)
       throw new RateLimiterQueueError(`${this.#most} requests wait already, which is maxQueueSize`)
@@ -131,7 +131,7 @@ class Queue {
 
   #after(ms: number): void {
     this.#isBusy = true
-    // Timers have no longer delays, and else fire at once.
+    // A longer timer would fire at once.
     setTimeout(() => void this.#next(), Math.min(Math.max(1, ms), 2_147_483_647))
   }
 

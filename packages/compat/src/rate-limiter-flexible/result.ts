@@ -1,4 +1,4 @@
-// What a limiter says of a key: what `consume` resolves to, and what it rejects with.
+// What a limiter reports for a key: what `consume` resolves to, and what it rejects with.
 
 export interface IRateLimiterRes {
   msBeforeNext?: number
@@ -7,10 +7,11 @@ export interface IRateLimiterRes {
   isFirstInDuration?: boolean
 }
 
-/** As rate-limiter-flexible's. It is no Error, by which callers tell a refusal from a failure. */
+/** The form of rate-limiter-flexible's. It is no Error, so that callers can tell a refusal from a
+ *  failure. */
 export class RateLimiterRes {
   readonly remainingPoints: number
-  /** Until a refused request may be made again, or else until nothing is counted. */
+  /** The ms until a refused request may be made again, or else until nothing is counted. */
   readonly msBeforeNext: number
   readonly consumedPoints: number
   readonly isFirstInDuration: boolean

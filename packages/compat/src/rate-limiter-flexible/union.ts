@@ -1,12 +1,12 @@
-// Several limiters that are asked at once, of which each counts for itself.
+// Several limiters that are asked at once, each of which counts for itself.
 
 import { misuse } from '../checked.js'
 import { checkedLimiter, type Key, type RateLimiterLike } from './compatible.js'
 import type { RateLimiterRes } from './result.js'
 
 /**
- * Grants what all of its limiters grant. What one of them refuses is charged by the others, as in
- * rate-limiter-flexible. Give each limiter a `keyPrefix`, by which results are told apart.
+ * Grants what all of its limiters grant. What one of them refuses is still charged by the others,
+ * as in rate-limiter-flexible. Give each limiter a `keyPrefix`, by which results are told apart.
  * @throws {TypeError} WEIR_INVALID_OPTION
  */
 export class RateLimiterUnion {
@@ -17,7 +17,8 @@ export class RateLimiterUnion {
     this.#limiters = limiters.map((limiter) => checkedLimiter('a limiter of a union', limiter))
   }
 
-  /** Resolves to the results of all by their prefixes, and rejects with those that refused. */
+  /** Resolves to all results by key prefix, and rejects with the results of the limiters that
+   *  refused. */
   async consume(key: Key, points: number = 1): Promise<Record<string, RateLimiterRes>> {
     const asked = this.#limiters.map((limiter) => limiter.consume(key, points))
     const settled = await Promise.allSettled(asked)

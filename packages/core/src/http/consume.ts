@@ -1,4 +1,4 @@
-// The second step: what a request may take and what it costs, and the decision.
+// The second step: finds out what a request may take and what it costs, and gets the decision.
 
 import { reservingAhead } from '../algorithms/bucket/buckets.js'
 import { isPolicy, type Policy } from '../algorithms/policy.js'
@@ -28,7 +28,7 @@ import type { Asked, LimitOptions } from './options.js'
 import { prioritySource } from './priority.js'
 import { clientLeft, limiterClosed, longKey, type Refusal } from './response/refusal.js'
 
-/** The decision on a request whose `cost` gave no cost: 1 was charged. */
+/** The decision on a request for which `cost` returned no valid cost: 1 was charged. */
 export class InvalidCost {
   readonly decision: Decision
 
@@ -37,7 +37,7 @@ export class InvalidCost {
   }
 }
 
-/** A request on which no decision was made, for what it is itself: it is refused. */
+/** A request that is refused without a decision, because of what it is itself. */
 export class Undecided {
   readonly refusal: Refusal
 
@@ -55,7 +55,7 @@ export type Consume<Req, Res, Rest extends unknown[]> = (
   rest: Rest,
 ) => Consumed | Promise<Consumed>
 
-/** Not that of a limiter by address, which would look for the key once more. */
+/** Not the method of a limiter by address, which would look for the key once more. */
 const decideByKey = RateLimiter.prototype.decide
 
 /** Decides on requests. */
@@ -66,8 +66,7 @@ export function consumer<Req, Res, Rest extends unknown[]>(
   adapter: Pick<HttpAdapter<Req, Res, Rest>, 'afterResponse'>,
 ): Consume<Req, Res, Rest> {
   const consume = consumerOf(options, limiter, source, adapter)
-  // Only a policy that the request chooses can have a key that is too long. Shadow mode refuses
-  // nobody.
+  // Only where the request chooses the policy can a key be too long. Shadow mode refuses nobody.
   if (source.of === undefined || options.shadow) return consume
   const { undecided } = countersOfLimiter(limiter)
   function failed(error: unknown): Undecided {
@@ -97,7 +96,7 @@ function consumerOf<Req, Res, Rest extends unknown[]>(
   const priority = prioritySource(options, limiter.name)
   if (typeof cost !== 'function') checkCost(cost, uses)
   const waitMs = waitMsOf(options)
-  // What only watches delays nobody.
+  // Shadow mode delays nobody.
   const waits = waitMs > 0 && !shadow
   const isFixed = typeof cost !== 'function' && typeof priority !== 'function'
   if (isFixed && policyOf === undefined && !waits) {
@@ -144,7 +143,7 @@ const LEFT = Symbol('the client has left')
 
 /**
  * Delays a request until its turn instead of refusing it. A client that leaves meanwhile gives its
- * turn back; without a response that cannot be known.
+ * turn back; without a response, Weir cannot know that it left.
  */
 async function waitForTurn<Res>(
   limiter: RateLimiter,
@@ -183,7 +182,7 @@ function isCost(cost: unknown, uses: readonly PolicyUse[] | undefined): cost is 
   )
 }
 
-/** Whether one of the policies has this name, and may cost so much. */
+/** Whether one of the policies has this name and accepts this cost. */
 function isFor(uses: readonly PolicyUse[], name: string, units: number): boolean {
   const use = uses.find(({ policy }) => policy.name === name)
   return use !== undefined && (units <= 1 || use.policy.kernel?.traits.blocks !== true)
@@ -193,8 +192,8 @@ function isUnits(units: unknown): boolean {
   return Number.isSafeInteger(units) && (units as number) >= 0
 }
 
-/** One of these: a policy that is the same for all requests, or a function that gives that of each
- *  request or key. */
+/** Has one of these: a policy that is the same for all requests, or a function that returns the
+ *  policy of each request or key. */
 export interface PolicySource<Req, Rest extends unknown[]> {
   readonly fixed?: PolicyInput
   readonly of?: Asked<Req, Rest, PolicyInput>
@@ -222,8 +221,8 @@ export function policySource<Req, Rest extends unknown[]>(
     return ofKey.takesKey === true ? { ofKey: ofKey as PolicyOfKey<Chosen> } : { of: policy }
   }
   if (policy !== undefined) return { fixed: reserving(policy, waitMsOf(options)) }
-  // Named after the limiter, so that other numbers continue from the same count, and headers say
-  // what users called it.
+  // Named after the limiter, so that the count goes on when the numbers change, and headers show
+  // the name that users chose.
   if (typeof limit !== 'function' && typeof window !== 'function')
     return { fixed: slidingWindow({ name, limit, window }) }
   const windowOf = windowsByNumbers(name)
@@ -235,7 +234,7 @@ export function policySource<Req, Rest extends unknown[]>(
   }
 }
 
-/** Whether requests may take slots: those whose policies are chosen by a function may. */
+/** Whether requests may take slots: if a function chooses their policies, they may. */
 export function mayHoldSlots<Req, Rest extends unknown[]>(
   { policy }: LimitOptions<Req, Rest>,
   { fixed }: PolicySource<Req, Rest>,
@@ -244,7 +243,7 @@ export function mayHoldSlots<Req, Rest extends unknown[]>(
   return checkedUses(fixed, 'policy').some((use) => isOfSlots(use.policy))
 }
 
-/** What is no policy stays, for the limiter to say so. */
+/** Leaves what is no policy as it is, for the limiter to refuse. */
 function reserving(input: PolicyInput, waitMs: number): PolicyInput {
   if (Array.isArray(input)) return input.length === 1 ? [reservingUse(input[0], waitMs)] : input
   return reservingUse(input as Policy, waitMs) as Policy
@@ -263,12 +262,12 @@ function forRequest<Req, Rest extends unknown[], Value extends string | number>(
   return typeof value === 'function' ? value(...request) : value
 }
 
-/** What a limiter calls its policies. `limiter`: as the user named it. */
+/** The names of a limiter's policies. `limiter`: the name that the user gave it. */
 export function policyNames(policies: PolicyInput, limiter: string | undefined): readonly string[] {
   return usesIn(policies, limiter).map(({ policy }) => policy.name)
 }
 
-/** The policies of a limiter, as it calls them. */
+/** A limiter's policies, with the names that it gives them. */
 function usesIn(policies: PolicyInput, limiter: string | undefined): readonly PolicyUse[] {
   return usesOf(policies, { limiter: limiter ?? 'default', isNamed: limiter !== undefined })
 }

@@ -1,7 +1,7 @@
 // What a rate limit means to an HTTP request, once for all frameworks. Three steps: identify says
-// whether the request is limited and by which key, consume gets the decision, respond does to the
-// response what the decision means. The adapter of a framework reads requests and writes responses,
-// and decides nothing.
+// whether the request is limited and by which key, consume gets the decision, respond applies the
+// decision to the response. A framework's adapter reads requests and writes responses, and decides
+// nothing.
 
 import { quote, typeError } from '../base/errors.js'
 import { isPromise } from '../base/maybe-async.js'
@@ -27,14 +27,14 @@ export interface HttpLimiter<Req, Res, Rest extends unknown[] = []> {
    *  counts by address, its methods take addresses as they are. */
   readonly limiter: RateLimiter
   readonly check: Check<Req, Res, Rest>
-  /** Whether requests may hold slots, which are taken until their handlers have ended. */
+  /** Whether requests may hold slots, which they keep until their handlers have ended. */
   readonly mayHold: boolean
 }
 
 /**
  * A limiter of requests, for adapters of frameworks.
  * @experimental
- * @param shown what clients are shown for its name, where that is not for them
+ * @param shown the name that clients see, where the limiter's own is not for them
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, and what names and policies throw
  */
 export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
@@ -45,7 +45,7 @@ export function httpLimiter<Req, Res, Rest extends unknown[] = []>(
   return httpLimiterIn(processTime, options, adapter, shown)
 }
 
-/** `httpLimiter` in another time than the process's. */
+/** `httpLimiter` by another clock than the process's. */
 export function httpLimiterIn<Req, Res, Rest extends unknown[] = []>(
   time: Time,
   options: LimitOptions<Req, Rest>,
@@ -65,8 +65,9 @@ export function httpLimiterIn<Req, Res, Rest extends unknown[] = []>(
   const counters = countersOfLimiter(limiter)
   counters.isShadow = options.shadow === true
   const identify = identifier(options, limiter.name, adapter, counters.undecided)
-  // Called by the next request, if any. One that comes before a turn of the event loop has passed
-  // has made the limiter. On a store of the user's, it counts with the others all the same.
+  // Called by the next request, if any. A request that comes before this turn of the event loop is
+  // over has made the limiter. On a store of the user's, such a limiter counts with the others, so
+  // nothing is wrong.
   let notice: typeof noticeMadeInRequest<Req> | undefined
   if (adapter.isMiddleware && options.store === undefined) {
     notice = noticeMadeInRequest
@@ -134,7 +135,7 @@ function checkHoldsNothing(options: LimitSettings<never, never>): void {
   }
 }
 
-/** A name that is misspelt would show what is to be hidden. */
+/** A misspelt name would show the policy that it was meant to hide. */
 function checkHidden(hide: readonly string[], names: readonly string[]): void {
   const [unknown] = hide.filter((name) => !names.includes(name)).map(quote)
   if (unknown === undefined) return
@@ -155,9 +156,9 @@ function rethrow(error: unknown): never {
 }
 
 /**
- * What was thrown, as something that a framework takes for an error: `next(undefined)` and
- * `next('route')` of Express would let the request go on, and Koa would never answer it. For
- * adapters, around the functions of users that they call themselves.
+ * Turns what was thrown into something that a framework takes for an error: with `next(undefined)`
+ * and `next('route')`, Express would let the request go on, and Koa would never answer it. For
+ * adapters, around users' functions that they call themselves.
  */
 export function asThrown(error: unknown): object {
   if (typeof error === 'object' && error !== null) return error

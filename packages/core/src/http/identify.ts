@@ -15,7 +15,7 @@ import { checkTrust, checkTrusted } from './client/warnings.js'
 import type { LimitOptions } from './options.js'
 import { denyListed, longKey, type Refusal, unidentified } from './response/refusal.js'
 
-/** The key of a request, or the refusal of it; undefined: it is not limited. */
+/** A request's key, or its refusal; undefined: the request is not limited. */
 type Client = Key | Refusal | undefined
 
 export function identifier<Req, Rest extends unknown[]>(
@@ -40,7 +40,7 @@ export function identifier<Req, Rest extends unknown[]>(
     })
   }
 
-  /** A key that is not counted must neither go free nor share the bucket of others. */
+  /** A key that is too long to be counted must neither go free nor share the bucket of others. */
   function counted(key: Key): Client {
     if (!isLongKey(key)) return key
     undecided.noKey += 1
@@ -86,11 +86,12 @@ export function identifier<Req, Rest extends unknown[]>(
   }
 }
 
-/** A proxy shows in every request but for probes from inside: the first are checked, then a few. */
+/** A proxy shows in every request except probes from inside, so Weir checks the first requests and
+ *  then a few. */
 const FIRST_CHECKED = 100
 const THEN_EVERY = 64
 
-/** Makes the function that finds the client's address, as the options or else the framework say. */
+/** Makes the function that finds the client's address, by the options or else the framework. */
 function addressFinder<Req>(
   options: LimitOptions<Req, never>,
   adapter: HttpAdapter<Req, never, never>,
@@ -114,8 +115,8 @@ function addressFinder<Req>(
 }
 
 /**
- * Browsers send these by themselves, without credentials, and no page can read their refusal. Other
- * OPTIONS requests count.
+ * Browsers send preflights by themselves, without credentials, and no page can read a refusal.
+ * Other OPTIONS requests count.
  */
 function isPreflight<Req>(request: Req, adapter: HttpAdapter<Req, never, never>): boolean {
   return (
@@ -133,10 +134,10 @@ function warnOfMissingKey(byAddress: boolean, name: string, key: unknown): void 
   warnOnce(byAddress ? 'WEIR_NO_ADDRESS' : 'WEIR_NO_KEY', name, `${what}; ${shared}`)
 }
 
-/** A full IPv6 address is no good key: its owner has 2^64 of them and more. */
+/** A full IPv6 address is no good key: its owner has at least 2^64 of them. */
 function warnOfRawAddress(key: Key, name: string): void {
   if (typeof key !== 'string' || key.indexOf(':') === key.lastIndexOf(':')) return
   if (parseAddress(key) === undefined) return
   const what = `key of limiter "${name}" gives full IPv6 addresses`
-  warnOnce('WEIR_RAW_ADDRESS', name, `${what}, of which a client has any number; use addressKey()`)
+  warnOnce('WEIR_RAW_ADDRESS', name, `${what}, and a client has any number; use addressKey()`)
 }

@@ -1,4 +1,4 @@
-// For adapters of frameworks, and for those who want a part of it: what a limit means over HTTP.
+// Rate limits over HTTP, for framework adapters and for users who need a part of one.
 
 export { policyNamed } from '../algorithms/policy.js'
 export { quote, withPage } from '../base/errors.js'

@@ -1,4 +1,5 @@
-// Checks of the options, where users hand them in. Each says what was given, and what is right.
+// Checks of the options, where users hand them in. Each error says what was given and what is
+// right.
 
 import { durationMs } from '../base/duration.js'
 import { invalid, quote, rangeError, typeError } from '../base/errors.js'
@@ -15,7 +16,7 @@ function onlyIf(isRight: (value: unknown) => boolean, right: string): Check {
 const aFunction = ofType('function')
 const trueOrFalse = onlyIf((value) => typeof value === 'boolean', 'true or false')
 
-/** Every option there is; those of other parts are checked where they are used. */
+/** Every option. Other parts check the unchecked ones where they use them. */
 const CHECKS: Checks<HttpOptions<never>> = {
   name: unchecked,
   store: unchecked,
@@ -88,7 +89,7 @@ export function checkOptions(options: object): void {
   }
 }
 
-/** Options that do nothing without, or beside, another. */
+/** Options that do nothing without another one, or beside another one. */
 const IDLE: readonly (readonly [name: string, isIdle: (all: Given) => boolean, right: string])[] = [
   ['reserve', ({ priority }) => priority === undefined, 'without priority: give both, or neither'],
   ['maxWaiting', ({ wait }) => wait === undefined, 'without wait: give both, or neither'],
@@ -99,8 +100,8 @@ const IDLE: readonly (readonly [name: string, isIdle: (all: Given) => boolean, r
 type Given = Partial<HttpOptions<never>>
 
 /**
- * Refuses what would be idle. For middlewares: elsewhere options are inherited, so what is idle in
- * one place is used in another.
+ * Refuses options that would do nothing. For middlewares only: elsewhere options are inherited, so
+ * one that does nothing in one place is used in another.
  * @throws {TypeError} WEIR_INVALID_OPTION
  */
 export function checkIdle(options: object): void {
@@ -112,7 +113,8 @@ export function checkIdle(options: object): void {
 }
 
 /**
- * Throws if a function that makes a middleware was mounted itself, so that it is given a request.
+ * Throws if a function that makes a middleware was mounted itself, and so was called with a
+ * request.
  * @throws {TypeError} WEIR_INVALID_OPTION
  */
 export function checkCalled(options: object, what: string, right: string): void {
@@ -130,13 +132,13 @@ export function waitMsOf({ wait = 0 }: Pick<LimitSettings<never>, 'wait'>): numb
   return wait === 0 ? 0 : durationMs(wait, 'wait')
 }
 
-/** What Node and the frameworks have on requests themselves, and need. */
+/** Properties of requests that Node and the frameworks need themselves. */
 const TAKEN = `aborted accept accepts app baseUrl body closed complete connection cookies destroy
 destroyed emit get header headers headersDistinct host hostname httpVersion id ip ips log method
 next off on once originalUrl params path pipe protocol query raw rawHeaders read res resume route
 routeOptions secure server signedCookies socket stream subdomains trailers url`.split(/\s/)
 
-/** Not what all objects or all requests have. */
+/** False for properties that all objects or all requests have. */
 function isProperty(name: unknown): boolean {
   return typeof name === 'string' && name !== '' && !(name in {}) && !TAKEN.includes(name)
 }

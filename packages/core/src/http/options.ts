@@ -1,4 +1,4 @@
-// The options that every adapter has, with one meaning in all of them.
+// The options that every adapter has, with the same meaning in all of them.
 
 import type { Duration } from '../base/duration.js'
 import type { Awaitable } from '../base/maybe-async.js'
@@ -12,7 +12,7 @@ import type { HeaderFormat } from './response/headers.js'
 import type { RefundWhen, Settle } from './response/refund.js'
 import type { DenialOptions } from './response/refusal.js'
 
-/** What may be missing, as keys of requests may be. */
+/** A key, which a request may lack. */
 export type MaybeKey = Key | null | undefined
 
 /** A function of the request. `Rest`: its other arguments, which depend on the framework. */
@@ -21,83 +21,85 @@ export type Asked<Req, Rest extends unknown[], Value> = (
   ...rest: Rest
 ) => Awaitable<Value>
 
-/** One of the names in `reserve`, or the class that there always is. */
+/** One of the names in `reserve`, or the class that always exists. */
 export type ClassName<Class extends string> = NoInfer<Class> | 'critical'
 
-/** All options but what is allowed. */
+/** All options except the policy, or limit and window. */
 export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends string = string>
   extends Omit<RateLimiterOptions, 'policy' | 'reserve'>,
     DenialOptions<Req, Rest>,
     AddressOptions {
-  /** Who is limited: a text that is not empty, a whole number or a bigint; 42 and '42' are the same
-   *  key. Anything else is no usable key; a text of more than 8,192 characters is answered 400.
-   *  Default: the client's address, IPv6 by its network of `ipv6Prefix` bits. */
+  /** Returns who is limited: a string that is not empty, a whole number or a bigint; 42 and '42'
+   *  are the same key. Anything else is no usable key; a string of more than 8,192 characters is
+   *  answered with 400. Default: the client's address, for IPv6 its network of `ipv6Prefix`
+   *  bits. */
   readonly key?: Asked<Req, Rest, MaybeKey> | undefined
   /**
    * What becomes of a request without a usable key:
    *
-   * - `'shared'`, the default: all of them share one bucket, with a warning
+   * - `'shared'`, the default: all such requests share one bucket, with a warning
    * - `'skip'`: it is not limited
    * - `'deny'`: 403
-   * - a function: it gives a key
+   * - a function: it returns a key
    */
   readonly onMissingKey?: 'shared' | 'skip' | 'deny' | Asked<Req, Rest, MaybeKey> | undefined
-  /** Units that a request takes, of each policy, or by the names of policies. Whole, >= 0.
-   *  Default 1. A function's result that is no cost is charged as 1 and answered 400. */
+  /** Units that a request takes from each policy, or units by policy name. Whole numbers from 0.
+   *  Default 1. Where a function returns no valid cost, 1 is charged and the request is answered
+   *  with 400. */
   readonly cost?: Cost | Asked<Req, Rest, Cost> | undefined
   /** Classes of requests, by name, each with the fraction of every limit that it leaves to others:
-   *  from 0 to 1, in units rounded up. The class `'critical'` always exists, and leaves nothing
-   *  unless it is named here. */
+   *  from 0 to 1, rounded up to whole units. The class `'critical'` always exists, and leaves
+   *  nothing unless it is named here. */
   readonly reserve?: Readonly<Record<Class, number>> | undefined
-  /** The class of requests, one of `reserve` or `'critical'`; or a function that gives that of
-   *  each. Where it gives anything else, the request is of the class that leaves most, with a
-   *  warning. Take it from what the server knows: a client's header must not choose. Default: none,
-   *  which leaves nothing. */
+  /** The class of requests, one of `reserve` or `'critical'`, or a function that returns the class
+   *  of each. Where it returns anything else, the request gets the class that leaves most to
+   *  others, with a warning. Choose by what the server knows, never by a header that clients set.
+   *  Default: no class, which leaves nothing to others. */
   readonly priority?: ClassName<Class> | Asked<Req, Rest, ClassName<Class>> | undefined
-  /** How long a request may be delayed, until it may pass, instead of being refused; one that would
-   *  have to wait longer is refused at once. Of a fixed bucket that decides alone and does not say
-   *  `maxWait`, it is the `maxWait`, if it is longer than the time in which all comes back. 0, the
-   *  default: nobody waits. */
+  /** How long a request may be delayed until it may pass, instead of being refused; a request that
+   *  would have to wait longer is refused at once. For a fixed bucket that decides alone and has no
+   *  `maxWait`, it is the `maxWait`, if it is longer than the time in which the empty bucket fills
+   *  up. 0, the default: nobody waits. */
   readonly wait?: Duration | undefined
   /** True: this request is not limited. */
   readonly skip?: Asked<Req, Rest, boolean> | undefined
   /** Addresses and CIDR ranges whose clients are not limited. */
   readonly allow?: readonly string[] | undefined
-  /** Addresses and CIDR ranges whose clients are refused (403). Goes before `allow`. */
+  /** Addresses and CIDR ranges whose clients are refused (403). Takes precedence over `allow`. */
   readonly deny?: readonly string[] | undefined
-  /** What becomes of CORS preflights, which browsers send by themselves: `'skip'` (they are not
-   *  limited; the default), or `'count'`, as any other request. Anybody can make a request that
-   *  looks like one, so count them where a handler answers `OPTIONS` with work. */
+  /** What becomes of CORS preflights, which browsers send by themselves. `'skip'`, the default:
+   *  they are not limited; `'count'`: they count as any other request. Anybody can make a request
+   *  that looks like one, so count them where a handler does work for `OPTIONS`. */
   readonly preflight?: 'skip' | 'count' | undefined
   /** The name under which the decision is placed on the request (on `ctx.state` of Koa). Default
-   *  `'rateLimit'`. Give another where something else has that name. */
+   *  `'rateLimit'`. Choose another if something else has that name. */
   readonly requestProperty?: string | undefined
-  /** In which formats the headers show limits. Default `'draft-8'`; `false` or `[]`: in none.
+  /** The formats in which headers show limits. Default `'draft-8'`; `false` or `[]`: none.
    *  `Retry-After` is always sent. */
   readonly headers?: HeaderFormat | readonly HeaderFormat[] | false | undefined
-  /** Names of policies that headers and problem documents do not mention, as strangers could learn
-   *  from them. Where one of them refuses, the wait that is shown is its whole window. */
+  /** Names of policies that headers and problem documents do not mention, because strangers could
+   *  learn from them. Where one of them refuses, the wait shown is its whole window. */
   readonly hide?: readonly string[] | undefined
   /** Whether the cost of an allowed request is refunded, once its response is known. */
   readonly refundWhen?: RefundWhen<Req, Rest> | undefined
   /** What an allowed request turned out to cost, once its response has ended or its connection has
-   *  closed: a cost, costs by the names of policies, or undefined, and then it stays charged as it
-   *  was. Called if `refundWhen` gives nothing back. */
+   *  closed: a cost, costs by policy name, or undefined, which leaves the charge as it was. Called
+   *  if `refundWhen` gives nothing back. */
   readonly settle?: Settle<Req, Rest> | undefined
   /** True: what this limiter charged is given back, at once, when a later limiter refuses the
-   *  request. Headers show it as taken all the same. Default false: it stays charged, as it always
-   *  does in GraphQL, where the fields of a query share its request. */
+   *  request. Headers still show it as taken. Default false: it stays charged, as it always does in
+   *  GraphQL, where a query's fields share its request. */
   readonly refundWhenRefused?: boolean | undefined
-  /** How long a request may hold its slots of `concurrency`: then its connection is closed, or its
-   *  stream, and `held.signal` of its decision aborts. It bounds clients that read slowly. Default:
-   *  as long as it takes. */
+  /** How long a request may hold its slots of `concurrency`. Then its connection or stream is
+   *  closed, and `held.signal` of its decision aborts. This bounds clients that read slowly.
+   *  Default: as long as the request takes. */
   readonly maxHold?: Duration | undefined
-  /** What happens where a slot expires, as it could not be renewed in time: `'renew'`, the default,
-   *  lets the request go on; `'abort'` ends it as `maxHold` does. */
+  /** What happens if a slot expires because it could not be renewed in time: `'renew'`, the
+   *  default, lets the request go on; `'abort'` ends it as `maxHold` does. */
   readonly onExpiry?: 'renew' | 'abort' | undefined
   /** True: count and send headers, but never refuse, not even when the store fails. */
   readonly shadow?: boolean | undefined
-  /** How to find the client behind proxies. Default: as the framework does. */
+  /** How to find the client behind proxies. Default: as the framework finds it. */
   readonly proxies?: ProxyOptions | undefined
 }
 
@@ -109,8 +111,8 @@ interface WithPolicy<Req, Rest extends unknown[]> {
 }
 
 interface WithLimit<Req, Rest extends unknown[]> {
-  /** Units in any window: short for `policy: slidingWindow({ limit, window })`, named after the
-   *  limiter. */
+  /** Units allowed in any window: short for `policy: slidingWindow({ limit, window })`, named after
+   *  the limiter. */
   readonly limit: number | Asked<Req, Rest, number>
   /** The window of `limit`, from 1 ms to 3,650 days: `60_000` or `'1m'`. */
   readonly window: Duration | Asked<Req, Rest, Duration>
@@ -129,17 +131,17 @@ export type LimitOptions<
   Class extends string = string,
 > = LimitSettings<Req, Rest, Class> & Allowance<Req, Rest>
 
-/** All options of an adapter but what is allowed. `Answering`: the arguments with which its
- *  `onDenied` can answer. */
+/** All options of an adapter except the policy, or limit and window. `Answering`: the arguments
+ *  with which its `onDenied` can answer. */
 export interface HttpSettings<
   Req,
   Answering extends unknown[] = [],
   Rest extends unknown[] = [],
   Class extends string = string,
 > extends LimitSettings<Req, Rest, Class> {
-  /** Answers a denied request in place of the refusal; limit headers, `Retry-After` and
-   *  `Cache-Control` are set, and stay if it lets the request go on. A denied request was charged
-   *  nothing, so any number of those that go on pass. */
+  /** Answers a denied request in place of the refusal. Limit headers, `Retry-After` and
+   *  `Cache-Control` are set already, and stay if it lets the request go on. A denied request was
+   *  charged nothing, so nothing limits how many it lets go on. */
   readonly onDenied?:
     | ((decision: Denied, request: Req, ...answering: Answering) => unknown)
     | undefined

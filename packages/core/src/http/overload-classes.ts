@@ -8,12 +8,12 @@ import { knownClass } from './priority.js'
 
 export interface ClassOptions<Req, Class extends string = string> {
   /** Classes of requests, by name, each with the fraction of the limit that it leaves to others:
-   *  from 0 to 1, in requests rounded up. The class `'critical'` always exists, and leaves nothing
-   *  unless it is named here. Default: none; needs `priority`. */
+   *  from 0 to 1, rounded up to whole requests. The class `'critical'` always exists, and leaves
+   *  nothing unless it is named here. Default: none; needs `priority`. */
   readonly reserve?: Readonly<Record<Class, number>> | undefined
-  /** The class of a request, one of `reserve` or `'critical'`. Where it gives anything else, also
-   *  a promise, the request is of the class that leaves most, with a warning. What it throws fails
-   *  the request. */
+  /** Returns the class of a request, one of `reserve` or `'critical'`. Where it returns anything
+   *  else, a promise included, the request gets the class that leaves most to others, with a
+   *  warning. If it throws, the request fails with that error. */
   readonly priority?: ((request: Req) => ClassName<Class>) | undefined
 }
 
@@ -41,7 +41,7 @@ interface OverloadClasses<Req> {
   of(request: Req): CountedClass | undefined
 }
 
-/** @throws {TypeError} WEIR_INVALID_OPTION if there is one of `reserve` and `priority` alone */
+/** @throws {TypeError} WEIR_INVALID_OPTION if only one of `reserve` and `priority` is given */
 export function overloadClasses<Req>({
   reserve,
   priority,
@@ -49,7 +49,7 @@ export function overloadClasses<Req>({
   if (priority === undefined && reserve === undefined) return { all: [], of: () => undefined }
   if (priority === undefined || reserve === undefined) {
     const [given, missing] = priority ? ['priority', 'reserve'] : ['reserve', 'priority']
-    const right = `give ${missing}, too, or neither`
+    const right = `give ${missing} as well, or neither`
     throw typeError('WEIR_INVALID_OPTION', `overload() has ${given} without ${missing}; ${right}`)
   }
   const classes = new Priorities(reserve)
@@ -62,7 +62,7 @@ export function overloadClasses<Req>({
     all: [...counted.values()],
     of(request) {
       const found: unknown = priority(request)
-      // Nobody waits for it, so it must not end the process.
+      // Nobody handles its rejection, which must not end the process.
       if (isPromise(found)) Promise.resolve(found).catch(() => {})
       return counted.get(knownClass(classes, found, 'overload()'))
     },

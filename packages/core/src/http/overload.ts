@@ -1,5 +1,5 @@
-// Overload protection over HTTP: a limit of the requests in flight in this process, in front of all
-// that costs something.
+// Overload protection over HTTP: a limit on the requests in flight in this process, ahead of
+// everything that costs something.
 
 import { type Duration, durationMs } from '../base/duration.js'
 import { type Checks, checkAll, ofType, unchecked } from '../base/options.js'
@@ -15,22 +15,23 @@ import { afterNodeResponse, type NodeResponse } from './response/ending.js'
 import { retryAfterSeconds } from './response/headers.js'
 import { overloaded, type Refusal } from './response/refusal.js'
 
-/** What is read of a request of Node, HTTP/1 or HTTP/2. */
+/** The part of a Node request that is read, HTTP/1 or HTTP/2. */
 export interface NodeServerRequest {
   readonly method?: string | undefined
   readonly url?: string | undefined
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
 }
 
-/** `Req`: the request that `priority` is given. `Class`: the names of the classes of `reserve`. */
+/** `Req`: the request that `priority` is called with. `Class`: the names of the classes in
+ *  `reserve`. */
 export interface OverloadOptions<Req = NodeServerRequest, Class extends string = string>
   extends ClassOptions<Req, Class> {
-  /** The mean response time to keep to under load. Default: found out, so that responses take about
-   *  a quarter longer than without load. */
+  /** The mean response time to keep to under load. Default: Weir finds it out, so that responses
+   *  take about a quarter longer than without load. */
   readonly target?: Duration | undefined
 }
 
-/** What overload protection knows of its process. */
+/** What overload protection knows about its process. */
 export interface OverloadState {
   /** The most requests that may be in flight now. */
   readonly limit: number
@@ -40,15 +41,16 @@ export interface OverloadState {
   readonly refused: number
   /** Mean response time where nothing queues, in ms; undefined: not known yet. */
   readonly baselineMs: number | undefined
-  /** With `reserve`: what became of the requests of each class since the start. Else none. */
+  /** What became of each class's requests since the start; empty without `reserve`. */
   readonly priorities: readonly OverloadPriority[]
 }
 
 /** For adapters: lets requests in, or refuses them. */
 export interface OverloadGuard<Req> extends OverloadState {
   /**
-   * Call it once for each request. Undefined: it goes on, and counts until its response has ended.
-   * @param request what `priority` is given
+   * To be called once for each request. Undefined: the request goes on, and counts until its
+   * response has ended.
+   * @param request the request that `priority` is called with
    * @throws what `priority` throws
    */
   admit(request: Req, response: NodeResponse): Refusal | undefined
@@ -64,7 +66,7 @@ const CHECKS: Checks<OverloadOptions<never>> = {
 const LONGEST_RETRY_MS = 3_000
 
 /**
- * The limit of what is in flight, for adapters of frameworks.
+ * A limit on the requests in flight, for adapters of frameworks.
  * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  */
@@ -74,7 +76,7 @@ export function overloadGuard<Req, Class extends string = never>(
   return overloadGuardIn(processTime, options)
 }
 
-/** `overloadGuard` in another time than the process's. */
+/** `overloadGuard` by another clock than the process's. */
 export function overloadGuardIn<Req, Class extends string = never>(
   time: Time,
   options: OverloadOptions<Req, Class>,
@@ -120,7 +122,7 @@ export function overloadGuardIn<Req, Class extends string = never>(
   }
 }
 
-/** A response of Node, HTTP/1 or HTTP/2, as that of Express is. */
+/** A Node response, HTTP/1 or HTTP/2, such as Express's. */
 export interface NodeServerResponse extends NodeResponse {
   statusCode: number
   readonly headersSent: boolean
@@ -138,9 +140,10 @@ type NodeMiddleware = (
 export interface Overload extends NodeMiddleware, OverloadState {}
 
 /**
- * Refuses requests with 503 while more are in flight than the process can serve without a queue.
- * How many that is, it finds out. Mount it before all others. In memory: no store is asked. With
- * `reserve` and `priority` the last part of the limit is left to those who matter more.
+ * Refuses requests with 503 while more are in flight than the process can serve without a queue. It
+ * finds out how many that is. Mount it before all other middlewares. It works in memory and asks no
+ * store. With `reserve` and `priority`, the last part of the limit is left to requests that matter
+ * more.
  * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example app.use(overload())
@@ -170,7 +173,7 @@ export function overload<Req extends object = NodeServerRequest, Class extends s
   return withState(handle, guard)
 }
 
-/** A middleware that shows the state of its guard. For adapters. */
+/** Adds the state of a guard to its middleware. For adapters. */
 export function withState<Middleware extends object>(
   middleware: Middleware,
   guard: OverloadState,
@@ -191,8 +194,8 @@ export function overloadHeaders(refusal: Refusal): Readonly<Record<string, strin
 }
 
 /**
- * Tells a signal of each response: how long it took, and whether its status is 500 or above.
- * A client that left before counts as a slow response if it waited for longer than `latency`.
+ * Reports each response to a signal: how long it took, and whether its status is 500 or above. A
+ * client that left first counts as a slow response if it waited longer than `latency`.
  * @experimental
  * @example
  * const signal = responses({ latency: '200ms' })
@@ -206,14 +209,14 @@ export function recordResponses(signal: ResponseSignal): NodeMiddleware {
 }
 
 /**
- * Tells a signal of one response, once it has ended. For adapters.
+ * Reports one response to a signal, once it has ended. For adapters.
  * @experimental
  */
 export function recordResponse(signal: ResponseSignal, response: NodeResponse): void {
   recordResponseIn(processTime, signal, response)
 }
 
-/** `recordResponse` in another time than the process's. */
+/** `recordResponse` by another clock than the process's. */
 export function recordResponseIn(time: Time, signal: ResponseSignal, response: NodeResponse): void {
   const startMs = time.nowMs()
   afterNodeResponse(response, ({ status, finished }) => {

@@ -1,4 +1,4 @@
-// The class of a request: one for all of a limiter's, or what a function makes of each.
+// The class of a request: one for all of a limiter's requests, or what a function returns for each.
 
 import { quote, typeError } from '../base/errors.js'
 import { type Awaitable, whenKnown } from '../base/maybe-async.js'
@@ -7,9 +7,9 @@ import { Priorities } from '../limiter/priority.js'
 import type { LimitOptions } from './options.js'
 
 /**
- * The class of a limiter's requests, or a function that gives that of each; undefined: they have
- * none. Where a function gives no class, it is the one that leaves most to others: what goes wrong
- * must not go first.
+ * The class of a limiter's requests, or a function that returns the class of each; undefined: they
+ * have none. Where the function returns no class, the request gets the one that leaves most to
+ * others: a mistake must not put a request first.
  * @throws {TypeError | RangeError} WEIR_INVALID_PRIORITY, WEIR_INVALID_OPTION
  */
 export function prioritySource<Req, Rest extends unknown[]>(
@@ -32,8 +32,9 @@ export function prioritySource<Req, Rest extends unknown[]>(
 }
 
 /**
- * What a function gave as the class of a request, or the lowest class, with a warning.
- * @param whose the limiter with its name, or what else has the function
+ * The class that a function returned for a request; if that is no class, the lowest, with a
+ * warning.
+ * @param whose the limiter with its name, or whatever else has the function
  */
 export function knownClass(classes: Priorities, found: unknown, whose: string): string {
   if (classes.has(found)) return found

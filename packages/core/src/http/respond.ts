@@ -31,7 +31,7 @@ export type Respond<Req, Res, Rest extends unknown[]> = (
   rest: Rest,
 ) => Verdict | Promise<Verdict>
 
-/** Makes the function that places the decision, sets the headers, and says what comes of the
+/** Makes the function that places the decision, sets the headers, and says what becomes of the
  *  request. */
 export function responder<Req, Res, Rest extends unknown[]>(
   time: Time,
@@ -70,7 +70,7 @@ export function responder<Req, Res, Rest extends unknown[]>(
         writeHeaders(time, placed, settings, response, adapter.setHeader)
       if (goesOn) correctLater?.(request, response, decision, rest)
     }
-    // In shadow mode by another limiter, whose slot the request had.
+    // In shadow mode it is over by another limiter, whose slot the request had.
     if ((goesOn || shadow) && held?.isOver) return clientLeft()
     if (shadow || goesOn) return undefined
     if (isInvalid) void limiter.release(decision).catch(() => {})
@@ -85,7 +85,7 @@ export function responder<Req, Res, Rest extends unknown[]>(
 }
 
 /** Gives back or settles what an allowed request was charged, once its response has ended.
- *  Undefined where the options do neither. */
+ *  Undefined where the options ask for neither. */
 function corrector<Req, Res, Rest extends unknown[]>(
   { refundWhen, settle }: LimitOptions<Req, Rest>,
   limiter: RateLimiter,
@@ -101,12 +101,13 @@ function corrector<Req, Res, Rest extends unknown[]>(
     })
 }
 
-/** The names under which limiters of this process place decisions: one, unless options say more. */
+/** The names under which limiters of this process place decisions: one, unless options name
+ *  others. */
 const places: string[] = []
 
 /**
- * Makes the function that finds what a request carries, wherever limiters that go by other options
- * have placed it: headers are those of all limiters.
+ * Makes the function that finds the decision that a request carries, wherever limiters with other
+ * options have placed it: headers show all limiters.
  */
 function carrier<Req, Rest extends unknown[]>(
   { placed }: Pick<HttpAdapter<Req, never, Rest>, 'placed'>,
@@ -121,15 +122,15 @@ function carrier<Req, Rest extends unknown[]>(
   }
 }
 
-/** Each limiter adds its decision to what there was. */
+/** Each limiter adds its decision to those before, so the longest list is the latest. */
 function later(last: RequestDecision | undefined, found: unknown): RequestDecision | undefined {
   return isCarried(found) && !(last && last.all.length >= found.all.length) ? found : last
 }
 
 /**
- * Gives back what the limiters so far have charged, of those with `refundWhenRefused`. For what
- * refuses a request and is no limiter.
- * @param holder on what they place their decisions: the request, or `ctx.state`
+ * Gives back what earlier limiters with `refundWhenRefused` have charged. For code that refuses a
+ * request and is no limiter.
+ * @param holder the object on which they place their decisions: the request, or `ctx.state`
  */
 export function refundCharged(holder: object): void {
   let last: RequestDecision | undefined

@@ -1,4 +1,4 @@
-// What changes settings: `livePolicies` and the command line do it alike.
+// Changes to settings, made the same way by `livePolicies` and the command line.
 
 import { invalid, rangeError } from '../base/errors.js'
 import type { Time } from '../base/time.js'
@@ -6,15 +6,15 @@ import type { SettingAnswer, Settings } from '../settings.js'
 import { MAX_OVERRIDES } from './checks.js'
 import { type Field, fieldOf } from './fields.js'
 
-/** The settings of one name, and the time in which they are followed and changed. */
+/** The settings under one name, and the clock by which they are followed and changed. */
 export interface NamedSettings {
   readonly settings: Settings
-  /** That of the `livePolicies`. */
+  /** The name of the `livePolicies`. */
   readonly name: string
   readonly time: Time
 }
 
-/** How long after a change it holds, for all processes to hear of it. */
+/** How long after it is made a change takes effect, so that all processes hear of it first. */
 export const LEAD_MS = 1_500
 
 interface FieldChange {
@@ -38,8 +38,8 @@ export async function changeField(
 }
 
 /**
- * Sets all fields back to what they were in a version, by changes of their own.
- * @param check throws where a value must not be stored again; asked of all before any is
+ * Sets all fields back to their values in a version, each by a new change.
+ * @param check throws where a value must not be stored again; called for all before any is stored
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_TOO_MANY_OVERRIDES, and what `check`
  * throws
  */
@@ -58,7 +58,7 @@ export async function rollBack(
   return answers
 }
 
-/** What fields were in a version: of those that have changed since, what was removed first. */
+/** The values in a version of the fields that have changed since, those to be removed first. */
 async function fieldsOfVersion(
   { settings, name }: NamedSettings,
   of: number,

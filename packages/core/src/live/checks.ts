@@ -1,4 +1,4 @@
-// What live policies may be: checked where they are handed in, and again where they are read.
+// Checks of live policies, where users hand them in and again where they are read from the store.
 
 import { checkedName, checkPolicy, isSameKind, type Policy } from '../algorithms/policy.js'
 import { policyText } from '../algorithms/policy-from.js'
@@ -9,11 +9,11 @@ import type { Store } from '../store.js'
 import type { OverrideField } from './fields.js'
 import type { OverrideKey } from './types.js'
 
-/** In memory about 1 kB each, where all are different. */
+/** Each takes about 1 kB of memory if all are different. */
 export const MAX_OVERRIDES = 10_000
 const LONGEST_PREFIX = 512
 
-/** @throws {TypeError} WEIR_INVALID_OPTION for a store that has none */
+/** @throws {TypeError} WEIR_INVALID_OPTION for a store without settings */
 export function settingsOf(store: Store): Settings {
   const { settings } = (store ?? {}) as Partial<Store>
   if (settings !== undefined) return settings
@@ -22,7 +22,7 @@ export function settingsOf(store: Store): Settings {
 }
 
 /**
- * The name of an unnamed policy has its numbers in it, and would change with them.
+ * An unnamed policy is named after its numbers, so its name would change with them.
  * @throws {TypeError} WEIR_INVALID_POLICY
  */
 export function checkNamed(policy: Policy, what: string): void {
@@ -33,7 +33,7 @@ export function checkNamed(policy: Policy, what: string): void {
 }
 
 /**
- * @param name that of the live policies
+ * @param name the name of the live policies
  * @throws {TypeError} WEIR_INVALID_NAME
  */
 export function checkDeclared(of: string, known: readonly string[], name: string): void {
@@ -51,11 +51,11 @@ export function undeclared(
 }
 
 /**
- * @param like what has the right name and algorithm
+ * @param like a policy with the right name and algorithm
  * @throws {TypeError} WEIR_INVALID_POLICY
  */
 export function checkKind(policy: Policy, like: Policy, isOverride: boolean): void {
-  // What limits nothing by default may be given a limit, and one key no limit.
+  // A default without a limit may be given one, and an override may lift a limit.
   const mayDiffer = like.kernel === undefined || (isOverride && policy.kernel === undefined)
   const isRight = mayDiffer || isSameKind(policy, like)
   if (policy.name === like.name && isRight) return
@@ -64,7 +64,7 @@ export function checkKind(policy: Policy, like: Policy, isOverride: boolean): vo
 }
 
 /**
- * A long key has a name, which may be given in its place: lists of overrides show it.
+ * A long key may also be given by its hash, which lists of overrides show.
  * @throws {TypeError | RangeError} WEIR_INVALID_KEY
  */
 export function checkedOverrideKey(given: OverrideKey): {
@@ -109,7 +109,7 @@ export function checkedDefaults(defaults: object): ReadonlyMap<string, Policy> {
   for (const [name, policy] of given) {
     checkedName(name, 'name of a live policy')
     checkNamed(policy, `the default of ${quote(name)}`)
-    // It can be told, and stored.
+    // Throws if the policy cannot be written as text, and so cannot be stored.
     policyText(policy)
     const other = known.get(policy.name)
     if (other !== undefined) checkKind(policy, other, true)

@@ -1,6 +1,6 @@
-// How settings name what they hold: `.<name>` is a named policy, `=<policy's name>:<key>` the
-// override of a key, `=<policy's name>*<prefix>` that of all keys that begin so. Keys are JSON, so
-// a field is one line of text whatever they hold.
+// The names of fields in the settings: `.<name>` is a named policy, `=<policy's name>:<key>` the
+// override of a key, `=<policy's name>*<prefix>` the override of all keys with a prefix. Keys are
+// JSON, so that a field is one line of text whatever its key contains.
 
 import { isCounted } from '../settings.js'
 
@@ -15,7 +15,7 @@ export function textOfField(field: Field): string {
   return `=${field.name}${field.kind === 'key' ? ':' : '*'}${JSON.stringify(field.key)}`
 }
 
-/** Undefined: Weir has not written it. */
+/** Undefined: Weir did not write the field. */
 export function fieldOf(text: string): Field | undefined {
   if (!isCounted(text))
     return text.startsWith('.') ? { kind: 'policy', name: text.slice(1) } : undefined

@@ -1,6 +1,6 @@
-// Follows settings of a store: asks twice a second what has changed, and lets each change hold from
-// the instant that the store has set for all processes. What was heard last is kept through any
-// failure, and written back where the store has lost it.
+// Follows a store's settings: asks twice a second what has changed, and applies each change at the
+// instant that the store has set for all processes. It keeps what it heard last through any
+// failure, and writes that back if the store has lost it.
 
 import {
   REMEMBERED_CHANGES,
@@ -11,24 +11,25 @@ import {
 import { LEAD_MS, type NamedSettings } from './changes.js'
 
 const POLL_MS = 500
-/** Fields that are read in one turn of the event loop. */
+/** Fields read in one turn of the event loop. */
 const SLICE = 200
-/** More are not Weir's, and must not fill the memory. */
+/** Weir never writes more. Fields that somebody else wrote must not fill the memory. */
 const MOST_FIELDS = 50_000
 
 interface FollowerOptions extends NamedSettings {
-  /** Some fields, before all of them are `loaded`: to do the work in slices. */
+  /** Called with some fields at a time before all are `loaded`, so that the work is done in
+   *  slices. */
   readonly prepare: (fields: readonly (readonly [field: string, value: string])[]) => void
-  /** All there is, in place of what there was. */
+  /** Called with all fields, which replace the earlier ones. */
   readonly loaded: (fields: ReadonlyMap<string, string>) => void
-  /** A change holds from now on; it should have `lateMs` ago. */
+  /** Called when a change takes effect, `lateMs` after it should have. */
   readonly changed: (change: SettingChange, lateMs: number) => void
-  /** The store cannot be read. Once, until it can be again. */
+  /** Called when the store cannot be read: once, until it can be read again. */
   readonly failed: (error: unknown) => void
-  /** The store has lost what this process knew, and was given it back; or so much was set since
-   *  that it was not. */
+  /** Called when the store has lost what this process knew. `'restored'`: this process wrote it
+   *  back; `'replaced'`: too much had been set since. */
   readonly lost: (how: 'restored' | 'replaced') => void
-  /** The store was asked, and may have been heard. */
+  /** Called after each poll, whether or not it succeeded. */
   readonly asked: () => void
 }
 
@@ -38,21 +39,21 @@ interface Pending {
 }
 
 export class Follower {
-  /** Of what holds now. */
+  /** The version that holds now. */
   version = 0
-  /** When the store was last heard, on the process's own clock; undefined: never. */
+  /** When the store last answered, by this process's clock; undefined: never. */
   heardAtMs: number | undefined = undefined
-  /** When it was last heard, and all that it said is known here; undefined: never. */
+  /** When this process last knew all that the store holds; undefined: never. */
   currentAtMs: number | undefined = undefined
-  /** The store could not be read when it was asked last. */
+  /** Whether the last poll failed. */
   isFailing = false
   readonly #options: FollowerOptions
   #fields = new Map<string, string>()
   #heard: SettingsVersion | undefined
-  /** The ids of the last versions that were heard. */
+  /** The ids of the last versions heard. */
   #ids: readonly string[] = []
   #pending: Pending[] = []
-  /** The store's clock, when it was last heard. */
+  /** The store's clock at its last answer. */
   #storeUs = 0
   #lastPoll: Promise<unknown> = Promise.resolve()
   #isClosed = false
@@ -64,7 +65,7 @@ export class Follower {
     void this.#every()
   }
 
-  /** How many changes are known that do not hold yet. */
+  /** How many known changes do not hold yet. */
   get pending(): number {
     return this.#pending.length
   }
@@ -135,7 +136,7 @@ export class Follower {
     return this.#storeUs + sinceMs * 1_000
   }
 
-  /** Reads all, and then what has changed meanwhile. */
+  /** Reads all fields, and then what changed while it read them. */
   async #load(): Promise<void> {
     const { settings, name, prepare, loaded } = this.#options
     const before = await settings.news(name)
@@ -158,7 +159,7 @@ export class Follower {
     if (this.#isClosed) return
     this.#hear(after.nowUs)
     for (const { field, value } of after.changes) put(fields, field, value)
-    // What does not hold yet is as it was, until it does.
+    // A field whose change does not hold yet keeps its earlier value until then.
     const known = [...(before.changes ?? []), ...after.changes]
     const ahead = known.filter(({ activeUs }) => activeUs > after.nowUs)
     for (const { field, was } of ahead.toReversed()) put(fields, field, was)
@@ -171,11 +172,11 @@ export class Follower {
     this.#queue(ahead)
   }
 
-  /** Writes back what the store has lost, beside what was set since. */
+  /** Writes back what the store has lost, and keeps what was set since. */
   async #restore(heard: SettingsVersion): Promise<void> {
     const { settings, name, lost } = this.#options
     const news = await settings.news(name)
-    // Another process that knew as much, or more, has done so.
+    // Another process that knew as much, or more, has written it back already.
     if (news.restored >= heard.version || this.#isClosed) return
     const since = this.#since(news)
     if (since === undefined) {
@@ -200,7 +201,7 @@ export class Follower {
     if (await settings.restore(name, news, kept)) lost('restored')
   }
 
-  /** The changes that were made since the loss. Undefined: they are not all remembered. */
+  /** The changes made since the loss. Undefined: the store no longer remembers all of them. */
   #since({ version, restored, changes = [] }: SettingsNews): readonly SettingChange[] | undefined {
     const ids = new Set(this.#ids)
     const since: SettingChange[] = []
@@ -240,7 +241,7 @@ export class Follower {
   }
 }
 
-/** Whether the store cannot have this version, which was heard, any more. */
+/** Whether the store has certainly lost this version, which this process had heard. */
 function isWithout({ version, changes = [] }: SettingsNews, heard: SettingsVersion): boolean {
   if (version < heard.version) return true
   return changes.some((each) => each.version === heard.version && each.id !== heard.id)

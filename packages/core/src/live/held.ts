@@ -1,5 +1,5 @@
-// What holds in a process: the named policies and the overrides, as they were read from the store.
-// What cannot be read as a policy that fits changes nothing.
+// The named policies and overrides that hold in a process, as read from the store. A stored value
+// that is not a fitting policy changes nothing.
 
 import { counterOf, type Policy } from '../algorithms/policy.js'
 import { policyFrom, policyIn } from '../algorithms/policy-from.js'
@@ -13,23 +13,23 @@ import type { PolicyChange } from './types.js'
 interface Entry {
   readonly value: string
   readonly field: Field | undefined
-  /** Undefined: none that may be used. */
+  /** Undefined: the value is no policy that may be used. */
   readonly policy: Policy | undefined
 }
 
 export class Held {
-  /** Why stored values are refused, by their fields. */
+  /** Why stored values are refused, by field. */
   readonly refused: Map<string, string> = new Map()
   readonly #defaults: ReadonlyMap<string, Policy>
   #current: Map<string, Policy>
   /** By the name of the policies that they replace. */
   #overrides: Map<string, Overrides>
-  /** Equal texts are one policy. */
+  /** Policies by their text, so that equal texts share one policy. */
   readonly #policies = new Map<string, Policy>()
   readonly #prepared = new Map<string, Entry>()
   readonly #refuse: (field: string, why: string, error: unknown) => void
 
-  /** @param refuse called for each stored value that is refused, once */
+  /** @param refuse called once for each stored value that is refused */
   constructor(
     defaults: ReadonlyMap<string, Policy>,
     refuse: (field: string, why: string, error: unknown) => void,
@@ -49,7 +49,7 @@ export class Held {
     return [...this.#defaults.keys()]
   }
 
-  /** The names that policies have, and overrides may have. */
+  /** The names of the policies themselves, which overrides may have. */
   get policyNames(): readonly string[] {
     return [...this.#overrides.keys()]
   }
@@ -72,12 +72,12 @@ export class Held {
     return [...this.#overrides.values()].reduce((sum, { size }) => sum + size, 0)
   }
 
-  /** Another version of the application may have other policies. */
+  /** False for the policies of another version of the application. */
   isDeclared({ kind, name }: Field): boolean {
     return kind === 'policy' ? this.#defaults.has(name) : this.#overrides.has(name)
   }
 
-  /** What a policy in a field must be like. */
+  /** A policy with the name and algorithm that a field's policy must have. */
   #like({ kind, name }: Field): Policy {
     if (kind === 'policy') return this.#defaults.get(name) as Policy
     const own = [...this.#defaults.values()].filter((each) => each.name === name)
@@ -91,19 +91,19 @@ export class Held {
   }
 
   /**
-   * A value may be stored anew, as it was before.
+   * Checks that an earlier value may be stored again.
    * @throws {TypeError | RangeError} what `policyFrom` throws; WEIR_INVALID_POLICY
    */
   checkStored(field: Field, value: string): void {
     if (this.isDeclared(field)) this.check(field, policyFrom(value))
   }
 
-  /** A policy of the store. Undefined: there is none that may be used. */
+  /** Reads a stored policy. Undefined: it may not be used. */
   #read(text: string, value: string): Policy | undefined {
     const field = fieldOf(text)
     if (field === undefined || !this.isDeclared(field)) return undefined
     try {
-      // An empty prefix, which only hands can have written, would be an override of all keys.
+      // An empty prefix, which can only have been written by hand, would override all keys.
       if (field.kind === 'key') checkedOverrideKey(field.key)
       if (field.kind === 'prefix') checkedOverrideKey({ prefix: field.key })
       const policy = this.#policies.get(value) ?? policyFrom(value)
@@ -120,7 +120,7 @@ export class Held {
     }
   }
 
-  /** Does the work of `load` beforehand for some fields, as all at once would hold up requests. */
+  /** Reads some fields ahead of `load`: reading all at once would hold up requests. */
   prepare(fields: readonly (readonly [text: string, value: string])[]): void {
     for (const [text, value] of fields) {
       const entry = this.#readEntry(text, value)
@@ -132,7 +132,7 @@ export class Held {
     return { value, field: fieldOf(text), policy: this.#read(text, value) }
   }
 
-  /** All that the store has, in place of what there was. */
+  /** Replaces everything by what the store has. */
   load(fields: ReadonlyMap<string, string>): void {
     for (const field of this.refused.keys()) if (!fields.has(field)) this.refused.delete(field)
     const current = new Map(this.#defaults)
@@ -143,7 +143,7 @@ export class Held {
       const { field, policy } = isSame ? prepared : this.#readEntry(text, value)
       if (field === undefined || !this.isDeclared(field)) continue
       const { kind, name } = field
-      // What cannot be read leaves what was good.
+      // A field that cannot be read keeps its last good policy.
       if (kind === 'policy') current.set(name, policy ?? (this.#current.get(name) as Policy))
       else {
         const known = policy ?? this.#overrides.get(name)?.get(kind, field.key)
@@ -155,7 +155,7 @@ export class Held {
     this.#prepared.clear()
   }
 
-  /** Answers what has changed; undefined: nothing that counts here. */
+  /** Applies a change and describes it; undefined: it changes nothing here. */
   apply(change: SettingChange): PolicyChange | undefined {
     const field = fieldOf(change.field)
     if (field === undefined || !this.isDeclared(field)) return undefined

@@ -1,5 +1,4 @@
-// Policies of keys from anywhere: asked for once, kept for a while, and refreshed while they are
-// used.
+// Policies by key, from any source: loaded once, kept for a while, and refreshed while in use.
 
 import { isSameKind, type Policy } from '../algorithms/policy.js'
 import { Recent } from '../base/cache.js'
@@ -15,42 +14,42 @@ import { checkedUses, checkNames, type PolicyInput, type PolicyUse } from '../po
 import type { PolicyOfKey } from './types.js'
 
 export interface LimitsFromOptions {
-  /** The policy of a key, from a database or a service; an array of policies is one decision.
-   *  Undefined: the key has none of its own, and gets the default. A policy with the name of one of
-   *  the default's must have its algorithm, or limit nothing. */
+  /** Returns a key's policy, from a database or a service; an array of policies makes one decision.
+   *  Undefined: the key has no policy of its own and gets the default. A policy that shares its
+   *  name with one of the default must have the same algorithm, or limit nothing. */
   readonly load: (key: string) => Awaitable<PolicyInput | undefined>
-  /** What limits keys that have no policy of their own, and those that cannot be loaded: a policy,
-   *  or an array. */
+  /** Limits keys that have no policy of their own, and keys whose policy cannot be loaded: a
+   *  policy, or an array of policies. */
   readonly default: PolicyInput
-  /** How long what was loaded is used without asking again. Default `'1m'`. */
+  /** How long a loaded policy is used before it is loaded again. Default `'1m'`. */
   readonly ttl?: Duration | undefined
-  /** The most keys that are remembered, about, from 2 to 10,000,000. At least half as many are.
+  /** About how many keys are remembered at most, from 2 to 10,000,000. At least half as many are.
    *  Default 10,000. */
   readonly maxKeys?: number | undefined
-  /** How long a load may take, in ms, from 1 to 60,000; then it has failed. Default 1,000. */
+  /** How long a load may take, in ms, from 1 to 60,000; a longer one fails. Default 1,000. */
   readonly deadlineMs?: number | undefined
-  /** Called when a load fails: it threw, took too long, or gave something that is no policy. Of an
-   *  array, one wrong policy is enough: what was loaded before holds, whole. */
+  /** Called when a load fails: it threw, took too long, or returned something that is no policy.
+   *  One wrong policy fails a whole array, and all that was loaded before stays in use. */
   readonly onFailure?: ((error: Error, key: string) => void) | undefined
 }
 
-/** What `limitsFrom` makes. */
+/** What `limitsFrom` returns. */
 export interface LimitsFrom {
-  /** For the option `policy` of limiters and middlewares: what holds for a key. At once where the
-   *  key is known, else a promise, which never rejects. */
+  /** For the option `policy` of limiters and middlewares: returns what holds for a key, at once if
+   *  the key is known, else as a promise that never rejects. */
   readonly policy: PolicyOfKey<PolicyInput | Promise<PolicyInput>>
-  /** The same, of a key: what `load` or `default` gave, a policy or an array. */
+  /** The same for one key: what `load` or `default` gave, a policy or an array. */
   for(key: string | number | bigint): PolicyInput | Promise<PolicyInput>
-  /** Forgets a key, or all, so that the next request waits for what is loaded then: for a change
-   *  that must not take `ttl`. Other processes do not hear of it. */
+  /** Forgets a key, or all keys, so that the next request waits for a new load: for a change that
+   *  must hold before `ttl` has passed. Other processes are not told. */
   forget(key?: string | number | bigint): void
-  /** How it is: for a metric. */
+  /** The state of the source, for a metric. */
   status(): LimitsFromStatus
 }
 
-/** How a source is. */
+/** The state of a source. */
 export interface LimitsFromStatus {
-  /** Loads that are under way. */
+  /** Loads in progress. */
   readonly loading: number
   /** Loads since the start. */
   readonly loads: number
@@ -73,15 +72,15 @@ const CHECKS: Checks<LimitsFromOptions> = {
   onFailure: ofType('function'),
 }
 
-/** After a failure a key is not asked about for so long, at the most. */
+/** After a failure, a key is not loaded again for at most this long. */
 const RETRY_MS = 1_000
 
 /**
- * Policies from a database or any other source, by key: one, or an array. A key is loaded once,
- * however many requests wait for it; later requests are answered from memory, and one of them, when
- * `ttl` has passed, begins a refresh in the background. A load that fails leaves what was loaded
- * last, or the default, and is repeated a second later at the earliest (or after `ttl`, if that is
- * less).
+ * Policies by key from a database or any other source: one policy for each key, or an array. A key
+ * is loaded once, however many requests wait for it. Later requests are answered from memory, and
+ * the first one after `ttl` starts a refresh in the background. When a load fails, the key keeps
+ * what was loaded last, or the default, and is loaded again after a second at the earliest (or
+ * after `ttl`, if that is shorter).
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION
  * @example
  * const rows = new Map([['u42', '{"algorithm":"sliding-window","limit":500,"window":"1m"}']])
@@ -99,7 +98,7 @@ export function limitsFrom(options: LimitsFromOptions): LimitsFrom {
   return limitsFromIn(processTime, options)
 }
 
-/** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, and as `checkedUses` says */
+/** @throws {TypeError | RangeError} WEIR_INVALID_POLICY, and what `checkedUses` throws */
 function checkedInput(input: PolicyInput, what: string): readonly PolicyUse[] {
   const uses = checkedUses(input, what)
   checkNames(uses, what)
@@ -107,7 +106,7 @@ function checkedInput(input: PolicyInput, what: string): readonly PolicyUse[] {
 }
 
 /**
- * Under one name, what is loaded and the default take turns: two algorithms would each count anew.
+ * Loaded and default policies alternate under one name; with two algorithms, each would count anew.
  * @throws {TypeError} WEIR_INVALID_POLICY
  */
 function checkKindOf(policy: Policy, defaults: readonly PolicyUse[]): void {
@@ -144,7 +143,7 @@ interface Loading extends Pick<LimitsFrom, 'forget' | 'status'> {
   of(key: string): PolicyInput | Promise<PolicyInput>
 }
 
-/** What is known of keys, and one load at a time of each. */
+/** What is known of keys, with one load at a time for each. */
 function loading(
   time: Time,
   options: LimitsFromOptions,
@@ -173,13 +172,13 @@ function loading(
 
   function start(id: string, key: string): Promise<PolicyInput> {
     count += 1
-    /** A key that was forgotten meanwhile is loaded again. */
+    /** A key that was forgotten during its load is loaded again. */
     const settle = (make: () => PolicyInput): PolicyInput | Promise<PolicyInput> => {
       if (loads.get(id) !== answer) return of(key)
       loads.delete(id)
       return make()
     }
-    // In a turn of its own, so that what load throws at once is a rejection as well.
+    // Called in a microtask, so that what `load` throws synchronously is a rejection as well.
     const loaded = inTime(time, deadlineMs, Promise.resolve(key).then(load))
     const answer: Promise<PolicyInput> = loaded.then(
       (policy) => settle(() => keep(id, policy, ttlMs)),
@@ -195,7 +194,7 @@ function loading(
     if (found !== undefined) {
       const isFree = loads.size < maxKeys
       if (found.staleAtMs <= time.nowMs() && !loads.has(id) && isFree) void start(id, key)
-      // What is in use is not forgotten.
+      // A key in use must not be forgotten, so it is set again.
       known.set(id, found)
       return found.policy
     }
@@ -224,7 +223,7 @@ function loading(
   }
 }
 
-/** What answers after the deadline is not used. */
+/** Rejects at the deadline; a later answer is not used. */
 function inTime<Value>(time: Time, deadlineMs: number, answer: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     const late = (): void => reject(new Error(`load took longer than ${deadlineMs} ms`))

@@ -27,8 +27,8 @@ import type { LivePolicies, LivePoliciesOptions, OverrideKey, PolicyAnswer } fro
 /**
  * Named policies whose numbers are kept in the store, and can be changed for all processes by one
  * call, here or by `npx weir limits`. A change is checked, stored with a version, and holds in all
- * processes from the same instant, 1.5 s later. Until the store has been read, and where it has
- * nothing, the defaults hold; when it cannot be read, what was read last.
+ * processes from the same instant, 1.5 s later. Until the store has been read, and for names that
+ * it does not set, the defaults hold; while it cannot be read, what was read last holds.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, WEIR_INVALID_POLICY
  * @example
  * const limits = livePolicies(store, {
@@ -81,14 +81,14 @@ export function livePoliciesIn<Name extends string>(
       return {
         version,
         settings: set.filter((each) => each !== undefined),
-        // A store that keeps no reports knows of none.
+        // A store that keeps no reports lists no processes.
         processes: known.length === 0 ? [self()] : known,
       }
     },
   }
 }
 
-/** Names of keys that are remembered, where the store hashes keys. */
+/** How many hashes of keys are remembered, where the store hashes keys. */
 const MOST_NAMES = 10_000
 
 /** Which policy holds for a key: its override, or else the named policy. */
@@ -107,7 +107,7 @@ function policiesOfKeys(
     return text === undefined ? policy : (overrides?.of(text, nameAmong(text)) ?? policy)
   }
 
-  /** What a key is called among the overrides. None of them is longer than a key may be. */
+  /** A key's name among the overrides. A key that is too long has no override. */
   function nameAmong(text: string): string {
     if (text.length > LONGEST_KEY) return text
     const key = nameOfKey(text)
@@ -157,7 +157,7 @@ function edits(at: NamedSettings, held: Held): Edits {
     return answerOf(await changeField(at, { field: textOfField(field), value }), field)
   }
 
-  /** What can be described here: another version of the application may have other policies. */
+  /** Whether a field can be described here: another version of the application may have others. */
   function isHere(field: Field | undefined): field is Field {
     return field !== undefined && (field.kind !== 'policy' || held.isDeclared(field))
   }

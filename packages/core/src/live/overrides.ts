@@ -1,14 +1,14 @@
-// Policies of single keys, and of all keys with a prefix: found in the time that one look-up in a
-// Map takes, or a binary search over the prefixes.
+// Policies for single keys, found by one look-up in a Map, and for all keys with a prefix, found by
+// a binary search over the prefixes.
 
 import type { Policy } from '../algorithms/policy.js'
 
-/** A policy of one key, or of all keys that begin so. */
+/** A policy for one key, or for all keys with a prefix. */
 export interface Override {
   /** Whether `key` is a whole key or a prefix. */
   readonly kind: 'key' | 'prefix'
-  /** The key or the prefix; the hash of a key of more than 256 characters, and where the store
-   *  hashes keys. */
+  /** The key or the prefix; the hash of a key that has more than 256 characters, and of every key
+   *  where the store hashes keys. */
   readonly key: string
   /** What holds for it. */
   readonly policy: Policy
@@ -17,15 +17,15 @@ export interface Override {
 export class Overrides {
   readonly #exact = new Map<string, Policy>()
   readonly #byPrefix = new Map<string, Policy>()
-  /** The prefixes in order; of each, the place of the longest that is a prefix of it. Undefined: to
-   *  be made when they are needed. */
+  /** The prefixes in order, and for each the place of the longest other one that it begins with.
+   *  Undefined: to be made when needed. */
   #sorted: { readonly prefixes: readonly string[]; readonly shorter: Int32Array } | undefined
 
   get size(): number {
     return this.#exact.size + this.#byPrefix.size
   }
 
-  /** @param policy undefined: none any more */
+  /** @param policy undefined removes the override */
   set(kind: Override['kind'], key: string, policy: Policy | undefined): void {
     const some = kind === 'key' ? this.#exact : this.#byPrefix
     const isKnown = some.has(key)
@@ -44,7 +44,8 @@ export class Overrides {
     if (own !== undefined || this.#byPrefix.size === 0) return own
     this.#sorted ??= sorted([...this.#byPrefix.keys()])
     const { prefixes, shorter } = this.#sorted
-    // The last that is not behind the key. All prefixes of the key are prefixes of that one.
+    // Finds the last prefix that does not sort after the key. All prefixes of the key are prefixes
+    // of that one.
     let low = -1
     let high = prefixes.length
     while (high - low > 1) {

@@ -12,7 +12,7 @@ import type { LivePolicies, LivePoliciesOptions, LiveProcess, LiveStatus } from 
 
 export interface LiveInProcess extends Pick<LivePolicies<string>, 'status' | 'refresh' | 'close'> {
   readonly held: Held
-  /** As this process reports itself. */
+  /** What this process reports about itself. */
   self(): LiveProcess
 }
 
@@ -42,7 +42,7 @@ export function liveInProcess(
     ...at,
     textOf,
     failed(error) {
-      // Of a store that cannot be read either there was a warning.
+      // If the store cannot be read either, there was a warning already.
       if (!follower.isFailing) tell.unreported(error)
     },
   })
@@ -74,11 +74,11 @@ export function liveInProcess(
 }
 
 const LOST = {
-  restored: 'they were written back as this process knew them, beside what was set since',
-  replaced: 'too many were set since for them to be written back',
+  restored: 'this process wrote them back, and what was set since was kept',
+  replaced: 'too many were set since to write them back',
 }
 
-/** What tells of each trouble: a warning, and `onFailure`. */
+/** Reports each trouble by a warning and by `onFailure`. */
 function troubles(name: string, onFailure: LivePoliciesOptions['onFailure']) {
   function failed(error: unknown): void {
     notify('onFailure', name, () => onFailure?.(error as Error))
@@ -87,7 +87,7 @@ function troubles(name: string, onFailure: LivePoliciesOptions['onFailure']) {
   return {
     refused(field: string, why: string, error: unknown): void {
       const what = `a stored policy of "${name}" is refused, ${quote(field)}: ${why}`
-      warnOnce('WEIR_SETTING_REFUSED', name, `${what}; what was before it holds`)
+      warnOnce('WEIR_SETTING_REFUSED', name, `${what}; the one before it still holds`)
       failed(error)
     },
     unread(error: unknown): void {
@@ -105,7 +105,7 @@ function troubles(name: string, onFailure: LivePoliciesOptions['onFailure']) {
     unreported(error: unknown): void {
       const why = error instanceof Error ? error.message : quote(error)
       const what = `this process cannot report its policies of "${name}": ${why}`
-      warnOnce('WEIR_SETTINGS_UNREPORTED', name, `${what}; they hold all the same`)
+      warnOnce('WEIR_SETTINGS_UNREPORTED', name, `${what}; they still hold`)
     },
   }
 }

@@ -1,5 +1,5 @@
-// What a process reports of its live policies: its defaults, the version that holds, and what it
-// refuses. So the command line can check a change before it writes it, and say what holds where.
+// What a process reports about its live policies: its defaults, the version that holds, and what it
+// refuses. The command line checks a change against these reports, and shows what holds where.
 
 import type { Policy } from '../algorithms/policy.js'
 import { policyIn, policyText } from '../algorithms/policy-from.js'
@@ -8,20 +8,20 @@ import type { NamedSettings } from './changes.js'
 import { fieldOf } from './fields.js'
 import type { LiveProcess, LiveRefusal, LiveStatus } from './types.js'
 
-/** The least time between two reports of a process. */
+/** The shortest time between two reports of a process. */
 const SOON_MS = 1_000
-/** When a report is repeated that has not changed. */
+/** How long after the last report an unchanged one is sent again. */
 const AGAIN_MS = 5_000
 /** How long the store keeps a report. */
 const TTL_MS = 15_000
-/** Characters of the defaults; those beyond are left out. */
+/** Characters of defaults in a report; defaults beyond that are left out. */
 const LONGEST = 16_000
 const MOST_REFUSALS = 10
 const LONGEST_REASON = 200
 
 interface Report extends Omit<LiveProcess, 'process' | 'defaults' | 'refused'> {
   readonly defaults: Readonly<Record<string, object>>
-  /** Why, by fields. */
+  /** Why, by field. */
   readonly refused: Readonly<Record<string, string>>
 }
 
@@ -72,7 +72,7 @@ function refusalOf(text: string, why: unknown): LiveRefusal | undefined {
   return field === undefined ? undefined : { ...field, why: String(why) }
 }
 
-/** The processes that have live policies of a name, as far as they have reported. */
+/** The processes with live policies of a name that have reported. */
 export async function processesOf({
   settings,
   name,
@@ -84,13 +84,13 @@ export async function processesOf({
 
 interface ReportingOptions extends NamedSettings {
   readonly textOf: () => string
-  /** The store has not taken it three times in a row, or more. */
+  /** Called for each report that fails, from the third failure in a row. */
   readonly failed: (error: unknown) => void
 }
 
 export class Reporting {
   readonly #options: ReportingOptions
-  /** By which others know this process. */
+  /** The id by which others know this process. */
   readonly mark: string
   #sent: string | undefined
   #sentAtMs = Number.NEGATIVE_INFINITY
@@ -102,7 +102,7 @@ export class Reporting {
     this.mark = options.time.random().toString(36).slice(2, 8)
   }
 
-  /** To be called after each look at the settings. */
+  /** To be called after each poll of the settings. */
   report(): void {
     const { settings, name, time, textOf, failed } = this.#options
     const sinceMs = time.nowMs() - this.#sentAtMs

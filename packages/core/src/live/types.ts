@@ -1,18 +1,18 @@
-// What users see of policies that change.
+// The public types of live policies.
 
 import type { Policy } from '../algorithms/policy.js'
 import type { Override } from './overrides.js'
 
 export interface LivePoliciesOptions<Name extends string = string> {
-  /** What the settings are called in the store: same name on one store, same policies. */
+  /** The settings' name in the store: same name on one store, same policies. */
   readonly name: string
-  /** The policies by the names that `policy` and `set` know, as they are until they are set. Each
-   *  needs a `name` of its own, which is its counter's; policies may share one. */
+  /** The policies that hold until others are set, by the names that `policy` and `set` take. Each
+   *  needs an explicit `name`, which names its counter; several policies may share one. */
   readonly defaults: Readonly<Record<Name, Policy>>
   /** Called when a change takes effect in this process. */
   readonly onChange?: ((change: LiveChange) => void) | undefined
-  /** Called when the store cannot be read, has lost the policies, or holds one that is refused. Not
-   *  again until that is over. */
+  /** Called when the store cannot be read, has lost the policies, or holds one that is refused; not
+   *  called again until that is over. */
   readonly onFailure?: ((error: Error) => void) | undefined
 }
 
@@ -22,78 +22,81 @@ export interface PolicyChange {
   readonly version: number
   /** `'policy'`: a named policy; `'key'`, `'prefix'`: an override. */
   readonly kind: 'policy' | 'key' | 'prefix'
-  /** Of the named policy; of an override, that of the policy itself. */
+  /** The name of the named policy; for an override, the name of the policy itself. */
   readonly name: string
-  /** The key or prefix of an override; the hash of a long key, and where the store hashes keys. */
+  /** An override's key or prefix; the hash of a long key, and of every key where the store hashes
+   *  keys. */
   readonly key?: string | undefined
-  /** What holds from then on. Undefined: it was removed, or cannot be read. */
+  /** The policy that holds from then on. Undefined: it was removed, or cannot be read. */
   readonly policy: Policy | undefined
-  /** What was set before. Undefined: nothing was. */
+  /** The policy that was set before. Undefined: none was. */
   readonly was: Policy | undefined
   /** When it was made, in ms since the Unix epoch, by the store's clock. */
   readonly madeAtMs: number
-  /** From when it holds, by the same clock. */
+  /** When it takes effect, by the same clock. */
   readonly activeAtMs: number
-  /** True: of another time scale than what held before, so what was used does not count. */
+  /** True: its time scale differs from that of the policy before, so units used before do not
+   *  count. */
   readonly isNewCounter: boolean
 }
 
 /** A change that has taken effect here. */
 export interface LiveChange extends PolicyChange {
-  /** How long after `activeAtMs`; more than some ms: this process heard of it too late. */
+  /** How long after `activeAtMs` it took effect, in ms. More than a few: this process heard too
+   *  late. */
   readonly lateMs: number
 }
 
 /** What `set`, `unset`, `override`, `remove` and `rollback` answer. */
 export interface PolicyAnswer extends PolicyChange {
-  /** False: it was so already, and nothing was changed. */
+  /** False: that was set already, so nothing was changed. */
   readonly isChanged: boolean
 }
 
-/** Of one key (`'u42'`), or of all that begin so (`{ prefix: 'org-7:' }`). A long key may also be
+/** One key (`'u42'`), or all keys with a prefix (`{ prefix: 'org-7:' }`). A long key may also be
  *  given as `overrides()` shows it. */
 export type OverrideKey = string | { readonly prefix: string }
 
-/** A function for the option `policy` of limiters and middlewares: of the limiter's key. Of what is
- *  no key it takes no notice. */
+/** A function of the limiter's key, for the option `policy` of limiters and middlewares. It ignores
+ *  what is no key. */
 export interface PolicyOfKey<Answer = Policy> {
   (key?: unknown): Answer
-  /** Middlewares ask it with the key, and not with the request. */
+  /** Middlewares call it with the key, not with the request. */
   readonly takesKey: true
 }
 
-/** How live policies are. */
+/** The state of live policies. */
 export interface LiveStatus {
-  /** What the settings are called in the store. */
+  /** The settings' name in the store. */
   readonly name: string
-  /** Of what holds now: how many changes there have been. 0: the defaults. */
+  /** The version that holds now: how many changes there have been. 0: the defaults hold. */
   readonly version: number
-  /** Changes that are known and do not hold yet. */
+  /** Known changes that do not hold yet. */
   readonly pending: number
   /** How many keys and prefixes have a policy of their own. */
   readonly overrides: number
-  /** Stored values that were refused; what was before them holds. */
+  /** Stored values that were refused; the ones before them hold. */
   readonly refused: number
-  /** How long ago the store was heard. Undefined: never; the defaults hold. */
+  /** How long ago the store last answered, in ms. Undefined: never, so the defaults hold. */
   readonly heardMsAgo: number | undefined
-  /** False: the store was not heard for so long, or not all of what it has could be read, so that
-   *  other policies may hold elsewhere. */
+  /** False: the store has not answered for 1.5 s, or not all that it has could be read, so other
+   *  policies may hold elsewhere. */
   readonly isCurrent: boolean
 }
 
-/** A policy that is set, or one that is refused: of which name, or for which key. */
+/** A policy that is set, by its name or for a key. */
 export interface LiveSetting {
   /** `'policy'`: a named policy; `'key'`, `'prefix'`: an override. */
   readonly kind: 'policy' | 'key' | 'prefix'
-  /** Of the named policy; of an override, that of the policy itself. */
+  /** The name of the named policy; for an override, the name of the policy itself. */
   readonly name: string
-  /** The key or prefix of an override; where the store hashes keys, the hash. */
+  /** An override's key or prefix; its hash where the store hashes keys. */
   readonly key?: string | undefined
   /** Undefined: what is stored cannot be read. */
   readonly policy: Policy | undefined
 }
 
-/** What a process refuses, so that what was before it holds there. */
+/** A stored policy that a process refuses, so that the one before it holds there. */
 export interface LiveRefusal extends Omit<LiveSetting, 'policy'> {
   /** Why, in at most 200 characters. */
   readonly why: string
@@ -101,64 +104,66 @@ export interface LiveRefusal extends Omit<LiveSetting, 'policy'> {
 
 /** A process with live policies of this name, as it has reported in the last 15 s. */
 export interface LiveProcess extends Pick<LiveStatus, 'version' | 'pending' | 'isCurrent'> {
-  /** Its host, its process id, and a mark. */
+  /** Its host, its process id, and a random mark. */
   readonly process: string
   /** Its defaults, by name. */
   readonly defaults: Readonly<Record<string, Policy>>
-  /** False: it has more defaults than it reports, which are some 16,000 characters of them. */
+  /** False: it has more defaults than it reports; a report holds about 16,000 characters of
+   *  them. */
   readonly isWhole: boolean
-  /** What it refuses; ten at the most. */
+  /** What it refuses, at most ten. */
   readonly refused: readonly LiveRefusal[]
 }
 
 /** What is set, and what holds where. */
 export interface LiveList {
-  /** Of the settings in the store. */
+  /** The version of the settings in the store. */
   readonly version: number
   /** What is set, also by other versions of the application. */
   readonly settings: readonly LiveSetting[]
-  /** Of 1,000 processes at the most. */
+  /** The processes that have reported, at most 1,000. */
   readonly processes: readonly LiveProcess[]
 }
 
 /**
- * What `livePolicies` makes. What changes something rejects with WEIR_INVALID_POLICY,
+ * What `livePolicies` returns. Methods that change something reject with WEIR_INVALID_POLICY,
  * WEIR_INVALID_NAME, WEIR_INVALID_KEY, WEIR_INVALID_OPTION or WEIR_TOO_MANY_OVERRIDES, as TypeError
  * or RangeError, and with a `StoreError` if the store does not answer.
  */
 export interface LivePolicies<Name extends string = string> {
-  /** For the option `policy`: what holds for a key at the moment, overrides included. The same
-   *  function each time. */
+  /** A function for the option `policy`: returns what holds for a key at the moment, overrides
+   *  included. The same function for each call. */
   policy(name: Name): PolicyOfKey
-  /** What holds at the moment, for a key or without an override. The same frozen object as long as
-   *  nothing changes. */
+  /** The policy that holds at the moment, for a key, or without overrides if no key is given. The
+   *  same frozen object as long as nothing changes. */
   for(name: Name, key?: string | number | bigint): Policy
   /** Sets a policy for all processes. It must have the name and the algorithm of the default. */
   set(name: Name, policy: Policy): Promise<PolicyAnswer>
-  /** Back to the default. */
+  /** Sets a policy back to its default. */
   unset(name: Name): Promise<PolicyAnswer>
-  /** Gives a key, or all keys with a prefix, a policy in place of those of its name. The key's own
-   *  goes before that of a prefix, a longer prefix before a shorter one. At most 10,000. */
+  /** Gives a key, or all keys with a prefix, a policy in place of those with its name. A key's
+   *  override goes before a prefix's, and a longer prefix's before a shorter one's. At most 10,000
+   *  overrides. */
   override(key: OverrideKey, policy: Policy): Promise<PolicyAnswer>
-  /** Ends an override. `name`: that of the policies that it replaced, where the defaults have
-   *  several names. */
+  /** Ends an override. `name`: the name of the policies that it replaced; needed where the defaults
+   *  have several names. */
   remove(key: OverrideKey, name?: string): Promise<PolicyAnswer>
   /**
-   * Sets all back to what it was in a version, by changes of their own, which hold as all others do
-   * and can be rolled back in turn. The store remembers the last 100 changes.
+   * Sets everything back to a version, by new changes, which take effect as all others do and can
+   * be rolled back in turn. The store remembers the last 100 changes.
    */
   rollback(version: number): Promise<readonly PolicyAnswer[]>
-  /** What is set, and what each process makes of it. On a store without reports (`memoryStore`)
-   *  only this process is listed. */
+  /** What is set, and what holds in each process. On a store without reports (`memoryStore`) only
+   *  this process is listed. */
   list(): Promise<LiveList>
   /** The overrides that hold. */
   overrides(): readonly Override[]
-  /** The last 100 changes, the latest first, also those that do not hold yet. */
+  /** The last 100 changes, latest first, including those that do not hold yet. */
   history(): Promise<readonly PolicyChange[]>
-  /** Reads the store now, as is done twice a second. False: it could not be read. */
+  /** Reads the store now, besides the two reads a second. False: it could not be read. */
   refresh(): Promise<boolean>
-  /** How it is: for a health check, or a metric. */
+  /** The state, for a health check or a metric. */
   status(): LiveStatus
-  /** Ends the timers. What holds stays. */
+  /** Ends the timers. The policies that hold stay in use. */
   close(): void
 }

@@ -1,5 +1,4 @@
-// A policy whose limit follows the load of this process. It runs on no timer: each use looks at the
-// time.
+// A policy whose limit follows this process's load. It needs no timer: each use looks at the clock.
 
 import { isPolicy, type Policy, scaledTo } from '../algorithms/policy.js'
 import { memoized } from '../base/cache.js'
@@ -21,38 +20,39 @@ export interface AdaptiveOptions {
   readonly min?: number | undefined
   /** The largest factor, from `min` to 1. Default 1. */
   readonly max?: number | undefined
-  /** After a start, and after no use for as long as this, the factor climbs from `min` to `max` in
-   *  this time. Default: it starts at `max`. */
+  /** How long the factor takes to climb from `min` to `max` after a start, and after the policy was
+   *  not used for as long. Default: it starts at `max`. */
   readonly warmUp?: Duration | undefined
-  /** Called when the factor has changed. What it throws becomes a warning. */
+  /** Called when the factor has changed. An error that it throws becomes a warning. */
   readonly onChange?: ((factor: number, before: number) => void) | undefined
 }
 
-/** The policy of now: give it to a limiter as its `policy`. Among several policies call it, for
- *  each decision: `policy: () => [adapted(), daily]`. */
+/** A function that returns the policy of the moment: give it to a limiter as its `policy`. Among
+ *  several policies, call it for each decision: `policy: () => [adapted(), daily]`. */
 export interface AdaptivePolicy extends PolicyOfKey {
   /** The factor at its last use, from `min` to `max`. */
   readonly factor: number
-  /** The policy at its last use. To read it is no use. */
+  /** The policy at its last use. Reading it does not count as a use. */
   readonly current: Policy
 }
 
-/** How often the signal is asked, and at the most where it is urgent: what comes in until then has
- *  to be worked off. */
+/** How often the signal is asked, and how often at most where it is urgent: requests that come in
+ *  before then have to be worked off. */
 const LOOK_MS = 500
 const SOON_MS = 100
-/** Longer without a look is a pause, of the traffic or of the process: what the signal says of it
- *  is about the pause. */
+/** A longer time without a look is a pause of the traffic or of the process, and the signal
+ *  describes only the pause. */
 const PAUSE_MS = 2_000
 
 /**
- * A policy whose limit and rate follow the load of this process: both times a factor from `min` to
- * `max`, in steps of 1/32, the limit rounded to a whole number from 1. Down fast, up slowly: at the
- * most halved twice a second (by `responses()` that are slow, ten times), and up by 1/32 twice a
- * second. The time scale stays, so it is the same counter whatever the factor. Each process has a
- * factor of its own.
+ * A policy whose limit and rate follow this process's load. Both are multiplied by a factor from
+ * `min` to `max`, in steps of 1/32; the limit is rounded to a whole number, at least 1. The factor
+ * falls fast and rises slowly: it is halved at most twice a second (ten times a second if
+ * `responses()` are slow), and rises by 1/32 twice a second. The time scale stays, so the counter
+ * is the same whatever the factor. Each process has a factor of its own.
  *
- * A signal that throws, or gives no number, changes nothing, with a warning.
+ * If the signal throws, or returns neither a number from 0 nor undefined, the factor stays as it
+ * is, with a warning.
  * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
  * @example
@@ -66,7 +66,7 @@ export function adaptive(policy: Policy, options: AdaptiveOptions): AdaptivePoli
   return adaptiveIn(processTime, policy, options)
 }
 
-/** The same, in a time of its own. */
+/** `adaptive` by another clock than the process's. */
 export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions): AdaptivePolicy {
   checkAll(options, 'adaptive()', CHECKS)
   if (!isPolicy(policy) || policy.kernel === undefined) {
@@ -134,8 +134,8 @@ export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions)
   }) as AdaptivePolicy
 }
 
-/** What a signal said last, and when. Each asking begins a new measurement, so policies that follow
- *  one signal share what it says. */
+/** What a signal said last, and when. Asking a signal begins a new measurement, so policies that
+ *  follow one signal share its answer. */
 interface Hearing {
   readonly signal: MaybeUrgent
   atMs: number
@@ -146,7 +146,7 @@ const hearingOf = memoized((signal: MaybeUrgent): Hearing => {
   return { signal, atMs: Number.NEGATIVE_INFINITY, load: undefined }
 })
 
-/** What `responses()` has, and does not show: whether it is to be asked before its time. */
+/** A function of `responses()` that is not public: whether to ask the signal early. */
 type MaybeUrgent = Signal & { readonly isUrgent?: () => boolean }
 
 function listen(hearing: Hearing, name: string, nowMs: number): void {
@@ -156,7 +156,7 @@ function listen(hearing: Hearing, name: string, nowMs: number): void {
   hearing.atMs = nowMs
 }
 
-/** Undefined where a signal has nothing to say, or nothing that makes sense. */
+/** A signal's answer; undefined where it has none, or none that makes sense. */
 function asked(signal: Signal, name: string): number | undefined {
   let load: unknown
   try {
@@ -166,7 +166,7 @@ function asked(signal: Signal, name: string): number | undefined {
     return undefined
   }
   if (load === undefined || (typeof load === 'number' && load >= 0)) return load
-  // Nobody waits for it, so it must not end the process.
+  // Nobody handles its rejection, which must not end the process.
   if (isPromise(load)) Promise.resolve(load).catch(() => {})
   warnOfSignal(name, `gave ${quote(load)}`)
   return undefined

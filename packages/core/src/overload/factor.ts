@@ -1,23 +1,23 @@
-// The factor of an adaptive policy: down fast, up slowly, and never outside of its bounds. What was
-// too much is remembered: after a fall the factor goes back halfway to it, passes it slowly, and
-// goes on from there.
+// The factor of an adaptive policy: it falls fast, rises slowly and stays within its bounds. The
+// value that was too much is remembered: after a fall the factor goes back halfway to that value,
+// passes it slowly, and goes on from there.
 
-/** Factors are whole parts of this, so that policies are few. */
+/** Factors are multiples of 1 / STEPS, so that there are few policies. */
 export const STEPS = 32
 
-/** Below that part of what is right, there is room for more. */
+/** Below this load there is room for more. */
 const ROOM = 0.9
-/** The most that one look takes away. */
+/** One look multiplies the factor by at least this. */
 const LEAST_AT_ONCE = 0.5
-/** How long a step up takes, and near what was too much. */
+/** How long a step up takes, and how long near the value that was too much. */
 const CLIMB_MS = 500
 const SLOW_CLIMB_MS = 4_000
 
 /**
- * Where the signal alone would have the factor, after a look at the load.
- * @param load 1: as much as is right; above: too much
- * @param from the factor that it is about
- * @param nowMs when that was
+ * The factor by the signal alone, after a look at the load.
+ * @param load 1: the right load; above 1: too much
+ * @param from the factor under which the load was measured
+ * @param nowMs when it was measured
  */
 type Steering = (load: number, from: number, nowMs: number) => number
 
@@ -49,7 +49,7 @@ export function steering(min: number, max: number): Steering {
   }
 }
 
-/** In whole steps, rounded down, but where that leaves the bounds. */
+/** Rounds a factor down to a whole step, but keeps it within the bounds. */
 export function inSteps(factor: number, min: number, max: number): number {
   return Math.min(max, Math.max(min, Math.floor(factor * STEPS) / STEPS))
 }

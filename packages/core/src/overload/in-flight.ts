@@ -1,5 +1,5 @@
-// How many requests are in flight, how long their responses take, and, by law.ts, how many may be.
-// In memory, of this process alone.
+// Counts the requests in flight, measures how long their responses take, and finds out by law.ts
+// how many may be in flight. In memory, for this process alone.
 
 import { reservedUnits } from '../base/reserved-units.js'
 import type { Time } from '../base/time.js'
@@ -10,7 +10,7 @@ export interface Ticket {
   readonly startMs: number
 }
 
-/** How a request ended: its response was handed over, or its client left before. */
+/** How a request ended: its response was handed over, or its client left first. */
 export type Ending = 'finished' | 'left'
 
 export interface InFlight {
@@ -26,11 +26,11 @@ export interface InFlight {
    * Default 0
    */
   enter(reserve?: number): Ticket | undefined
-  /** Once for each ticket. */
+  /** To be called once for each ticket. */
   leave(ticket: Ticket, ending: Ending): void
 }
 
-/** How often windows are looked at, and how late that may be before it is a pause of the
+/** How often the window is looked at, and how late a look may be before it counts as a pause of the
  *  process. */
 const TICK_MS = 100
 const PAUSE_MS = 1_000
@@ -42,15 +42,16 @@ const STUCK_TIMES = 30
 const ENOUGH = 200
 const FEW = 40
 const FEW_AFTER_MS = 1_000
-/** A response counts as at most this multiple of the usual time, so that one alone says little. */
+/** A response counts as at most this multiple of the usual time, so that a single one weighs
+ *  little. */
 const MOST_TIMES = 10
 /** The limit follows refusals only of requests that may fill at least this fraction of it. It grows
- *  until they find no room, so the others find at most twice as much. */
+ *  until these find room, so the others find at most twice as much. */
 const LEAST_SHARE = 1 / 2
-/** After this number of response times, what began before a change has ended. */
+/** After this number of response times, requests that began before a change have ended. */
 const SETTLE_TIMES = 3
 
-/** @param targetMs the mean response time to keep to; undefined: found out */
+/** @param targetMs the mean response time to keep to; undefined: it is found out */
 export function inFlightLimit(targetMs: number | undefined, time: Time): InFlight {
   const law = new Law(targetMs)
   const seen = measuring()
@@ -98,7 +99,7 @@ export function inFlightLimit(targetMs: number | undefined, time: Time): InFligh
       use()
       const limit = Math.round(law.limit)
       const rest = limit - reservedUnits(reserve, limit)
-      // A fraction of a small limit may be all of it: one request at a time goes on.
+      // The reserve of a small limit may be all of it; even then one request at a time goes on.
       const isRefused = tickets.size >= (reserve < 1 ? Math.max(1, rest) : 0)
       if (!isRefused || reserve <= 1 - LEAST_SHARE) seen.asked(isRefused)
       if (isRefused) return undefined
@@ -108,12 +109,12 @@ export function inFlightLimit(targetMs: number | undefined, time: Time): InFligh
     },
 
     leave(ticket, ending) {
-      // One that is stuck says nothing of the others.
+      // A request that was stuck says nothing about the others.
       if (!tickets.has(ticket)) return
       const tookMs = time.nowMs() - ticket.startMs
       const restMs = seen.usualMs - tookMs
       if (ending === 'left' && restMs > 0) {
-        // The handler goes on, most likely, though nobody waits for it.
+        // The handler most likely goes on, although nobody waits for it.
         time.after(restMs, () => void tickets.delete(ticket))
         return
       }
@@ -157,7 +158,7 @@ function ticking(
   }
 }
 
-/** What is measured of the responses while a limit stands: one window after another. */
+/** Measures responses while a limit stands, one window after another. */
 function measuring() {
   /** Mean response time in the last window that ended, in ms; 0: none has. */
   let usualMs = 0
@@ -192,8 +193,8 @@ function measuring() {
       sumMs += usualMs === 0 ? tookMs : Math.min(tookMs, MOST_TIMES * usualMs)
     },
     begin,
-    /** Begins a window after a change: requests that are in flight, and take about `meanMs`, say
-     *  nothing of what comes. */
+    /** Begins a window after a change: requests in flight, which take about `meanMs`, say nothing
+     *  about those that follow. */
     settle(nowMs: number, meanMs: number) {
       changedMs = nowMs
       settledMs = nowMs + SETTLE_TIMES * meanMs

@@ -1,20 +1,20 @@
-// Which limit of the requests in flight a server takes: the most that still adds throughput. By
-// Little's law it is throughput times the baseline latency, which responses have where nothing
-// queues. Neither is known, and both change: so the limit is halved now and then, and whenever
-// responses become much slower. Where throughput stays, the requests that were cut off had only
-// queued. Where it falls, the latency that is left is the baseline.
+// How many requests a server should have in flight: the most that still add throughput. By Little's
+// law that is throughput times the baseline latency, which responses have where nothing queues.
+// Neither is known, and both change, so the limit is halved now and then, and whenever responses
+// become much slower. Where throughput stays, the requests that were cut off had only queued. Where
+// it falls, the latency that remains is the baseline.
 
 /** What was seen while the limit stood. */
 export interface Window {
-  /** Mean response time, in ms; a response far beyond the usual time counts as a part of it. */
+  /** Mean response time, in ms; a response far beyond the usual time counts only in part. */
   readonly meanMs: number
   /** Mean response time where each response counts in full. */
   readonly fullMeanMs: number
   /** Responses per second that reached their clients. */
   readonly goodput: number
-  /** The fraction of the requests that was refused, from 0 to 1. */
+  /** The fraction of the requests that were refused, from 0 to 1. */
   readonly refused: number
-  /** The fraction of the responses whose clients left before, from 0 to 1. */
+  /** The fraction of the responses whose clients left first, from 0 to 1. */
   readonly left: number
 }
 
@@ -22,8 +22,8 @@ const FIRST_LIMIT = 20
 const LEAST_LIMIT = 2
 const MOST_LIMIT = 100_000
 
-/** Above throughput x baseline, so that there is always somebody to serve, and so that the limit
- *  grows while nothing queues. */
+/** The limit exceeds throughput x baseline by this factor, so that there is always a request to
+ *  serve, and so that the limit grows while nothing queues. */
 const HEADROOM = 1.25
 /** Latencies differ by chance: a smaller change moves nothing. */
 const DEAD_BAND = 0.15
@@ -31,20 +31,22 @@ const DEAD_BAND = 0.15
 const SLOW = 2
 /** Below this fraction of the baseline the server became faster. */
 const FAST = 0.8
-/** Below this fraction of the throughput, half of the limit has cost some. */
+/** Below this fraction of the throughput before, halving the limit has cost throughput. */
 const FALLEN = 0.8
-/** Below this fraction of the latency, at half of the limit, a queue became shorter. */
+/** Below this fraction of the latency before, halving the limit has shortened a queue. */
 const SHORTER = 0.85
 /** Below this fraction a queue of half the length cannot be the reason: the server itself became
  *  faster. */
 const FASTER = 1 / 3
 /** Where this fraction of the requests is refused, twice the limit would be reached as well. */
 const CROWD = 0.5
-/** Above this multiple of the throughput, at twice the limit, the limit was too low. */
+/** Above this multiple of the throughput before, twice the limit shows that the limit was too
+ *  low. */
 const FOLLOWS = 1.5
 /** Below this fraction of the requests, the refused ones may be a burst. */
 const BURST = 0.1
-/** How often the baseline is measured again, and the largest fraction of the time for it. */
+/** How often the baseline is measured again, and the largest fraction of the time that this may
+ *  take. */
 const REFRESH_MS = 15_000
 const PART_OF_PROBES = 1 / 25
 
@@ -55,7 +57,7 @@ interface Probe extends Pick<Window, 'goodput' | 'meanMs'> {
 }
 
 export class Law {
-  /** The mean response time to keep to, in ms; undefined: found out. */
+  /** The mean response time to keep to, in ms; undefined: it is found out. */
   readonly targetMs: number | undefined
   /** Not rounded. */
   limit: number = FIRST_LIMIT
@@ -65,10 +67,11 @@ export class Law {
   /** When the baseline is to be measured again. */
   refreshMs: number = Number.NEGATIVE_INFINITY
   isRefusing = false
-  /** Whether throughput has always grown with the limit so far, and what it was before. */
+  /** Whether throughput has always grown with the limit so far, and what it was at the lower
+   *  limit. */
   isStarting = true
   lowerGoodput = 0
-  /** The mean of the window before. */
+  /** Mean response time in the window before, in ms. */
   lastMs: number = Number.POSITIVE_INFINITY
 
   constructor(targetMs: number | undefined) {
@@ -76,8 +79,8 @@ export class Law {
   }
 }
 
-/** Sets the limit by a window. Returns whether the next window is another matter, so that the
- *  traffic has to settle first. */
+/** Sets the limit after a window. Returns whether the limit or the server has changed, so that the
+ *  traffic has to settle before the next window. */
 export function judge(law: Law, window: Window, nowMs: number): boolean {
   if (law.probe !== undefined) return probed(law, law.probe, window, nowMs)
   const { meanMs, refused } = window
@@ -87,7 +90,8 @@ export function judge(law: Law, window: Window, nowMs: number): boolean {
   law.lastMs = meanMs
   law.baselineMs = isFast ? meanMs : baselineMs
   if (isFast) law.refreshMs = nowMs
-  // A server that refuses nobody needs no other limit. One that begins to has to fill up first.
+  // A server that refuses nobody needs no other limit. One that begins to refuse has to fill up
+  // first.
   const begins = refused > 0 && !law.isRefusing
   law.isRefusing = refused > 0
   if (refused === 0 || isFast || begins) return isFast || begins
@@ -102,10 +106,11 @@ function setLimit(law: Law, to: number): void {
   law.limit = Math.min(MOST_LIMIT, Math.max(LEAST_LIMIT, to))
 }
 
-/** Towards the limit at which responses take `wantedMs`. Returns whether that is far. */
+/** Moves the limit towards the one at which responses take `wantedMs`. Returns whether that is
+ *  far. */
 function approach(law: Law, wantedMs: number, { meanMs }: Window): boolean {
   const ratio = Math.min(HEADROOM, Math.max(0.5, wantedMs / meanMs))
-  // A limit that is far too low grows in whole steps, each of which has to show.
+  // A limit that is far too low grows in whole steps, and each has to show its effect.
   const isFar = ratio > 1 + DEAD_BAND
   if (isFar) setLimit(law, law.limit * ratio)
   else if (ratio > 1 || ratio < 1 - DEAD_BAND) setLimit(law, law.limit * (1 + (ratio - 1) / 2))
@@ -126,13 +131,14 @@ function halve(law: Law, { goodput, meanMs }: Window, startedMs: number): boolea
   return true
 }
 
-/** What half of the limit has shown. */
+/** Judges what half of the limit has shown. */
 function probed(law: Law, before: Probe, window: Window, nowMs: number): boolean {
   const { goodput, meanMs, left } = window
-  // Where most clients leave, latencies are theirs.
+  // Where most clients leave, latencies show how long clients wait, not how long the server takes.
   const isQueue = meanMs < SHORTER * before.meanMs || left > 0.5
   const stays = goodput >= FALLEN * before.goodput && isQueue
-  // So does a server that works worse under load: it must not be loaded again and again.
+  // A server that works worse under load becomes faster as well, but must not be loaded again and
+  // again.
   const isFaster = !law.isStarting && meanMs < FASTER * before.meanMs
   if (stays) law.isStarting = false
   if (stays && !isFaster && law.limit > LEAST_LIMIT) return halve(law, window, before.startedMs)
@@ -141,7 +147,7 @@ function probed(law: Law, before: Probe, window: Window, nowMs: number): boolean
   const tookMs = nowMs - before.startedMs
   law.refreshMs = nowMs + Math.max(REFRESH_MS, tookMs / PART_OF_PROBES)
   if (isFaster) {
-    // What was seen before says nothing of it, so it starts anew.
+    // What was seen before says nothing about the faster server, so the search starts anew.
     law.lowerGoodput = 0
     return double(law, window)
   }

@@ -1,55 +1,57 @@
-// What an adaptive policy follows: functions that say how large the load is, 1 being as much as is
-// right.
+// The signals that adaptive policies follow: functions that return the load, where 1 is the right
+// load.
 
 import { type Duration, durationMs } from '../base/duration.js'
 import { invalid, typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'
 
 /**
- * The load since it was last asked: 1 is as much as is right, above 1 is too much, below 0.9 is
- * room for more. Undefined: there is nothing to say, so the factor stays. Called at most twice a
- * second, while requests come; that of `responses()` up to ten times. It must not wait.
+ * Returns the load since the last call: 1 is the right load, above 1 is too much, below 0.9 leaves
+ * room for more. Undefined: nothing was measured, so the factor stays. Weir calls it at most twice
+ * a second while requests come in, and the signal of `responses()` up to ten times a second. It
+ * must answer at once.
  */
 export type Signal = () => number | undefined
 
 /** A signal to which each response is reported. */
 export interface ResponseSignal extends Signal {
   /**
-   * Tells it of a response.
+   * Reports a response.
    * @param tookMs how long the handler took, in ms
    * @param failed whether it failed. Default false
    */
   record(tookMs: number, failed?: boolean): void
   /**
-   * Tells it of a client that left before its response. It counts as a slow response if it has
-   * waited for longer than `latency`, and else not at all.
-   * @param waitedMs how long it waited, in ms
+   * Reports a client that left before its response. This counts as a slow response if the client
+   * waited longer than `latency`, and otherwise not at all.
+   * @param waitedMs how long the client waited, in ms
    */
   left(waitedMs: number): void
 }
 
 export interface EventLoopDelayOptions {
-  /** The delay that is right. Default 50 ms. */
+  /** The delay at which the load is 1. Default 50 ms. */
   readonly target?: Duration | undefined
 }
 
 export interface EventLoopUtilizationOptions {
-  /** The part of the time in which the event loop may be busy, above 0 and at most 1. Default
+  /** The fraction of the time for which the event loop may be busy, above 0 and at most 1. Default
    *  0.9. */
   readonly target?: number | undefined
 }
 
 export interface ResponsesOptions {
-  /** The mean time of a response that is right. Default: times are not looked at. */
+  /** The mean response time at which the load is 1. Default: response times do not count. */
   readonly latency?: Duration | undefined
-  /** The part of the responses that may fail, above 0 and at most 1. Default: failures are not
-   *  looked at. */
+  /** The fraction of responses that may fail, above 0 and at most 1. Default: failures do not
+   *  count. */
   readonly errors?: number | undefined
 }
 
-/** Responses are looked at before their time once they took as long, in all, as `ENOUGH` right
- *  ones, and on average `FAR_TOO_SLOW` times as long as is right, which chance alone rarely does.
- *  One counts as `MOST_TIMES` at most, so that one stuck response is not enough. */
+/** The signal is urgent once responses took as long in total as `ENOUGH` responses of the right
+ *  latency, and on average `FAR_TOO_SLOW` times that latency, which rarely happens by chance. A
+ *  response counts as at most `MOST_TIMES` the latency, so that one stuck response is not
+ *  enough. */
 const ENOUGH = 20
 const FAR_TOO_SLOW = 1.5
 const MOST_TIMES = 4
@@ -58,8 +60,8 @@ const MOST_TIMES = 4
 const RESOLUTION_MS = 10
 
 /**
- * How late timers are called, at the 90th percentile: the signal for work that holds the event loop
- * up. Only in Node.
+ * How late timers fire, at the 90th percentile: the signal for work that holds up the event loop.
+ * Only in Node.
  * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
  * @example
@@ -80,7 +82,7 @@ export function eventLoopDelay(options: EventLoopDelayOptions = {}): Signal {
 }
 
 /**
- * The part of the time in which the event loop was busy. Only in Node.
+ * The fraction of the time for which the event loop was busy. Only in Node.
  * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
  * @example
@@ -102,8 +104,8 @@ export function eventLoopUtilization(options: EventLoopUtilizationOptions = {}):
 }
 
 /**
- * How long responses take, how many fail, or both: the larger load of the two. Tell it of responses
- * by `record`, or by the middleware `recordResponses` of an adapter.
+ * How long responses take, how many fail, or both: the larger load of the two. Report responses to
+ * it by `record`, or by an adapter's middleware `recordResponses`.
  * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
  * @example
@@ -144,7 +146,7 @@ export function responses(options: ResponsesOptions): ResponseSignal {
     left(waitedMs: number) {
       if (waitedMs > latencyMs) record(waitedMs)
     },
-    /** See `MaybeUrgent` of adaptive.ts. */
+    /** See `MaybeUrgent` in adaptive.ts. */
     isUrgent: () => cappedMs >= Math.max(ENOUGH, FAR_TOO_SLOW * count) * latencyMs,
   })
 }
@@ -154,7 +156,7 @@ function checkPart(name: string, value: unknown): void {
   throw invalid('WEIR_INVALID_OPTION', name, value, 'a number above 0 and at most 1', 'number')
 }
 
-/** Not by an import, which bundles for browsers could not resolve. */
+/** Not imported, because bundlers for browsers could not resolve the import. */
 function perfHooks(what: string): typeof import('node:perf_hooks') {
   const { process } = globalThis as { process?: Partial<NodeJS.Process> }
   const hooks = process?.getBuiltinModule?.('perf_hooks')

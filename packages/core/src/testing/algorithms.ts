@@ -1,5 +1,5 @@
-// All algorithms, for suites and tools that look at each of them. Nothing that index.ts imports
-// may import this file, or every bundle would hold all of them.
+// All algorithms, for suites and tools that look at each of them. Nothing that index.ts imports may
+// import this file, or every bundle would contain all algorithms.
 
 import type { Kernel } from '../algorithms/algorithm.js'
 import { gcra, leakyBucket, tokenBucket } from '../algorithms/bucket/buckets.js'
@@ -26,34 +26,34 @@ export interface AlgorithmEntry {
 }
 
 export interface PolicyFactory {
-  /** The factory itself, for options of its own. */
+  /** The factory itself, for any of its options. */
   readonly create: (options: never) => Policy
-  /** A policy of a limit, which comes back in `window`. */
+  /** Makes a policy from a limit, which comes back in `window`. */
   readonly of: (limit: number, window: Duration, name?: string) => Policy
 }
 
 /**
  * Letters of the contract (docs/algorithms.md) that an algorithm may be exempt from:
- * - `a`: the refusal that begins a block writes
+ * - `a`: the refusal that begins a block changes the state
  * - `b`: the wait is a hint, as nobody knows when a slot is released
- * - `d`: after its reset a key has its level still
- * - `k`: under several limits more may pass than under the most generous alone, which blocks those
- *   who take all that there is
+ * - `d`: after its reset a key still has its level
+ * - `k`: under several limits more may pass than under the most generous alone, because that one
+ *   blocks keys that take all there is
  *
- * And `by-key`: units are given back by naming their decision alone.
+ * And `by-key`: units can be given back only by naming their decision.
  */
 export type Letter = 'a' | 'b' | 'd' | 'k' | 'by-key'
 
 export interface PolicyExample {
   readonly label: string
   readonly limit: number
-  /** The policy with a limit, on a time scale that is `times` the usual one. Default 1. */
+  /** Makes the policy with a limit, on a time scale that is `times` the usual one. Default 1. */
   readonly make: (limit: number, times?: number) => Policy
-  /** What it does not keep. Default: it keeps all. */
+  /** The parts of the contract that it does not keep. Default: it keeps all. */
   readonly exempt?: readonly Letter[] | undefined
 }
 
-/** A bucket of capacity 0 has a rate all the same. */
+/** Even a bucket of capacity 0 needs a rate. */
 const rateOf = (limit: number): number => limit || 1
 
 const bucket: AlgorithmEntry = {
@@ -75,7 +75,7 @@ const bucket: AlgorithmEntry = {
         leakyBucket({ name, capacity: limit, leak: rateOf(limit), every: window }),
     },
   },
-  // The rate goes with the capacity: that is one time scale.
+  // The rate grows with the capacity, so that the time scale stays the same.
   examples: [
     {
       label: 'bucket, 7 per minute',

@@ -3,7 +3,7 @@ import { type Duration, durationMs } from '../base/duration.js'
 
 /** A clock that moves only when a test moves it. */
 export interface FakeClock extends Clock {
-  /** Moves on; a negative number of ms steps back. Fractions of a ms are kept to the
+  /** Moves the clock on; a negative number of ms steps back. Fractions of a ms are kept to the
    *  microsecond. */
   advance(duration: Duration): void
   /** Jumps to an instant, in ms since the Unix epoch. */

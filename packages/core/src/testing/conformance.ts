@@ -1,8 +1,8 @@
-// The contract of a store, as a suite that any test runner can run over any store:
+// A store's contract, as a suite that any test runner can run over any store:
 //
-//   for (const { name, run } of storeConformance((clock) => myStore({ clock }))) test(name, run)
+// for (const { name, run } of storeConformance((clock) => myStore({ clock }))) test(name, run)
 //
-// The letters are those of docs/algorithms.md, "The contract".
+// The letters come from docs/algorithms.md, "The contract".
 
 import { MODE_NAMES } from '../algorithms/modes.js'
 import type { Algorithm } from '../algorithms/policy.js'
@@ -30,19 +30,19 @@ export interface ConformanceCase {
   run(): Promise<void>
 }
 
-/** What a store is to be checked for. */
+/** What to check a store for. */
 export interface ConformanceOptions {
   /** The algorithms that it knows. Default: all. */
   readonly algorithms?: readonly Algorithm[] | undefined
-  /** What it may be asked for: modes, and `reset`. Default: all. Nothing can be checked without
+  /** What the store supports: modes, and `reset`. Default: all. Nothing can be checked without
    *  `consume`. */
   readonly modes?: readonly (Mode | 'reset')[] | undefined
 }
 
 /**
- * The cases of the suite. Each makes a store of its own, on a clock of its own, and uses keys that
- * no other run uses, so the stores may share a server. With options, only the cases that need no
- * other algorithm or mode: for a store that knows some of them, and refuses the others.
+ * The cases of the suite. Each makes its own store, on its own clock, and uses keys that no other
+ * run uses, so the stores may share a server. With options, only the cases that need no other
+ * algorithm or mode are returned: for a store that knows some of them and refuses the others.
  * @throws {TypeError} WEIR_INVALID_OPTION
  * @example
  * const known = { algorithms: ['fixed-window'] } as const

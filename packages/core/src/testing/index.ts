@@ -1,4 +1,4 @@
-// For tests: of an application's limits (a clock that stands still), and of a store (traces and the
+// For tests of an application's limits (a clock that stands still), and of stores (traces and the
 // conformance suite).
 
 export { type FakeClock, fakeClock } from './clock.js'

@@ -1,11 +1,10 @@
-// Golden traces: what a policy answers, call by call, as text that a person can check. The same
-// files are replayed on every store and quoted in the docs.
+// Golden traces: a policy's answers, call by call, as text that a person can check. The same files
+// are replayed on every store and quoted in the docs.
 //
-//   policy tokenBucket capacity=2 refill=2 every=1s     a fresh key under this policy
-//   change tokenBucket capacity=4 refill=2 every=1s     the same key under other numbers
-//   at     call                    allowed  left  retry  reset
-//   0ms    consume 1               yes      1     0ms    500ms
-//   300ms  refund 1 until 500ms    yes      2     0ms    0ms
+// policy tokenBucket capacity=2 refill=2 every=1s     a fresh key under this policy change
+// tokenBucket capacity=4 refill=2 every=1s     the same key under other numbers at     call
+// allowed  left  retry  reset 0ms    consume 1               yes      1     0ms    500ms 300ms
+// refund 1 until 500ms    yes      2     0ms    0ms
 
 import { MODE_NAMES, traitsOf } from '../algorithms/modes.js'
 import type { Policy } from '../algorithms/policy.js'
@@ -18,7 +17,7 @@ import type { FakeClock } from './clock.js'
 /** One call of a trace, and what it must answer. */
 export interface TraceStep {
   readonly line: number
-  /** Of the trace: each `policy` line begins a new one. */
+  /** The section of the trace: each `policy` line begins a new one. */
   readonly section: number
   readonly policySet: PolicySet
   readonly atMs: number
@@ -30,8 +29,8 @@ export interface TraceStep {
 
 /**
  * Replays a trace on a store, under keys that begin with `keyPrefix`. Sections about recovery are
- * left out for a store that does not say that it recovers.
- * @throws {Error} that names the first line whose answer differs, and the columns that do
+ * skipped for a store without `recovers`.
+ * @throws {Error} that names the first line whose answer differs, and the columns that differ
  */
 export function replayTrace(
   text: string,
@@ -147,7 +146,7 @@ function policyFrom([factory, ...options]: string[]): Policy {
   return create({ name: 'trace', ...Object.fromEntries(entries) } as never)
 }
 
-/** A time of a trace; unlike a duration it may be 0 or negative. */
+/** Reads a time of a trace, which, unlike a duration, may be 0 or negative. */
 function millis(text: string): number {
   if (/^0(ms|s|m|h|d)?$/.test(text)) return 0
   return text.startsWith('-')

@@ -1,5 +1,5 @@
-// A policy that is asked in units, as a store is: of a lock-out a limiter counts one attempt,
-// whatever it costs. So suites look at the arithmetic of all kernels in one way.
+// Asks a policy in units, as a store is asked: under a lock-out, a limiter would count one attempt,
+// whatever it costs. So suites test the arithmetic of all kernels in one way.
 
 import type { Policy } from '../algorithms/policy.js'
 import type { Decision } from '../limiter/decision.js'
@@ -8,10 +8,10 @@ import { decisionOf } from '../limiter/pending-decision.js'
 import { correctionOf, makePolicySet } from '../request.js'
 import type { Mode, Store, StoreRequest } from '../store.js'
 
-/** What suites ask of a limiter. */
+/** The methods of a limiter that suites call. */
 export type Subject = Pick<RateLimiter, 'consume' | 'peek' | 'penalty' | 'refund' | 'reset'>
 
-/** @param name of the limiter */
+/** @param name the limiter's name */
 export function inUnits(store: Store, name: string, policy: Policy): Subject {
   const policySet = makePolicySet(name, [policy])
 

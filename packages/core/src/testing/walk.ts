@@ -8,8 +8,9 @@ import type { Subject } from './units.js'
 
 /**
  * Walks `steps` steps. (a) a denial changes nothing, (b) waits are exact, (c) a peek tells what a
- * consume does and changes nothing, (d) after the reset the key is as fresh, (f) what remains can
- * be taken, (h) an earlier now leaves no more, (j) what can never pass is denied for ever.
+ * consume does and changes nothing, (d) after the reset the key is like a fresh one, (f) what
+ * remains can be taken, (h) an earlier now leaves no more, (j) what can never pass is denied for
+ * ever.
  */
 export async function walk(
   limiter: Subject,
@@ -64,9 +65,9 @@ export async function walk(
 }
 
 /**
- * (k) One key under three limits and two time scales, in random order: of each time scale no more
- * units pass than the most generous limit lets pass alone to somebody who takes all that is there
- * at each step, and one limit.
+ * (k) One key under three limits and two time scales, in random order: on each time scale, no more
+ * units pass than the most generous limit alone grants to somebody who takes all there is at each
+ * step, plus that limit once.
  */
 export async function mixedWalk(
   limiter: (policy: Policy) => RateLimiter,
@@ -141,7 +142,7 @@ async function mustWaitExactly(
   must((await limiter.consume(key, { cost })).allowed, `${where}: (b) is denied at retryAfterMs`)
 }
 
-/** In place of (b): nobody knows when a slot is released, so the wait is a second at the most. */
+/** In place of (b): nobody knows when a slot is released, so the wait is at most a second. */
 function mustBeHint(decision: Decision, where: string): void {
   const waitMs = waitOf(decision)
   const isHint = waitMs === Number.POSITIVE_INFINITY || waitMs <= 1_000
@@ -156,7 +157,7 @@ async function mustBeFreshAfterReset(
   limit: number,
   where: string,
 ): Promise<void> {
-  // Of cost 0: a refusal may begin a block, and a peek says what it would.
+  // With cost 0: a refusal may begin a block, and a peek tells what would happen.
   const { resetAfterMs } = await limiter.peek(key, { cost: 0 })
   clock.advance(resetAfterMs)
   const fresh = await limiter.peek(key, { cost: 0 })
@@ -181,8 +182,8 @@ async function mustNotGainFromThePast(
 }
 
 /**
- * A store may answer a denial from memory: it may then know of less left, and of a wait that is up
- * to 1 ms longer.
+ * A store may answer a denial from memory, which may then report fewer units left, and a wait that
+ * is up to 1 ms longer.
  */
 function isSameDenial(decision: Decision, expected: Decision): boolean {
   if (decision.source === 'store') return figuresOf(decision) === figuresOf(expected)

@@ -451,7 +451,7 @@ describe('keys', () => {
     const refused = {
       status: 400,
       mediaType: 'application/problem+json',
-      content: { title: 'Bad request', detail: 'What this request is counted by is too long.' },
+      content: { title: 'Bad request', detail: 'The key of this request is too long.' },
       decision: undefined,
     }
     const policyOfUser = ({ user: key }: FakeRequest) => [{ policy: once, key }]

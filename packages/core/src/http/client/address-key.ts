@@ -15,9 +15,9 @@ export interface AddressOptions {
 const WELL_KNOWN_NAT64: Bits = [0x64, 0xff9b, 0, 0, 0, 0, 0, 0]
 
 /**
- * Makes the function that turns an address into the key of its client: IPv4 (also mapped or
- * translated into IPv6) as `1.2.3.4`, IPv6 as its network (`2001:db8:1234:5600::/56`); ports,
- * brackets and zones dropped. Returns `undefined` for what is no address.
+ * Makes the function that turns an address into its client's key: IPv4 (also mapped or translated
+ * into IPv6) as `1.2.3.4`, IPv6 as its network (`2001:db8:1234:5600::/56`). Ports, brackets and
+ * zones are dropped. The function returns `undefined` for what is no address.
  * @throws {RangeError} WEIR_INVALID_OPTION
  * @example
  * const clientKey = addressKey()
@@ -45,8 +45,8 @@ export function addressKey(
 }
 
 /**
- * Makes the function that reads an address, with IPv4 taken out of IPv6. Returns `undefined` for
- * what is no address.
+ * Makes the function that reads an address, with IPv4 taken out of IPv6. The function returns
+ * `undefined` for what is no address.
  */
 export function addressReader({
   nat64 = [],

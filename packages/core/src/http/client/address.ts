@@ -135,7 +135,7 @@ function parseIpv6(text: string): Bits | undefined {
 
 const ZEROS: Bits = [0, 0, 0, 0, 0, 0, 0, 0]
 
-/** Where the hexadecimal digits from here on end. */
+/** Where the hexadecimal digits that begin at `at` end. */
 function endOfGroup(text: string, at: number): number {
   let end = at
   while (end < text.length && isHex(text.charCodeAt(end))) end += 1

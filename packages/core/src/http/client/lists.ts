@@ -40,9 +40,9 @@ export function accessList(
 
 /**
  * Makes the function that says whether an address is in one of these networks: addresses, CIDR
- * ranges, `'loopback'`, `'link-local'` or `'private'`. What is no address is in none. An IPv4
- * client matches IPv4 networks only, however its address is written. With `partial`, a range that
- * is a whole address family is refused.
+ * ranges, `'loopback'`, `'link-local'` or `'private'`. Anything that is no address is in none of
+ * them. An IPv4 client matches IPv4 networks only, however its address is written. With `partial`,
+ * a range that is a whole address family is refused.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
  */
 export function networkList(
@@ -93,7 +93,7 @@ function parseNetwork(
     throw rangeError('WEIR_INVALID_OPTION', `${what} has ${quote(text)}; ${right}`)
   }
   const prefix = length + 128 - most
-  // Shorter, the range would reach from IPv4 into IPv6 (CVE-2026-90711), which nobody means.
+  // A shorter one would reach from IPv4 into IPv6 (CVE-2026-90711), which nobody means.
   if (isMapped(bits) && prefix < 96) {
     const right = "write IPv4 ranges as IPv4, such as '10.0.0.0/8'"
     throw rangeError('WEIR_INVALID_OPTION', `${what} has ${quote(text)}; ${right}`)

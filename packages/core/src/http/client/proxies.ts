@@ -1,6 +1,6 @@
-// Who the client is behind proxies: the forwarding header is read from its end, where our own
-// proxies wrote, and only as far as they can be trusted. What a client wrote into it itself is
-// never reached.
+// Finds the client behind proxies. The forwarding header is read from its end, where trusted
+// proxies wrote, and only as far as they can be trusted, so what a client wrote itself is never
+// reached.
 
 import { invalid, quote, rangeError } from '../../base/errors.js'
 import { checkedOptions } from '../../base/options.js'
@@ -15,8 +15,8 @@ export interface ProxyOptions {
    *  `'private'`, `'unix'` (whoever connects through a Unix socket), or a function that decides. */
   readonly trusted: readonly string[] | ((address: string) => boolean)
   /** The header in which they send the client's address. `x-forwarded-for` and `forwarded` hold
-   *  lists; any other header holds one address, as `cf-connecting-ip` and `x-real-ip` do, and of
-   *  several lines the last counts. Default `x-forwarded-for`. */
+   *  lists; any other header holds one address, as `cf-connecting-ip` and `x-real-ip` do, and the
+   *  last one counts if there are several lines. Default `x-forwarded-for`. */
   readonly header?: string | undefined
 }
 
@@ -27,9 +27,10 @@ const MAX_HOPS = 32
 const NOBODY = /^(?:unknown|_[\w.-]+)(?::\d{1,5})?$/i
 
 /**
- * Makes the function that finds the client's address, given the other end of the connection and the
- * header's value. The result is no address where the last trusted proxy said so (`unknown`,
- * `_hidden`). Where what it sent cannot be read, its own address stands for its clients.
+ * Makes the function that finds the client's address, given the address of the connection's other
+ * end and the header's value. The result is no address where the last trusted proxy named none
+ * (`unknown`, `_hidden`). Where what it sent cannot be read, its own address stands for its
+ * clients.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
  */
 export function proxyResolver(
@@ -72,7 +73,7 @@ export function headerOf({ header = 'x-forwarded-for' }: ProxyOptions): string {
 
 interface Trusting {
   trusts(address: string): boolean
-  /** Whoever connects without an address. */
+  /** Whether whoever connects without an address is trusted. */
   trustsUnix(): boolean
 }
 
@@ -92,7 +93,7 @@ function trustIn(trusted: ProxyOptions['trusted'], addresses: AddressOptions): T
     throw invalid('WEIR_INVALID_OPTION', 'proxies.trusted', trusted, right)
   }
   const networks = trusted.filter((network) => network !== 'unix')
-  // To trust everybody is to let any client name the address it is counted by.
+  // Trusting everybody would let any client choose the address that it is counted by.
   const trusts = networkList(networks, 'proxies.trusted', addresses, true)
   return { trusts, trustsUnix: () => trusted.includes('unix') }
 }
@@ -101,7 +102,7 @@ function trustIn(trusted: ProxyOptions['trusted'], addresses: AddressOptions): T
 function hopReader(header: string): (value: string) => Iterable<string | undefined> {
   if (header === 'forwarded') return forwardedFor
   if (header === 'x-forwarded-for') return fromTheEnd
-  // Proxies that add a line of their own, and do not replace the client's, add it at the end.
+  // Proxies that add a line, rather than replace the client's, add it at the end.
   return (value) => [value.slice(value.lastIndexOf(',') + 1).trim()]
 }
 
@@ -116,7 +117,7 @@ function* fromTheEnd(list: string): Generator<string> {
 
 /**
  * The `for` of each element of a Forwarded header (RFC 7239). Elements are cut off from the end, so
- * that a quote that a client has left open reaches into no element that a proxy has appended.
+ * that a quote that a client left open cannot reach into an element that a proxy appended.
  */
 function* forwardedFor(list: string): Generator<string | undefined> {
   let end = list.length
@@ -124,7 +125,7 @@ function* forwardedFor(list: string): Generator<string | undefined> {
     const comma = commaBefore(list, end)
     const element = list.slice(comma + 1, end).trim()
     end = comma
-    // Lists may have empty elements, which are none.
+    // Lists may have empty elements, which do not count.
     if (element === '') continue
     hops += 1
     yield forOf(element)
@@ -149,8 +150,8 @@ function isEscaped(text: string, at: number): boolean {
 }
 
 /**
- * A pair, which may be missing, and what follows it. No two parts that can match the same text are
- * side by side, or a header could take quadratic time.
+ * A pair, which may be missing, and what follows it. No two adjacent parts can match the same text,
+ * or a header could take quadratic time.
  */
 const PAIR = /[ \t]*(?:([!#$%&'*+.^_`|~\w-]+)=("(?:[^"\\]|\\.)*"|[^\s",;]*)[ \t]*)?(;|$)/y
 const OBFUSCATED_PORT = /:_[\w.-]+$/

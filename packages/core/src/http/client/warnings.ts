@@ -1,4 +1,4 @@
-// Warnings of set-ups that work but surely are not meant, each once.
+// Warnings, each given once, about set-ups that work but are surely not intended.
 
 import { warnOnce } from '../../base/warnings.js'
 import type { Decision } from '../../limiter/decision.js'
@@ -26,7 +26,7 @@ export function trustsEverybody(trusts: (address: string, hop: number) => unknow
   }
 }
 
-/** Trust in everybody lets any client name the address that it is counted by. */
+/** Warns of trust in everybody: any client could choose the address that it is counted by. */
 export function checkTrusted(trusted: unknown): void {
   if (typeof trusted !== 'function' || !trustsEverybody(trusted as () => unknown)) return
   const what = 'proxies.trusted is a function that trusts every address'
@@ -55,7 +55,7 @@ export function checkTrust<Req>(request: Req, adapter: HttpAdapter<Req, never, n
       (name) => (headers ? headers[name] : adapter.header(request, name)) !== undefined,
     )
     if (forwarding === undefined) return false
-    // Somebody before the limiter has found the client.
+    // Something before the limiter has found the client.
     if (adapter.address(request) !== adapter.peer(request)) return false
     const what = `requests come with ${forwarding}, but no proxy is trusted`
     const remedy = 'tell the framework (or the option proxies) which proxies to trust'
@@ -64,23 +64,24 @@ export function checkTrust<Req>(request: Req, adapter: HttpAdapter<Req, never, n
   return true
 }
 
-/** Counters in the memory of one of several processes let each of them grant the whole limit. */
+/** With counters in memory, each of several processes would grant the whole limit. */
 export function warnOfMemoryInCluster(store: Store): void {
   if (!store.local || !isOneOfMany()) return
   const what = 'each process of this cluster counts for itself in its own memory'
   warnOnce('WEIR_MEMORY_IN_CLUSTER', '', `${what}, so that the limit is multiplied; use redisStore`)
 }
 
-/** Requests that made a limiter, and how many like each there were; undefined: no more to find. */
+/** Fingerprints of requests that made a limiter, and how often each came; undefined: nothing more
+ *  to find out. */
 let makers: Map<string, number> | undefined = new Map()
 const MAX_MAKERS = 100
-/** A request whose limiter is kept, as one for each tenant is, makes it once. */
+/** Where limiters are kept, as for tenants, equal requests make only one. */
 const OFTEN = 3
-/** What is different in each request, in the names of headers. */
+/** Parts of the names of headers that differ in each request. */
 const UNIQUE = /trace|span|request-id|correlation|since|match|length/
 const LONGEST = 4_096
 
-/** The first request of a limiter that it has made itself. */
+/** Notices the first request of a limiter that the request has made itself. */
 export function noticeMadeInRequest<Req>(
   request: Req,
   adapter: HttpAdapter<Req, never, never>,
@@ -98,12 +99,12 @@ export function noticeMadeInRequest<Req>(
   makers.set(print, count)
 }
 
-/** The second request of such a limiter: they are kept. */
+/** Notices the second request of such a limiter: limiters are kept. */
 export function noticeUsedAgain(): void {
   makers = undefined
 }
 
-/** What requests have in common that a tenant's limiter could be found by; undefined: not known. */
+/** A fingerprint of all by which a tenant's limiter could be found; undefined: not known. */
 function printOf<Req>(
   request: Req,
   { method, url, headers, peer }: HttpAdapter<Req, never, never>,
@@ -114,7 +115,8 @@ function printOf<Req>(
   return print.length <= LONGEST ? print : undefined
 }
 
-/** A limiter decides on a request again. Nothing is wrong where one of the passes took nothing. */
+/** Warns if a limiter decides on a request again. Nothing is wrong where one of the passes took
+ *  nothing. */
 export function checkSecondPass(name: string, first: Decision, second: Decision): void {
   if (!first.allowed || !costs(first) || !costs(second)) return
   const what = `limiter "${name}" decided on a request again that it had charged already`

@@ -21,8 +21,8 @@ export interface NodeResponse {
   readonly writableEnded: boolean
   readonly writableFinished: boolean
   readonly closed?: boolean
-  /** HTTP/1 only: of requests that a client pipelines, Node tells none but the first that their
-   *  connection has closed. */
+  /** HTTP/1 only: where a client pipelines requests, Node reports a closed connection only to the
+   *  first of them. */
   readonly req?: { readonly socket?: NodeSocket | null } | null
   /** HTTP/2 only, where the response itself does not show that it was cut off. */
   readonly stream?: {
@@ -36,21 +36,23 @@ export interface NodeResponse {
 
 type Done = (outcome: ResponseOutcome) => void
 
-/** Whom to call when a response is over: with a listener for each, Node would warn of a leak. */
+/** The callbacks for each response: with a listener for each callback, Node would warn of a
+ *  leak. */
 const calls: WeakMap<NodeResponse, Done[]> = new WeakMap()
 
-/** The responses of a connection that are not over: a listener for each would be as many. */
+/** The responses of each connection that are not over: here as well, a listener for each would be
+ *  too many. */
 const open: WeakMap<NodeSocket, Set<NodeResponse>> = new WeakMap()
 
 /**
- * Calls back once when a request is over, in whatever way: its response was sent whole, cut off or
- * never begun, or its connection closed while it stood behind others; over HTTP/1 and HTTP/2. For
- * adapters, as their `afterResponse`.
+ * Calls back once when a request is over, however it ended: its response was sent whole, was cut
+ * off or never began, or its connection closed while it waited behind others. For HTTP/1 and
+ * HTTP/2. Adapters use it as their `afterResponse`.
  */
 export function afterNodeResponse(response: NodeResponse, done: Done): void {
   const socket = response.stream ? undefined : response.req?.socket
-  // A client that left while its decision was on the way has closed the response already: no event
-  // will come.
+  // A client that left while its decision was made has closed the response already: no event will
+  // come.
   if (socket?.destroyed || (response.closed ?? response.stream?.destroyed)) {
     done(outcomeOf(response))
     return
@@ -84,18 +86,18 @@ function end(response: NodeResponse): void {
   for (const done of all) done(outcomeOf(response))
 }
 
-/** A stream of HTTP/2 that was reset looks as if it was written to its end. */
+/** An HTTP/2 stream that was reset looks as if it had been written to its end. */
 function outcomeOf(response: NodeResponse): ResponseOutcome {
   const { statusCode: status, writableEnded, writableFinished, stream } = response
   return { status, finished: writableEnded && writableFinished && !stream?.rstCode }
 }
 
-/** INTERNAL_ERROR of HTTP/2: a client takes what it has read for broken off. */
+/** HTTP/2's INTERNAL_ERROR: it tells a client that what it has read is incomplete. */
 const BROKEN_OFF = 2
 
 /**
- * Breaks a response off, so that its client sees it: over HTTP/1 its connection closes, and over
- * HTTP/2 its stream is reset. To destroy it would end the stream as if all had been sent.
+ * Breaks a response off so that its client can tell: over HTTP/1 its connection closes, and over
+ * HTTP/2 its stream is reset. Destroying the stream would end it as if all had been sent.
  */
 export function cutOffNodeResponse(response: NodeResponse): void {
   const { stream } = response

@@ -1,6 +1,6 @@
 // The header fields that show limits. RateLimit and RateLimit-Policy are an IETF draft that has
-// changed its syntax three times, so each form goes by the revision that it is pinned to, and
-// nothing outside this file knows any of them.
+// changed its syntax three times, so each format is pinned to a revision, and nothing outside this
+// file knows their syntax.
 
 import type { Policy } from '../../algorithms/policy.js'
 import { memoized } from '../../base/cache.js'
@@ -15,14 +15,14 @@ import type { PolicyResult } from '../../store.js'
  *   to 11
  * - `draft-7`: `RateLimit-Policy: 120;w=60` and `RateLimit: limit=120, remaining=87, reset=42`
  * - `draft-6`: `RateLimit-Policy: 120;w=60` and `RateLimit-Limit`, `-Remaining`, `-Reset`
- * - `legacy`: `X-RateLimit-Limit`, `-Remaining` and `-Reset` as seconds since 1970, as GitHub's
+ * - `legacy`: `X-RateLimit-Limit`, `-Remaining` and `-Reset`, in seconds since 1970, as GitHub's
  *   clients read it
- * - `legacy-delta`: the same with `-Reset` as seconds from now
- * - `openai`: `X-RateLimit-Limit-Requests`, `-Remaining-Requests` and `-Reset-Requests` of a policy
- *   that is named `requests`, and the same of one that is named `tokens`, as clients of OpenAI's
- *   API read it: `-Reset` is the time until nothing counts any more, such as `120ms` or `6m0s`
+ * - `legacy-delta`: the same with `-Reset` in seconds from now
+ * - `openai`: `X-RateLimit-Limit-Requests`, `-Remaining-Requests` and `-Reset-Requests` for a
+ *   policy named `requests`, and the same for one named `tokens`, as clients of OpenAI's API read
+ *   them: `-Reset` is the time until nothing counts any more, such as `120ms` or `6m0s`
  *
- * Where a form has room for one policy only, it shows the binding one.
+ * A format that has room for only one policy shows the binding one.
  */
 export type HeaderFormat = 'draft-8' | 'draft-7' | 'draft-6' | 'legacy' | 'legacy-delta' | 'openai'
 
@@ -55,7 +55,7 @@ export const RATE_LIMIT_HEADERS: readonly string[] = Object.freeze([
 export interface HeaderItem {
   /** Name of the limiter. */
   readonly limiter: string
-  /** What the response calls the policy: its own name, unless another limiter has one of that
+  /** The policy's name in the response: its own, unless another limiter has a policy of that
    *  name. */
   readonly name: string
   readonly result: PolicyResult
@@ -70,8 +70,8 @@ export interface Field {
 }
 
 /**
- * The fields of these formats; one that several formats have is written as the first of them does.
- * But RateLimit-Policy goes with RateLimit, which draft-6 does not have.
+ * The fields of these formats. A field that several formats share is written as the first of them
+ * writes it, except that RateLimit-Policy goes with RateLimit, which draft-6 does not have.
  */
 export function fieldsOf(formats: readonly HeaderFormat[]): readonly Field[] {
   const fields = new Map<string, Field>()
@@ -82,10 +82,11 @@ export function fieldsOf(formats: readonly HeaderFormat[]): readonly Field[] {
   return [...fields.values()]
 }
 
-/** What of a policy is the same in every response: made once, where its own name is shown. */
+/** The parts of a policy that are the same in every response: made once, where its own name is
+ *  shown. */
 interface Constants {
   readonly name: string
-  /** Its window in whole seconds, as it is shown; undefined: it is not. */
+  /** Its window in whole seconds, as shown; undefined: it is not shown. */
   readonly window: number | undefined
   readonly policy8: string
   readonly policy6: string
@@ -103,7 +104,7 @@ function makeConstants(name: string, policy: Policy): Constants {
   const window = wholeSeconds(policy)
   const limit = String(integer(policy.limit))
   const span = window === undefined ? '' : `;w=${window}`
-  // Requests are the default, which revisions name in two ways.
+  // Requests are the default unit, which revisions name in two ways.
   const unit = policy.unit === undefined || policy.unit === 'requests' ? '' : `;qu="${policy.unit}"`
   const quoted = `"${name.replace(/["\\]/g, '\\$&')}"`
   return {
@@ -115,8 +116,8 @@ function makeConstants(name: string, policy: Policy): Constants {
   }
 }
 
-/** A window that would be wrong so is left out, as slots have none; that of a bucket is rounded
- *  within a thousandth. */
+/** A policy's window in whole seconds. Undefined: it would be wrong in whole seconds, or the policy
+ *  counts slots, which have no window. A bucket's window may be rounded by up to a thousandth. */
 function wholeSeconds({ windowMs, kernel }: Policy): number | undefined {
   if (kernel?.traits.holds) return undefined
   const whole = Math.round(windowMs / 1_000)
@@ -148,7 +149,7 @@ function resetOf(items: readonly HeaderItem[]): string | undefined {
   return ms === undefined ? undefined : String(seconds(ms))
 }
 
-/** The largest integer of a structured field. */
+/** The largest integer that a structured field can hold. */
 const MAX_INTEGER = 999_999_999_999_999
 
 function resetEpochOf(items: readonly HeaderItem[], clock: Clock): string | undefined {
@@ -162,7 +163,7 @@ function dictionary7(items: readonly HeaderItem[]): string {
   return reset === undefined ? start : `${start}, reset=${reset}`
 }
 
-// Names in lower case, in which HTTP/2 sends all and HTTP/1.1 reads any: Node would convert them
+// Names are in lower case, which HTTP/2 requires and HTTP/1.1 accepts: Node would convert others
 // for each response.
 
 const POLICY_6: Field = {
@@ -193,7 +194,8 @@ const FORMATS: Readonly<Record<HeaderFormat, readonly Field[]>> = {
 
 export const HEADER_FORMATS: readonly string[] = Object.keys(FORMATS)
 
-/** The fields of policies of one name; of several limiters, those of the one that binds. */
+/** The fields of policies with one name; where several limiters have one, those of the one that
+ *  binds. */
 function fieldsNamed(name: string): readonly Field[] {
   const field = (what: string, write: (result: PolicyResult) => string | undefined): Field => ({
     name: `x-ratelimit-${what}-${name}`,
@@ -209,7 +211,7 @@ function fieldsNamed(name: string): readonly Field[] {
   ]
 }
 
-/** The item that binds; of equals the first. */
+/** The item that binds; among equals, the first. */
 function bindingOf(items: readonly HeaderItem[]): HeaderItem {
   return items.reduce((binding, item) => (itemBindsMore(item, binding) ? item : binding))
 }
@@ -219,9 +221,9 @@ export function itemBindsMore(one: HeaderItem, other: HeaderItem): boolean {
 }
 
 /**
- * The effective window: ms within which the units left may be used, or, where none fits, ms until
- * it does. Never so short that the rate it suggests is above the policy's own. `undefined`: there
- * is no such time.
+ * The effective window: the ms within which the units left may be used, or, where a request does
+ * not fit, the ms until it does. Never so short that it suggests a higher rate than the policy's.
+ * `undefined`: there is no such time.
  */
 function effectiveMs({ result, isViolated }: HeaderItem): number | undefined {
   const { policy, remaining, retryAfterMs, resetAfterMs } = result
@@ -229,7 +231,7 @@ function effectiveMs({ result, isViolated }: HeaderItem): number | undefined {
     if (Number.isFinite(retryAfterMs)) return retryAfterMs
     if (remaining < 1) return resetAfterMs > 0 ? resetAfterMs : undefined
   }
-  // Slots that are left may be used at once, and come back when their work has ended.
+  // Free slots may be used at once, and come back when their work has ended.
   if (policy.kernel?.traits.holds) return undefined
   if (policy.kernel?.traits.drains) return drainMs(result)
   if (policy.kernel?.traits.hasOneEnd && resetAfterMs > 0) return resetAfterMs
@@ -237,8 +239,8 @@ function effectiveMs({ result, isViolated }: HeaderItem): number | undefined {
 }
 
 /**
- * How long what is left of a bucket lasts at its rate: by the window that is shown, so that what
- * the one or the other was rounded by does not make 61 seconds of 60.
+ * How long the units left in a bucket last at its rate. Computed by the window that is shown, so
+ * that two roundings do not turn 60 seconds into 61.
  */
 function drainMs({ policy, remaining }: PolicyResult): number {
   const { window } = constantsByOwnName(policy)
@@ -255,8 +257,8 @@ export function retryAfterSeconds(ms: number): number | undefined {
 }
 
 /**
- * The units of HTTP: whole seconds that never come too early. Also where that is beyond the 24.8
- * days of a timer: a month is said to be a month.
+ * HTTP's unit: whole seconds, rounded up so that nobody comes too early. Not capped at the 24.8
+ * days of a timer: a month is shown as a month.
  */
 function seconds(ms: number): number {
   return integer(Math.ceil(ms / 1_000))
@@ -271,7 +273,7 @@ const HOUR_S = 3_600
 
 /**
  * A span as Go writes it: 120ms, 8s, 6m0s, 1h0m0s. Rounded up, to whole ms below a second and to
- * whole seconds from there, so that who waits as long does not come too early.
+ * whole seconds from there, so that a client that waits as long does not come too early.
  */
 function spanText(ms: number): string {
   if (ms <= 999) return `${Math.ceil(ms)}ms`

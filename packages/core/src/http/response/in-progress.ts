@@ -1,6 +1,6 @@
-// What an allowed request holds while it is in progress: the slots of its limiters. They are
-// released when its response has ended and its handler has, as far as the adapter knows when that
-// is. A client that leaves ends the response alone: else aborting would be a way around the limit.
+// The slots that an allowed request holds while it is in progress. They are released when its
+// response has ended and, where the adapter knows when that is, its handler as well. A client that
+// leaves ends only the response: otherwise aborting would be a way around the limit.
 
 import type { Decision } from '../../limiter/decision.js'
 import {
@@ -13,21 +13,22 @@ import { clientLeft, type Refusal } from './refusal.js'
 
 /** What a request holds, for its handler. */
 export interface RequestHold {
-  /** Aborts at `maxHold`, and where `onExpiry` is `'abort'` when a slot has expired. Then the
+  /** Aborts at `maxHold`, and, if `onExpiry` is `'abort'`, when a slot has expired. Then the
    *  response is cut off. */
   readonly signal: AbortSignal
-  /** Keeps the slots until this has settled as well: work that goes on when the response has ended,
-   *  or when the client has left. Returns what it was given: handle its rejection yourself, as Node
-   *  reports none that was given here. Throws WEIR_INVALID_OPTION for what is no promise. */
+  /** Keeps the slots until this promise has settled as well: for work that goes on after the
+   *  response has ended or the client has left. Returns the promise: handle its rejection yourself,
+   *  because Node does not report the rejection of a promise that was given here. Throws
+   *  WEIR_INVALID_OPTION for anything else than a promise. */
   until<Work extends PromiseLike<unknown>>(work: Work): Work
-  /** True: the response has ended, so nothing is held but what was given to `until`. */
+  /** True: the response has ended, so slots are held only for work that was given to `until`. */
   readonly isOver: boolean
 }
 
-/** The slots of all limiters of a request. */
+/** The slots that a request holds, of all its limiters. */
 export class InProgress implements RequestHold {
   readonly #holdings: Holding[] = []
-  /** Of requests without a response, what is held once the handler begins. */
+  /** For requests without a response: begins to hold their slots once the handler begins. */
   readonly #begin: (() => Holding)[] = []
   #signal: AbortSignal | undefined = undefined
   isOver = false
@@ -48,12 +49,12 @@ export class InProgress implements RequestHold {
     this.#signal = undefined
   }
 
-  /** It is held from when its handler begins, which alone tells when it ends. */
+  /** Holds slots from when the handler begins: only the handler tells when the request ends. */
   addLater(begin: () => Holding): void {
     this.#begin.push(begin)
   }
 
-  /** The handler has begun, and ends with this. */
+  /** The handler has begun, and ends when `work` settles. */
   handle(work: PromiseLike<unknown>): void {
     const begun = this.#begin.splice(0).map((begin) => begin())
     for (const holding of begun) this.add(holding)
@@ -69,11 +70,11 @@ export class InProgress implements RequestHold {
         .catch(() => {})
   }
 
-  /** What is logged of a decision has no functions. */
+  /** Keeps functions out of decisions that are logged. */
   toJSON(): undefined {}
 }
 
-/** By what adapters call a request, or a call of a handler. */
+/** By the object that adapters use for a request or for a call of a handler. */
 const all: WeakMap<object, InProgress> = new WeakMap()
 
 /** What a request holds; undefined: nothing. */
@@ -82,10 +83,9 @@ export function heldBy(call: object): RequestHold | undefined {
 }
 
 /**
- * For adapters that know when a handler ends: the slots of its request are taken until then as
- * well. Call it where the handler begins.
- * @returns a refusal where the handler must not run: the client has left, and its slots are
- * released
+ * For adapters that know when a handler ends: keeps the request's slots until then as well. Call it
+ * where the handler begins.
+ * @returns a refusal if the handler must not run: the client has left, and its slots are released
  */
 export function beginHandler(call: object, work: PromiseLike<unknown>): Refusal | undefined {
   const held = all.get(call)
@@ -99,7 +99,7 @@ export function abandonHandler(call: object): void {
   all.get(call)?.abandon()
 }
 
-/** What is used of an adapter: see `HttpAdapter`. */
+/** The parts of an adapter that are used here: see `HttpAdapter`. */
 interface Ends<Req, Res, Rest extends unknown[]> {
   afterResponse(response: Res, done: () => void): void
   cutOff?(response: Res): void
@@ -107,9 +107,9 @@ interface Ends<Req, Res, Rest extends unknown[]> {
 }
 
 /**
- * Makes the function that holds the slots of an allowed decision until its request has ended. What
- * it returns is over where it has already, as the client left while the decision was made: then no
- * handler is to run. Undefined: the decision took no slots.
+ * Makes the function that holds an allowed decision's slots until its request has ended. If the
+ * client left while the decision was made, `isOver` of the result is true, and no handler may run.
+ * Undefined: the decision took no slots.
  */
 export function holdUntilEnd<Req, Res, Rest extends unknown[]>(
   options: HoldOptions & { readonly shadow?: boolean | undefined },
@@ -123,7 +123,7 @@ export function holdUntilEnd<Req, Res, Rest extends unknown[]>(
 ) => InProgress | undefined {
   const { shadow = false } = options
   const given = holdLimits(options)
-  // What only watches ends nothing.
+  // Shadow mode ends nothing.
   const limits = shadow ? holdLimits({}) : given
   return (request, response, decision, rest) => {
     if (!decision.policies.some(({ policy: { kernel }, cost }) => kernel?.traits.holds && cost > 0))
@@ -140,7 +140,7 @@ export function holdUntilEnd<Req, Res, Rest extends unknown[]>(
     holding.signal.addEventListener('abort', () => cutOff?.(response), { once: true })
     afterResponse(response, () => {
       held.isOver ||= !shadow
-      // The response has long been sent, and what is not released expires.
+      // The response has long been sent, and slots that are not released expire.
       holding.release().catch(() => {})
     })
     return held

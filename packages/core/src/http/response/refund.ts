@@ -1,5 +1,5 @@
-// When a request's cost is given back or corrected: once its response is known. How:
-// limiter/receipts.ts.
+// Gives back or corrects a request's cost once its response is known. limiter/receipts.ts does the
+// accounting.
 
 import { quote } from '../../base/errors.js'
 import type { Awaitable } from '../../base/maybe-async.js'
@@ -31,8 +31,8 @@ export type Settle<Req, Rest extends unknown[] = []> = (
 ) => Awaitable<Cost | undefined>
 
 /**
- * Never rejects: the response has long been sent, so of a failure there can only be a warning.
- * Returns whether the cost stays charged.
+ * Never rejects: the response has long been sent, so a failure can only be a warning. Returns true
+ * if no refund was wanted.
  */
 export async function refundIf(
   isWanted: () => Awaitable<boolean>,
@@ -49,7 +49,7 @@ export async function refundIf(
   return false
 }
 
-/** Never rejects, as above. */
+/** Never rejects, like `refundIf`. */
 export async function settleAs(
   actual: () => Awaitable<Cost | undefined>,
   limiter: RateLimiter,
@@ -66,7 +66,7 @@ export async function settleAs(
 }
 
 /**
- * Gives back what earlier limiters have charged, of those that asked for it.
+ * Gives back what earlier limiters have charged, if their options ask for it.
  * @param by the settings of the limiter that refuses; undefined: it has made no decision
  */
 export function refundEarlier(found: unknown, by: ResponseSettings | undefined): void {

@@ -1,5 +1,5 @@
-// The response to a refused request: status, body and media type. Problem documents are RFC 9457,
-// their types and titles those of revision 11 of the RateLimit draft. They hold nobody's key,
+// The response to a refused request: status, body and media type. Problem documents follow RFC
+// 9457; their types and titles are from revision 11 of the RateLimit draft. They contain no key,
 // address or usage.
 
 import { quote, typeError } from '../../base/errors.js'
@@ -19,11 +19,11 @@ export interface Refusal {
   readonly content: string | object
   /** The content as text, to be sent as it is. */
   readonly body: string
-  /** Absent where no limit was asked: a client on the deny list, or one that could not be
+  /** Absent where no limiter decided: a client on the deny list, or one that could not be
    *  identified. */
   readonly decision: Decision | undefined
-  /** When to come again, in ms. Not the decision's where that would show the usage of a hidden
-   *  policy. Absent where waiting cannot help. */
+  /** When to try again, in ms. Differs from the decision's where that would show a hidden policy's
+   *  usage. Absent where waiting cannot help. */
   readonly retryAfterMs?: number
 }
 
@@ -103,7 +103,7 @@ const QUOTA: Pick<Problem, 'type' | 'title'> = {
   title: 'Request cannot be satisfied as assigned quota has been exceeded',
 }
 
-/** For a block, which is meant for who guesses. */
+/** For a block, which is meant for clients that guess. */
 const ABUSE: Pick<Problem, 'type' | 'title'> = {
   type: `${PROBLEM_TYPES}abnormal-usage-detected`,
   title: 'Request not satisfied due to detection of abnormal request pattern',
@@ -133,13 +133,13 @@ const unavailable: Problem = {
   detail: 'Requests cannot be counted at present, so this one was refused.',
 }
 
-/** More is in flight than the process can serve. */
+/** More requests are in flight than the process can serve. */
 export function overloaded(retryAfterMs: number): Refusal {
-  const detail = 'The server has as much to do as it can. Try again later.'
+  const detail = 'The server is working to capacity. Try again later.'
   return { ...problem({ ...unavailable, detail }), retryAfterMs }
 }
 
-/** The function `cost` gave no cost for this request. It was charged as 1. */
+/** The function `cost` returned no valid cost for this request. It was charged 1. */
 export function invalidCost(decision: Decision): Refusal {
   return plain(400, 'Bad request', 'The cost of this request cannot be determined.', decision)
 }
@@ -149,24 +149,25 @@ export function denyListed(): Refusal {
   return plain(403, 'Forbidden', 'Requests from this address are not accepted.')
 }
 
-/** A request without a key, where such are denied. */
+/** A request without a key, where such requests are denied. */
 export function unidentified(): Refusal {
   return plain(403, 'Forbidden', 'The client cannot be identified.')
 }
 
-/** The client has chosen a key that is longer than may be counted. */
+/** The client has chosen a key that is too long to be counted. */
 export function longKey(): Refusal {
-  return plain(400, 'Bad request', 'What this request is counted by is too long.')
+  return plain(400, 'Bad request', 'The key of this request is too long.')
 }
 
-/** A client that has closed its connection while its request waited. Nobody is sent this; code
- *  around the limiter sees the status that nginx logs then. */
+/** A client that has closed its connection while its request waited. Nobody receives this, but code
+ *  around the limiter sees the status that nginx logs in such cases. */
 export function clientLeft(): Refusal {
-  const detail = 'The client has left before the turn of its request came.'
+  const detail = 'The client left before its request could pass.'
   return plain(499, 'Client closed request', detail)
 }
 
-/** A request that would wait, or did, when its limiter was closed: the process is about to end. */
+/** A request that waited, or was about to, when its limiter was closed: the process is about to
+ *  end. */
 export function limiterClosed(): Refusal {
   return { ...problem(unavailable), retryAfterMs: 1_000 }
 }

@@ -10,10 +10,10 @@ import type { RequestHold } from './in-progress.js'
 /**
  * The binding decision of a request (`req.rateLimit`, `ctx.state.rateLimit`): the denied one with
  * the longest wait, else the one with the smallest share left. `all` has every limiter's decision,
- * in the order in which they were made; `of` finds that of a limiter by its name.
+ * in the order in which they were made; `of` finds a limiter's decision by the limiter's name.
  */
 export type RequestDecision = (Allowed | Denied) & {
-  /** How long limiters with `wait` have delayed the request, all together, in whole ms. */
+  /** How long limiters with `wait` have delayed the request in total, in whole ms. */
   readonly waitedMs: number
   readonly all: readonly Decision[]
   /** The slots that the request holds, of all its limiters; undefined: none. */
@@ -24,10 +24,10 @@ export type RequestDecision = (Allowed | Denied) & {
 
 /** What responses show of one limiter. */
 export interface ResponseSettings {
-  /** What responses call the limiter: two limiters may have policies of one name. */
+  /** The limiter's name in responses, where two limiters have policies of one name. */
   readonly limiter: string
   readonly formats: readonly HeaderFormat[]
-  /** The formats as one text: most often they are the same for all limiters. */
+  /** The formats as one text, to compare them quickly: mostly all limiters have the same. */
   readonly form: string
   /** None: this limiter is not shown. */
   readonly fields: readonly Field[]
@@ -35,7 +35,8 @@ export interface ResponseSettings {
   readonly hidden: ReadonlySet<string>
   /** True if its denials refuse nothing. */
   readonly shadow: boolean
-  /** Whose charge is given back when a later limiter refuses the request; undefined: nobody's. */
+  /** The limiter whose charge is given back when a later limiter refuses the request; undefined:
+   *  none. */
   readonly refunds: RateLimiter | undefined
 }
 
@@ -51,29 +52,29 @@ export function responseSettings(
 }
 
 /**
- * The settings for each of `all`. Under a symbol, so that users do not see them, and one that the
- * ESM and the CommonJS copy of this module share. Its number changes with what is under it, so that
- * the decision of another version is ignored.
+ * The settings for each of `all`. Under a symbol, so that users do not see them; the ESM and the
+ * CommonJS copy of this module share it. Its number changes with the form of these settings, so
+ * that another version's decision is ignored.
  */
 export const SETTINGS: unique symbol = Symbol.for('@weir/core:response-settings-2')
 
 /** The decision that a request carries, as this module has made it. */
 export type Carried = RequestDecision & { readonly [SETTINGS]: readonly ResponseSettings[] }
 
-/** False of what other libraries keep under the same name. */
+/** False for what other libraries keep under the same name. */
 export function isCarried(found: unknown): found is Carried {
   return typeof found === 'object' && found !== null && SETTINGS in found
 }
 
-/** The decision of the limiter of these settings, of those that a request carries. */
+/** Among the decisions that a request carries, the one by the limiter with these settings. */
 export function decisionBy(found: unknown, settings: ResponseSettings): Decision | undefined {
   return isCarried(found) ? found.all[found[SETTINGS].indexOf(settings)] : undefined
 }
 
 /**
- * The request's decision, with one more made on it. A limiter that decides again on one request, as
- * for each of many fields of a GraphQL query, has in `all` the one of its decisions that binds:
- * what a request carries must not grow with their number.
+ * Adds a decision to those that a request carries. A limiter that decides several times on one
+ * request, as for each field of a GraphQL query, has only its binding decision in `all`: what a
+ * request carries must not grow with their number.
  */
 export function withDecision(
   found: unknown,
@@ -93,7 +94,7 @@ export function withDecision(
   return carry(binding, allMs, all.with(at, kept), allSettings)
 }
 
-/** The same, with what the request holds. Others have no field for it. */
+/** Adds what the request holds. Requests that hold nothing have no such field. */
 export function withHold(carried: Carried, held: RequestHold | undefined): Carried {
   return held === undefined ? carried : Object.assign(carried, { held })
 }
@@ -106,7 +107,7 @@ type Fields = {
     | typeof SETTINGS]: unknown
 }
 
-/** A class, so that what is logged or cloned of it has no function. */
+/** A class, so that no function is logged or cloned with a decision. */
 class CarriedDecision {
   constructor(
     decision: Decision,
@@ -115,7 +116,7 @@ class CarriedDecision {
     allSettings: readonly ResponseSettings[],
   ) {
     const own = this as unknown as Fields
-    // Field by field: by `Object.assign` it takes longer than to decide.
+    // Field by field: `Object.assign` would take longer than the decision itself.
     own.allowed = decision.allowed
     own.limiter = decision.limiter
     own.policy = decision.policy
@@ -151,7 +152,7 @@ class CarriedDecision {
   }
 }
 
-/** The one of its decisions that it shows. */
+/** The decision in `all` that a carried decision shows. */
 function bindingOf(carried: object): Decision | undefined {
   const { all, limiter, policy } = carried as Carried
   return all.find((decision) => decision.limiter === limiter && decision.policy === policy)

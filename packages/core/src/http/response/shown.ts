@@ -8,9 +8,8 @@ import { type Field, fieldsOf, type HeaderItem, itemBindsMore } from './headers.
 import { type Carried, type ResponseSettings, SETTINGS } from './request-decision.js'
 
 /**
- * Writes all fields, each whole, in the formats of all limiters so far: a field of an earlier
- * limiter is replaced by one that says the same and more, so there is never a second line, nor one
- * that is out of date.
+ * Writes every field whole, in the formats of all limiters so far. It replaces an earlier limiter's
+ * field by one that says the same and more, so no field is sent twice or is out of date.
  */
 export function writeHeaders<Res>(
   clock: Clock,
@@ -39,7 +38,7 @@ function fieldsOfAll(
   return last.fields
 }
 
-/** What the response calls the policies that denied a request, but for the hidden ones. */
+/** The names, in the response, of the policies that denied a request, without the hidden ones. */
 export function violatedNames(
   carried: Carried,
   { policies }: Denied,
@@ -65,8 +64,8 @@ export function longestWaitMs({ all, [SETTINGS]: allSettings }: Carried): number
 }
 
 /**
- * The wait for a hidden policy would show a stranger when others have used it up; in whole windows
- * it shows nothing but how long they are, and is still long enough.
+ * A hidden policy's wait would show a stranger when others have used it up. Rounded up to whole
+ * windows, it shows only how long they are, and is still long enough.
  */
 function shownWaitMs(
   { reason, retryAfterMs, policies }: Denied,
@@ -102,7 +101,7 @@ function itemsOf({ all, [SETTINGS]: allSettings }: Carried): readonly HeaderItem
 
 const NONE: readonly HeaderItem[] = []
 
-/** Where the store could not be asked, all that is known is when to come again. */
+/** Where the store could not be asked, only the time to try again is known. */
 function shownResult(result: PolicyResult, decision: Decision): PolicyResult {
   if (decision.allowed || decision.reason !== 'store-unavailable') return result
   return { ...result, retryAfterMs: decision.retryAfterMs }
@@ -112,8 +111,8 @@ function withItem(items: readonly HeaderItem[], own: HeaderItem): readonly Heade
   const { limiter } = own
   const isTaken = items.some((other) => other.name === own.name && other.limiter !== limiter)
   const item = isTaken ? { ...own, name: `${limiter}.${own.name}` } : own
-  // Still the same name, as when two limiters have both names in common: a field has room for one
-  // of them, and it is the binding one.
+  // Still the same name, as when two limiters share theirs as well: a field has room for one of the
+  // policies, and shows the binding one.
   const twin = items.findIndex(({ name }) => name === item.name)
   if (twin < 0) return [...items, item]
   return itemBindsMore(item, items[twin] as HeaderItem) ? items.with(twin, item) : items

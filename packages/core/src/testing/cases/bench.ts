@@ -1,4 +1,4 @@
-// What a case of the conformance suite works with.
+// What the cases of the conformance suite work with.
 
 import type { Policy } from '../../algorithms/policy.js'
 import type { Duration } from '../../base/duration.js'
@@ -9,7 +9,7 @@ import type { Letter, PolicyExample } from '../algorithms.js'
 import type { FakeClock } from '../clock.js'
 import type { Subject } from '../units.js'
 
-/** A store of the case's own. */
+/** A store that only this case uses. */
 export interface Bench {
   readonly clock: FakeClock
   readonly store: Store
@@ -18,20 +18,20 @@ export interface Bench {
   /** Policies of the algorithms that the suite was asked for. */
   readonly examples: readonly PolicyExample[]
   limiter(policy: PolicyInput): RateLimiter
-  /** The policy asked in units: of a lock-out as many as it is asked for. */
+  /** The policy, asked in units: a lock-out counts as many as a call costs. */
   subject(policy: Policy): Subject
-  /** A policy of one of those algorithms, where it does not matter which. */
+  /** Makes a policy of one of those algorithms, where it does not matter which. */
   policy(limit: number, window: Duration, name?: string): Policy
 }
 
 export interface Case {
   readonly name: string
-  /** What it asks the store for. */
+  /** The calls that it makes to the store. */
   readonly modes: readonly (Mode | 'reset')[]
   readonly run: (bench: Bench) => Promise<void>
 }
 
-/** A case that is run for a policy of each algorithm. */
+/** A case that is run for each example policy. */
 export interface PolicyCase extends Omit<Case, 'run'> {
   /** The letter of the contract that an algorithm may be exempt from. */
   readonly letter?: Letter | undefined

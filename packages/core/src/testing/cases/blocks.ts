@@ -1,5 +1,5 @@
-// Blocks of lock-outs, and what they are exempt from: the one refusal that writes (a), and the
-// level that outlives the reset (d).
+// Blocks of lock-outs, and what lock-outs are exempt from: the one refusal that changes the state
+// (a), and the level that outlives the reset (d).
 
 import { seenUnits } from '../../algorithms/block-code.js'
 import { lockout } from '../../algorithms/lockout/lockout.js'
@@ -84,7 +84,7 @@ export const BLOCKS: readonly (Case & { readonly algorithm: Algorithm })[] = [
       await subject.consume('k')
       await subject.consume('k')
       await subject.refund(late)
-      // Its window is over, and its count is kept while the block lasts.
+      // The window is over, but its count is kept while the block lasts.
       clock.advance(500)
       same('a late refund', (await subject.consume('k')).reason, 'blocked')
       await subject.refund(first)

@@ -1,4 +1,4 @@
-// Whose counters are whose.
+// Which counters belong to which key.
 
 import { RateLimiter } from '../../limiter/limiter.js'
 import { type Case, same } from './bench.js'

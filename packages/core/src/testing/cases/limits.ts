@@ -1,4 +1,4 @@
-// What a policy allows, and what it says of that.
+// What a policy allows, and what it reports about that.
 
 import { makePolicySet } from '../../request.js'
 import { mixedWalk, walk } from '../walk.js'
@@ -40,7 +40,7 @@ export const LIMITS: readonly PolicyCase[] = [
     name: '(k) another limit of the same name and time scale goes on from the same usage',
     modes: ['penalty', 'peek'],
     run: async ({ subject }, policy, make) => {
-      // Not all, which a lock-out would block for.
+      // Not all units, for which a lock-out would begin a block.
       const used = policy.limit - 1
       await subject(policy).penalty('k', { cost: used })
       const { remaining, limit } = await subject(make(policy.limit * 2)).peek('k')

@@ -1,4 +1,4 @@
-// Requests of any policy: of nothing, at once, and as one.
+// Requests under any policy: of no units, at the same time, and several as one.
 
 import type { Decision } from '../../limiter/decision.js'
 import { makePolicySet } from '../../request.js'
@@ -33,7 +33,7 @@ export const REQUESTS: readonly Case[] = [
           (await limiter([{ policy, cost: 0 }]).consume(label)).policies[0]?.retryAfterMs,
           unit,
         )
-        // That of slots is a hint.
+        // Under slots the wait is only a hint.
         if (policy.kernel?.traits.holds) continue
         clock.advance(unit)
         same(`${label}: and then it is`, (await limiter([policy]).peek(label)).remaining > 0, true)

@@ -26,7 +26,7 @@ function setter(settings: Settings, name: string) {
   }
 }
 
-/** As a process has known them that writes them back. */
+/** Settings as known by a process that writes them back. */
 function kept(
   version: number,
   fields: KeptSettings['fields'],
@@ -217,7 +217,7 @@ function same(found: unknown, expected: unknown): void {
   if (is !== should) throw new Error(`expected ${should}, got ${is}`)
 }
 
-/** With the fields of objects in one order, whatever the store's. */
+/** Sorts the fields of objects, so that the store's order does not matter. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value
