@@ -1,7 +1,7 @@
-// Policies of one decision whose keys lie in different slots of a Cluster cannot be decided in one
-// step. They are asked slot by slot, and if one denies, the earlier ones are given back: not
-// atomic, but nobody is charged for a refused request. All parts share one deadline; nobody waits
-// for what is given back.
+// Policies whose keys lie in different slots of a Cluster cannot be decided in one step. This layer
+// asks slot by slot; when one slot denies, it gives back what the earlier ones granted. That is not
+// atomic, but a refused request is charged nothing. All parts share one deadline, and no request
+// waits until units are given back.
 
 import { traitsOf } from '../algorithms/modes.js'
 import type { Time } from '../base/time.js'
@@ -17,14 +17,15 @@ export interface AcrossSlotsOptions {
 }
 
 export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSlotsOptions): Layer {
-  /** Asks part after part. */
+  /** Asks one part after the other. */
   async function askParts(request: LayerRequest, parts: readonly number[][]): Promise<StoreResult> {
     const { mode } = request
     const done: Part[] = []
     let isDenied = false
-    // Those behind take no more than those before; what is then too much is given back.
+    // A later part asks for no more than the earlier ones were granted; when it is granted less,
+    // they give the difference back.
     let { deadlineAtMs, count } = request
-    // Like that of the first part, it counts from the end of this turn.
+    // The deadline counts from the end of this turn, like the first part's.
     if (deadlineAtMs === undefined) {
       time.soon(() => {
         deadlineAtMs = time.nowMs() + deadlineMs
@@ -32,7 +33,7 @@ export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSl
     }
     const { judges } = traitsOf(mode)
     for (const places of parts) {
-      // Once one has denied, the others are only looked at.
+      // Once one part is denied, the others only peek.
       const asked: LayerRequest =
         isDenied && request.mode === 'consume' ? { ...request, mode: 'peek' } : request
       const part: LayerRequest = { ...partOfRequest(asked, places), deadlineAtMs, count }
@@ -53,8 +54,8 @@ export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSl
   }
 
   /**
-   * Gives back what a part was granted beyond `granted`. With a deadline of its own. Nobody waits:
-   * what was left before is left again.
+   * Gives back what a part was granted beyond `granted`, with a separate deadline. Nobody waits for
+   * that: the result shows the units as left at once.
    */
   function giveBack(part: Part, granted: number): void {
     const { request, result } = part
@@ -80,8 +81,9 @@ export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSl
   }
 }
 
-/** The places of a target's policies, by slot, the smallest limits first: what is refused there
- *  costs nobody else. Behind them those where an attempt that others refuse would do harm. */
+/** The places of a target's policies, by slot, smallest limits first: a request that these refuse
+ *  has charged no other policy. Slots come last where an attempt would do harm if others then
+ *  refuse it. */
 function partsOf({ policySet }: Target, slots: readonly number[]): readonly number[][] {
   const bySlot = [...new Set(slots)].map((slot) => {
     return slots.flatMap((each, i) => (each === slot ? i : []))
@@ -129,8 +131,8 @@ function joined(
   }
 }
 
-/** As often as all parts were granted; where a mode tells whether it changed anything, whether one
- *  part did. */
+/** How many all parts granted; for a mode that tells whether it changed anything, whether one part
+ *  did. */
 function grantedOf(mode: LayerRequest['mode'], results: readonly StoreResult[]): number {
   const all = results.map(({ granted }) => granted)
   return traitsOf(mode).tells ? Math.max(...all) : Math.min(...all)

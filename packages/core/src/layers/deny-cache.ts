@@ -1,12 +1,12 @@
-// Answers requests that were denied a moment ago, without asking the store again. A denied request
-// changes nothing, and nothing but a refund, a reset or other numbers lets it pass before its wait
-// is over. Such a change made through this store shows once it is done, one made elsewhere within a
-// second. So it is with what is taken, which leaves less and makes waits longer.
+// Answers requests like one that was denied a moment ago, without asking the store again. A denied
+// request changes nothing, and only a refund, a reset or a changed limit lets it pass before its
+// wait is over. Such a change shows at once if it is made through this store, and within a second
+// if it is made elsewhere. So do units taken meanwhile, which leave less and make waits longer.
 //
-// No denial is remembered for longer than the store would deny: its end is counted from when the
-// store was asked, which is before it decided, and is where the wait, which is rounded up to whole
-// ms, is over at the earliest. Only if the store's clock has stepped back, of which nobody here
-// hears, is the key refused for that much longer.
+// No denial outlives the store's. Its end is counted from when the store was asked, which is before
+// the store decided, and is the earliest end of a wait that the store rounded up to whole ms. There
+// is one exception: if the store's clock steps back, which this process does not learn, the key is
+// refused for that much longer.
 
 import { traitsOf } from '../algorithms/modes.js'
 import { perName, Recent } from '../base/cache.js'
@@ -20,9 +20,9 @@ import type { PolicyResult, PolicySet, StoreResult, Target } from '../store.js'
 const MAX_AGE_US = 1_000_000
 /** For each limiter. */
 const MAX_KEYS = 20_000
-/** Of a key; of more, those before are forgotten. */
+/** For each key; beyond it, the earlier ones are forgotten. */
 const MAX_CLASSES = 16
-/** A shorter wait is over before it would spare a request; rounding it up could halve a rate. */
+/** A shorter wait ends before it would spare a request; rounding it up could halve a rate. */
 const LEAST_WAIT_MS = 2
 
 export interface DenyCacheOptions {
@@ -32,14 +32,14 @@ export interface DenyCacheOptions {
 }
 
 export function withDenyCache(next: Layer, options: DenyCacheOptions): Layer {
-  // One for all policy sets of a limiter, so that what is done under one shows under the others.
+  // One for all policy sets of a limiter, so that a change under one shows under the others.
   const { of: denialsOf } = perName(() => new Denials(options))
   return {
     ask(request, pending) {
       const { mode, target, atLeast } = request
       const denials = denialsOf(target.policySet)
       const id = idOf(target)
-      // Who waits, or takes as much as there is, is answered by the store.
+      // The store answers requests that wait, and those that take as many units as there are.
       const known = atLeast === undefined ? denials.answer(id, request) : undefined
       if (known !== undefined) pending.decided(known)
       else if (!traitsOf(mode).changes) next.ask(request, pending)
@@ -51,7 +51,7 @@ export function withDenyCache(next: Layer, options: DenyCacheOptions): Layer {
   }
 }
 
-/** Waits for the store, and notes what it says. */
+/** Waits for the store's answer and notes it. */
 class Noting implements Pending {
   readonly denials: Denials
   readonly id: string
@@ -71,7 +71,7 @@ class Noting implements Pending {
   }
 
   failed(error: unknown): void {
-    // Nobody knows whether a reset was done.
+    // The store may have done the reset all the same.
     if (this.request.mode === 'reset') this.denials.changed(this.id, this.request.target)
     this.pending.failed(error)
   }
@@ -79,15 +79,15 @@ class Noting implements Pending {
 
 class Denial {
   readonly policySet: PolicySet
-  /** What must remain: classes are denied apart from each other. */
+  /** What must remain for others: each class has its own denials. */
   readonly keep: readonly number[] | undefined
   readonly costs: readonly number[]
   readonly result: StoreResult
-  /** When it was read: its waits are counted down from here, so that none is too short. */
+  /** When it was read. Waits are counted down from here, so that none is too short. */
   readonly atUs: number
-  /** Up to here, and not including it, the store would deny. */
+  /** Until then, exclusive, the store would deny. */
   readonly untilUs: number
-  /** That of another class of the same key and policy set. */
+  /** The denial of another class of the same key and policy set. */
   next: Denial | undefined
 
   constructor(
@@ -110,7 +110,7 @@ class Denial {
 }
 
 class Denials {
-  /** By the target, the first of its classes. */
+  /** By target, the denial of its first class; `next` leads to the others. */
   #denials: Recent<Denial> = new Recent(MAX_KEYS)
   /** Whether a denial may concern policies with policy keys. */
   #hasPolicyKeys = false
@@ -122,8 +122,8 @@ class Denials {
     this.#options = options
   }
 
-  /** What the store would answer; undefined: it must be asked. Only a request of the same costs, of
-   *  which as much must remain. */
+  /** What the store would answer; undefined: it must be asked. Answers only a request with the same
+   *  costs, for which as much must remain. */
   answer(id: string, { mode, target, costs, count, keep }: LayerRequest): StoreResult | undefined {
     if (mode !== 'consume' || this.#denials.isEmpty || count !== 1) return undefined
     let denial = this.#denials.get(id)
@@ -147,8 +147,9 @@ class Denials {
   }
 
   /**
-   * Less is left now, and who was denied has longer to wait. Denials of other classes stay: else
-   * what passes in a higher class would send all requests of a lower one to the store.
+   * Less is left now, so denied requests of the class have longer to wait. Denials of other classes
+   * stay: otherwise, each request that passes in a higher class would send a lower class's requests
+   * to the store.
    */
   #taken(id: string, ofClass: Pick<LayerRequest, 'keep'> | undefined): void {
     const others = ofClass && without(this.#denials.get(id), ofClass.keep)
@@ -157,9 +158,9 @@ class Denials {
   }
 
   /**
-   * Units were given back or forgotten. Of requests on their way nobody knows whether they were
-   * denied before or after. A policy key may be shared by any of the limiter's targets, so where
-   * there is one all are forgotten.
+   * Units were given back or forgotten. Requests on their way may have been denied before or after
+   * that. Any of the limiter's targets may share a policy key, so if there is one, all denials are
+   * forgotten.
    */
   changed(id: string, { policyKeys }: Target): void {
     this.#changedMs = this.#options.time.nowMs()
@@ -174,14 +175,15 @@ class Denials {
 
   #remember(id: string, { target, costs, keep }: LayerRequest, result: StoreResult): void {
     const { sentAtMs } = result
-    // Not the store's, or maybe older than a change.
+    // Not the store's own answer, or perhaps older than a change.
     if (sentAtMs === undefined || result.source !== 'store' || sentAtMs <= this.#changedMs) return
     let waitMs = Number.POSITIVE_INFINITY
     for (const { policy, retryAfterMs, resetAfterMs } of result.policies) {
       // A slot may be released at any moment.
       if (retryAfterMs > 0 && policy.kernel?.traits.holds) return
       if (retryAfterMs > 0) waitMs = Math.min(waitMs, retryAfterMs)
-      // What is said of a window holds until its end, also where another policy denies.
+      // What a result says about a window holds until the window's end, even if another policy
+      // denies.
       if (policy.kernel?.traits.hasOneEnd && resetAfterMs > 0)
         waitMs = Math.min(waitMs, resetAfterMs)
     }
@@ -189,8 +191,8 @@ class Denials {
     const { clock, time } = this.#options
     const sentUs = clock === undefined ? sentAtMs * 1_000 : result.nowUs
     const atUs = clock === undefined ? time.nowMs() * 1_000 : result.nowUs
-    // One ms less than the whole wait, which is denied for certain, and one us more, so that this
-    // one is.
+    // The store rounds waits up, so it denies for certain until one ms before the end of the wait.
+    // One us more includes that instant itself.
     const untilUs = sentUs + Math.min(MAX_AGE_US, (waitMs - 1) * 1_000 + 1)
     const { policySet, policyKeys } = target
     let next = without(this.#denials.get(id), keep)
@@ -200,7 +202,7 @@ class Denials {
   }
 }
 
-/** The denials of a key but that of a class. */
+/** A key's denials, without those of one class. */
 function without(
   first: Denial | undefined,
   keep: readonly number[] | undefined,
@@ -223,7 +225,7 @@ function later({ nowUs, untilUs, policies: before }: StoreResult, us: number): S
   return new MadeResult(0, nowUs + us, untilUs, policies, 'cache', undefined)
 }
 
-/** Written out: a copy by `...` takes a third longer, and floods of refused requests come here. */
+/** Written out: a copy by `...` takes a third longer, and floods of refused requests end here. */
 function shorter(
   { policy, cost, limit, remaining, retryAfterMs, resetAfterMs, block }: PolicyResult,
   ms: number,
@@ -236,6 +238,6 @@ function shorter(
     retryAfterMs > ms ? retryAfterMs - ms : 0,
     resetAfterMs > ms ? resetAfterMs - ms : 0,
   )
-  // A request before this one began the block.
+  // An earlier request began the block.
   return block === undefined ? result : new MadeBlockResult(result, { ...block, hasBegun: false })
 }

@@ -2,7 +2,7 @@
 
 import type { PolicyResult } from '../store.js'
 
-/** The place of the result that binds; of a denied request, of one that denied it. Of equal results
+/** The place of the result that binds: for a denied request, one that denied it. Of equal results,
  *  the first binds. */
 export function bindingPlace(results: readonly PolicyResult[], isDenied: boolean): number {
   let place = 0
@@ -26,9 +26,9 @@ type Comparable = Pick<PolicyResult, 'limit' | 'remaining'> & {
 }
 
 /**
- * True if `one` says more than `other` about what the client may do. What denied the request goes
- * before what did not, then the longer wait before the shorter; where nothing was denied, the
- * smaller share before the larger.
+ * True if `one` says more than `other` about what the client may do. A result that denied the
+ * request goes before one that did not, then the longer wait before the shorter. If nothing was
+ * denied, the smaller share goes before the larger.
  */
 export function bindsMore(
   one: Comparable,

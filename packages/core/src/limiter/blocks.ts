@@ -1,4 +1,4 @@
-// Blocks by hand: of a key under the lock-outs of a limiter.
+// Blocks a key by hand, and ends its blocks, under a limiter's lock-outs.
 
 import { durationMs, durationText } from '../base/duration.js'
 import { quote, rangeError, StoreError, typeError } from '../base/errors.js'
@@ -13,7 +13,7 @@ import type { LimiterParts } from './parts.js'
 
 type BlockMode = BlockRequest['mode']
 
-/** @throws {StoreError} WEIR_STORE_FAILED where it holds in this process alone */
+/** @throws {StoreError} WEIR_STORE_FAILED if the block holds in this process alone */
 export async function blockKey(
   limiter: LimiterParts,
   key: Key,
@@ -40,8 +40,8 @@ export async function unblockKey(
 }
 
 /**
- * Of the lock-outs that limit the key: those without a policy key, and those whose policy key it
- * is.
+ * The request for the lock-outs that limit the key: those without a policy key, and those whose
+ * policy key it is.
  * @param units ms to block
  */
 async function requestFor(
@@ -62,7 +62,7 @@ async function requestFor(
   if (policySet === undefined || places.length === 0) {
     const what = `${mode}() of limiter "${limiter.name}" needs a lock-out that limits the key`
     const names = uses.map(({ policy }) => policy.name).join(', ')
-    const right = 'give lockout({...}) among its policies; one with a key of its own, in the call:'
+    const right = 'give lockout({...}) among its policies; one with a policy key, in the call:'
     const problem = `${what}, and its policies are ${names}; ${right} { policy: [{ policy, key }] }`
     throw typeError('WEIR_INVALID_POLICY', problem)
   }

@@ -1,4 +1,4 @@
-// Costs by the names of policies, and what a correction of a decision comes to.
+// Costs by the names of policies, and the units that correct a decision's charge.
 
 import { traitsOf } from '../algorithms/modes.js'
 import type { Policy } from '../algorithms/policy.js'
@@ -31,9 +31,9 @@ export function checkedCosts(cost: Cost): Cost {
 }
 
 /**
- * Units for each policy of the set: as named, as its own cost says, or 1. To give back by names:
- * none of one that is not named. A lock-out counts one attempt, and slots are one, whatever it
- * costs; by its name more slots.
+ * Units for each policy of the set: as named, as the policy's own cost says, or 1; to give units
+ * back by names, 0 for a policy that is not named. Whatever the cost, a lock-out counts one attempt
+ * and a concurrency one slot; only a cost by its name takes more slots.
  */
 export function costsOf(resolved: Resolved, cost: Cost, mode: Mode = 'consume'): readonly number[] {
   const { policySet, ownCosts, uses } = resolved
@@ -45,7 +45,7 @@ export function costsOf(resolved: Resolved, cost: Cost, mode: Mode = 'consume'):
       return !takesSlots && isOfSlots(policy) ? 0 : (ownCosts?.[i] ?? unitsFor(policy, cost))
     })
   }
-  // None where a policy function has failed: its names are not known.
+  // Empty if a policy function has failed: the names are not known.
   if (uses.length > 0) mustBeKnown(cost, uses, takesSlots)
   return policies.map((policy, i) => {
     const isNone = traitsOf(mode).givesOnly || (!takesSlots && isOfSlots(policy))
@@ -53,7 +53,7 @@ export function costsOf(resolved: Resolved, cost: Cost, mode: Mode = 'consume'):
   })
 }
 
-/** Of a decision: what to give back, of each policy at most what it was charged. */
+/** What to give back of a decision: of each policy, at most what it was charged. */
 export function refundedCosts(request: LimiterRequest, cost: Cost): number[] {
   const { uses = [], target } = request
   const { policies } = target.policySet
@@ -66,17 +66,17 @@ export function refundedCosts(request: LimiterRequest, cost: Cost): number[] {
       return back
     })
   }
-  // One with a cost of its own may have been charged less than others.
+  // A policy with its own cost may have been charged less than others.
   const most = Math.max(...costs)
   if (cost > most) throw tooMuch(cost, most)
-  // An attempt of which a part is given back was made all the same.
+  // An attempt was made even if a part of its cost is given back.
   return costs.map((each, i) => (cost < most ? partFor(policies[i] as Policy, each, cost) : each))
 }
 
 /**
- * Of a decision: by how much each policy is to be charged more, or below 0 less, so that it is
- * charged what it cost. A number is not for policies with costs of their own, and what is not named
- * stays.
+ * By how much to change what a decision charged each policy (below 0: less), so that it is charged
+ * what it cost. A number does not apply to policies with their own cost, and the charge of a policy
+ * that is not named stays.
  */
 export function settledCosts(request: LimiterRequest, actual: Cost): number[] {
   const { uses = [], target } = request
@@ -91,7 +91,7 @@ export function settledCosts(request: LimiterRequest, actual: Cost): number[] {
   })
 }
 
-/** What a request was charged for good: slots are released. */
+/** What a request was charged for good: no slots, as these are released. */
 export function chargedCosts({ costs, target }: LimiterRequest): readonly number[] {
   if (!hasSlots(target)) return costs
   return costs.map((cost, i) => (isOfSlots(target.policySet.policies[i] as Policy) ? 0 : cost))
@@ -103,7 +103,7 @@ function named(cost: Cost, policy: Policy): number | undefined {
   return checkedCostOf(policy, cost[name] as number)
 }
 
-/** What a cost of all policies is for this one: one attempt, and one slot, whatever it costs. */
+/** What a cost for all policies is for this one: at most one attempt, or one slot. */
 function unitsFor({ kernel }: Policy, cost: number): number {
   return kernel?.traits.blocks || kernel?.traits.holds ? Math.min(cost, 1) : cost
 }
@@ -124,7 +124,7 @@ function mustBeKnown(cost: object, uses: readonly PolicyUse[], takesSlots: boole
   throw typeError('WEIR_INVALID_COST', `${what}; give costs for ${known.join(', ')}`)
 }
 
-/** @throws {TypeError} WEIR_INVALID_COST where slots are named that units are meant for */
+/** @throws {TypeError} WEIR_INVALID_COST if a cost in units names slots */
 function mustBeUnits(cost: object, uses: readonly PolicyUse[]): void {
   const slots = uses.find(({ policy }) => isOfSlots(policy) && Object.hasOwn(cost, policy.name))
   if (slots === undefined) return

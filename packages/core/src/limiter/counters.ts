@@ -27,7 +27,7 @@ export const ROWS: readonly Row[] = Object.freeze([
   { outcome: 'error', source: 'none', degraded: true },
 ])
 
-/** The rows of what no store decides. */
+/** The rows of decisions that no store makes. */
 const ALLOWED_LOCALLY = 2
 const DENIED_LOCALLY = 5
 export const UNLIMITED = 6
@@ -50,7 +50,7 @@ export const REASONS = [
   'blocked',
 ] as const
 type DenialReason = (typeof REASONS)[number]
-/** From here on blocks begun, by level; those of the last one and above together. */
+/** From here on blocks begun, by level; the last cell counts its level and all above. */
 export const BLOCKS: number = DENIALS + REASONS.length
 export const LEVELS = 8
 /** Slots that are held here now, and those that expired before they were released or renewed. */
@@ -74,12 +74,12 @@ interface SetCounters extends Pick<LimiterCounters, 'decisions' | 'classes'> {
 
 /** What is counted of one policy of a limiter. */
 export interface PolicyCounters {
-  /** Of several that have the name, such as tiers, the one that was asked for last. */
+  /** Of several policies with this name, such as tiers, the one that was asked for last. */
   policy: Policy
   readonly cells: Float64Array
 }
 
-/** How a policy is that follows the load. */
+/** The current state of a policy that follows the load. */
 export interface AdaptiveState {
   readonly policy: Policy
   readonly factor: number
@@ -88,15 +88,15 @@ export interface AdaptiveState {
 /** Requests that a limiter of HTTP requests let pass, or refused, without a decision. */
 export type UndecidedCounters = LimiterCounters['undecided']
 
-/** Policies that are told apart. Names may be made by functions, so there could be any number. */
+/** How many policies are told apart. Functions may make names, so there could be any number. */
 const MAX_POLICIES = 200
-/** What the others are counted under. */
+/** The name under which all further policies are counted. */
 export const OTHERS = '_other'
 
 /** In seconds. */
 const WAITS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
-/** How long a `wait` took, as channel `weir:wait` says it. */
+/** How long a `wait` took, as the channel `weir:wait` reports it. */
 export interface Wait {
   /** Name of the limiter. */
   readonly limiter: string
@@ -104,7 +104,7 @@ export interface Wait {
   readonly waitedMs: number
 }
 
-/** By the limiter, for others in this package who count for it. */
+/** By limiter, for other parts of this package that count for it. */
 export const countersOf: WeakMap<object, LimiterCounters> = new WeakMap()
 
 export function countersOfLimiter(limiter: object): LimiterCounters {
@@ -116,16 +116,16 @@ export class LimiterCounters {
   /** By the rows above. */
   readonly decisions: Float64Array = new Float64Array(ROWS.length)
   readonly policies: Map<string, PolicyCounters> = new Map()
-  /** Of each class, by its name. None where there is no `reserve`. */
+  /** For each class, by name. Empty without `reserve`. */
   readonly classes: Map<string, Float64Array> = new Map()
   readonly waits: Histogram = new Histogram(WAITS)
   readonly undecided = { skip: 0, allowList: 0, denyList: 0, preflight: 0, noKey: 0 }
-  /** Says how its policy is now, where that follows the load. */
+  /** Returns the current state of its policy, if that follows the load. */
   adaptive: (() => AdaptiveState) | undefined
   /** Its denials are not enforced. */
   isShadow = false
 
-  /** From now on decisions of these classes are counted apart as well. */
+  /** From now on, decisions of these classes are also counted by class. */
   addClasses(names: Iterable<string>): void {
     for (const name of names) this.classes.set(name, new Float64Array(CLASS_OUTCOMES.length))
   }
@@ -137,12 +137,12 @@ export class LimiterCounters {
     return { decisions: this.decisions, policies: cells, classes: this.classes, hasBlocks }
   }
 
-  /** No store was asked. */
+  /** Counts a decision that no store was asked for. */
   count(row: number): void {
     add(this.decisions, row, 1)
   }
 
-  /** Nothing said what limits. */
+  /** Counts a decision for which the policies are not known. */
   countUnknown(policy: Policy, isAllowed: boolean): void {
     this.count(isAllowed ? ALLOWED_LOCALLY : DENIED_LOCALLY)
     if (!isAllowed) add(this.#ofPolicy(policy), DENIALS + REASONS.indexOf('policy-failed'), 1)
@@ -153,7 +153,8 @@ export class LimiterCounters {
     if (waitChannel.hasSubscribers) waitChannel.publish(Object.freeze<Wait>({ limiter, waitedMs }))
   }
 
-  /** These hold now: of several policies of one name, each that is asked for in its turn. */
+  /** Notes the policies that hold now: of several with one name, the one that was asked for
+   *  last. */
   inForce(policies: readonly Policy[]): void {
     for (const policy of policies) {
       const counters = this.policies.get(policy.name)
@@ -206,7 +207,7 @@ export function countDecision(
   } else {
     add(counters.decisions, row + 3, 1)
     add(cells, DENIED_UNITS, binding.cost)
-    // A search takes a thirtieth of a denial in memory, so the most common reason is not searched.
+    // A search takes a thirtieth of a denial in memory, so the most common reason needs none.
     add(cells, DENIALS + (reason === 'limit' ? 0 : REASONS.indexOf(reason)), 1)
   }
   if (priority !== undefined)
@@ -231,7 +232,7 @@ function addAll(all: readonly Float64Array[], place: number, units: readonly num
   for (let i = 0; i < units.length; i += 1) add(all[i] as Float64Array, place, units[i] as number)
 }
 
-/** The share of a limit at which it is near. */
+/** A policy is near its limit with at most this share of it left. */
 const NEAR = 0.2
 
 function add(counters: Float64Array, place: number, units: number): void {
@@ -243,7 +244,7 @@ function countOfClass({ classes }: SetCounters, priority: string, place: number)
   if (cells !== undefined) add(cells, place, 1)
 }
 
-/** The store could not decide, and nothing decides instead. */
+/** Counts a failure: the store could not decide, and nothing decided instead. */
 export function countFailure({ target, priority }: CountedRequest): void {
   const { counters } = target.policySet as CountedSet
   if (counters === undefined) return
@@ -251,7 +252,7 @@ export function countFailure({ target, priority }: CountedRequest): void {
   if (priority !== undefined) countOfClass(counters, priority, CLASS_FAILED)
 }
 
-/** Counts slots of a request: at `place`, `times` what it took. */
+/** Counts a request's slots: at `place`, `times` the number that it took. */
 export function countSlots(
   { target, costs }: Pick<StoreRequest, 'target' | 'costs'>,
   place: typeof SLOTS_HELD | typeof SLOTS_EXPIRED,
@@ -264,7 +265,7 @@ export function countSlots(
   })
 }
 
-/** Counts by how many units the charge of a decision grew, or below 0 shrank. */
+/** Counts the units by which a decision's charge grew or, below 0, shrank. */
 export function countCorrection(
   { target }: StoreRequest,
   costs: readonly number[],

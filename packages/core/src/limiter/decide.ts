@@ -1,4 +1,4 @@
-// How a call of a limiter becomes a request, and the answer a decision.
+// Turns a limiter's calls into requests, and the answers into decisions.
 
 import { MAX_UNITS } from '../algorithms/algorithm.js'
 import { traitsOf } from '../algorithms/modes.js'
@@ -49,7 +49,7 @@ export function decide(
   if (policy === undefined && fixed !== undefined)
     return ask(limiter, mode, key, cost, priority, fixed)
   const resolved = limiter.policiesFor(mode, key, policy)
-  // Bound, as V8 makes room for what a closure captures in every call.
+  // Bound: in every call, V8 would make room for what a closure captures.
   if (isPromise(resolved)) return resolved.then(ask.bind(null, limiter, mode, key, cost, priority))
   return ask(limiter, mode, key, cost, priority, resolved)
 }
@@ -110,8 +110,8 @@ export async function decideUpTo(
   return withMore(observed(limiter, 'consume', decision), { granted })
 }
 
-/** @throws {TypeError} WEIR_INVALID_POLICY where a policy counts attempts or slots: of these there
- *  is one */
+/** @throws {TypeError} WEIR_INVALID_POLICY if a policy counts attempts or slots: a request takes
+ *  one */
 function mustCountUnits({ name }: LimiterParts, policySet: PolicySet): void {
   const isOne = countsAttempts({ policySet })
   if (!isOne && !hasSlots({ policySet })) return
@@ -120,14 +120,15 @@ function mustCountUnits({ name }: LimiterParts, policySet: PolicySet): void {
   throw typeError('WEIR_INVALID_POLICY', `${what}; use consume()`)
 }
 
-/** @throws {TypeError} WEIR_INVALID_POLICY where there are slots alone */
+/** @throws {TypeError} WEIR_INVALID_POLICY if all policies have slots */
 function mustHaveUnits({ name }: LimiterParts, policySet: PolicySet | undefined, mode: Mode): void {
   if (policySet === undefined || !policySet.policies.every(isOfSlots)) return
   const what = `${mode}() of limiter "${name}" is about units, and its policies have slots`
   throw typeError('WEIR_INVALID_POLICY', `${what}; use release(decision)`)
 }
 
-/** The decision about units that one request stood for: it costs that many times as much. */
+/** The decision about the units that one request asked for as a count: it costs that many times as
+ *  much. */
 function decisionOfUnits(one: LimiterRequest, units: number, result: StoreResult): Decision {
   const policies = result.policies.map((each) => ({ ...each, cost: units * each.cost }))
   const request = { ...one, costs: one.costs.map((cost) => units * cost) }

@@ -14,17 +14,17 @@ interface DecisionBase {
   readonly policy: Policy
   /** Who was limited: the key as it was given, as text. */
   readonly key: string
-  /** The limit of the binding policy; `policies` has those of all. */
+  /** The limit of the binding policy; `policies` has all limits. */
   readonly limit: number
   /** Units of the binding policy that can still be taken now. */
   readonly remaining: number
   /** Ms until the binding policy has forgotten all that was taken. */
   readonly resetAfterMs: number
-  /** Units of the binding policy that are in use: `limit` less `remaining`. Made when it is read,
-   *  so it is not in what is logged or copied. */
+  /** Units of the binding policy that are in use: `limit` less `remaining`. Computed when it is
+   *  read, so logs and copies of the decision do not have it. */
   readonly used: number
   /** When the binding policy has forgotten all that was taken, by the store's clock. Undefined: no
-   *  store has decided. Made when it is read, like `used`. */
+   *  store has decided. Computed when it is read, like `used`. */
   readonly resetTime: Date | undefined
   /** The result of each policy, in the order in which the policies were given. */
   readonly policies: readonly PolicyResult[]
@@ -39,7 +39,7 @@ interface DecisionBase {
   /** True if the shared store was not asked, because it could not be or the limiter is switched
    *  off: the limit is kept less exactly, or not at all. */
   readonly degraded: boolean
-  /** The class of the request, where it was given one and something limits it. */
+  /** The request's class, if it was given one and something limits it. */
   readonly priority?: string | undefined
 }
 
@@ -47,9 +47,9 @@ interface DecisionBase {
 export interface Allowed extends DecisionBase {
   /** True. */
   readonly allowed: true
-  /** Not there. Without `strictNullChecks`, TypeScript cannot tell this from `Denied`. */
+  /** Absent. Without `strictNullChecks`, TypeScript cannot tell this from `Denied`. */
   readonly reason?: undefined
-  /** Not there, either. */
+  /** Absent as well. */
   readonly retryAfterMs?: undefined
   /** What was charged, and when: pass the decision to `refund` to give it back. */
   readonly receipt: Receipt
@@ -66,7 +66,7 @@ export interface Denied extends DecisionBase {
    *  - `policy-failed`: the policy function failed, and `whenPolicyFails` is `'deny'`
    *  - `blocked`: by a lock-out, whose block ends after `retryAfterMs`
    *
-   *  Later versions may have more: take one that you do not know for `limit`. */
+   *  Later versions may have more: treat one that you do not know as `limit`. */
   readonly reason:
     | 'limit'
     | 'cost-exceeds-limit'
@@ -103,7 +103,7 @@ export class Receipt {
   readonly result: StoreResult | undefined
   /** Its units were given back or settled. */
   spent = false
-  /** What it took for a time, once that is renewed or released. */
+  /** The slots that it took, once they are renewed or released. */
   slots: object | undefined = undefined
 
   constructor(request: StoreRequest | undefined, result: StoreResult | undefined) {
@@ -111,7 +111,7 @@ export class Receipt {
     this.result = result
   }
 
-  /** Nothing: the log of a decision shows what was decided, not what is needed to undo it. */
+  /** Returns nothing: a logged decision shows what was decided, not what is needed to undo it. */
   toJSON(): undefined {}
 }
 
@@ -120,7 +120,7 @@ type Binding = Pick<PolicyResult, 'policy' | 'limit' | 'remaining' | 'resetAfter
 /** What it says of all of them. */
 type All = Pick<DecisionBase, 'policies' | 'source' | 'degraded'>
 
-// Two classes without a common one: a decision takes a tenth longer where `super` makes it.
+// Two classes without a common base class: with `super`, a decision takes a tenth longer.
 
 function usedOf({ limit, remaining }: Pick<DecisionBase, 'limit' | 'remaining'>): number {
   return limit === Number.POSITIVE_INFINITY ? 0 : Math.max(0, limit - remaining)
@@ -247,12 +247,13 @@ export function madeOf(
   return new DeniedDecision(name, binding, key, result, reason, retryAfterMs, result)
 }
 
-/** The decision, with its class. Others have no field for one, which would cost them memory. */
+/** The decision with its class. Decisions without one have no field for it, which would cost
+ *  memory. */
 export function ofClass(decision: Decision, priority: string | undefined): Decision {
   return priority === undefined ? decision : Object.assign(decision, { priority })
 }
 
-/** A copy. Field by field: `...` takes over two microseconds, more than a decision. */
+/** A copy, made field by field: `...` takes over two microseconds, more than a decision. */
 export function copyOf(decision: Decision): Decision {
   const { limiter, key, priority } = decision
   const copy = decision.allowed
@@ -261,7 +262,7 @@ export function copyOf(decision: Decision): Decision {
   return ofClass(copy, priority)
 }
 
-/** A copy that says more. What was observed stays as it is. */
+/** A copy with more fields. The decision that was observed stays as it is. */
 export function withMore<More extends object>(decision: Decision, more: More): Decision & More {
   return Object.assign(copyOf(decision), more)
 }
@@ -280,12 +281,12 @@ export function unlimitedDecision(
   return new AllowedDecision(limiter, binding, key, all, new Receipt(undefined, undefined))
 }
 
-/** The denial where nothing says what limits. */
+/** The denial if the policies are not known. */
 export function withoutPolicy(limiter: string, key: string, policy: Policy): Denied {
   const binding = { policy, limit: 0, remaining: 0, resetAfterMs: UNKNOWN_MS }
   const all = { policies: [], source: 'local', degraded: true } as const
   return new DeniedDecision(limiter, binding, key, all, 'policy-failed', UNKNOWN_MS, undefined)
 }
 
-/** Nothing says when a look-up will go well again. */
+/** Nobody knows when the policy function will work again. */
 const UNKNOWN_MS = 1_000

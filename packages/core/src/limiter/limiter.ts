@@ -45,8 +45,8 @@ import { type LimiterStats, statsOf } from './stats.js'
  *   or RangeError, before the store is asked
  * - WEIR_POLICY_FAILED if a policy function fails for a key that it has never been asked about, and
  *   `whenPolicyFails` does not say what holds then
- * - WEIR_INVALID_POLICY if the policy is a function of the request, as that of a middleware may be,
- *   and a call without `{ policy }` gives only a key; `refund(decision)` needs none
+ * - WEIR_INVALID_POLICY if the policy is a function of the request, as a middleware's may be, and a
+ *   call gives a key without `{ policy }`; `refund(decision)` needs none
  * - a `StoreError` if the store cannot decide
  * @example
  * const policy = slidingLog({ limit: 5, window: '15m' })
@@ -72,8 +72,8 @@ export class RateLimiter {
     holders.set(this, holdingOf.bind(null, parts))
   }
 
-  /** False: switched off, so that everything is allowed and nothing counted, and all who wait pass.
-   *  For an emergency; the default is true. Throws WEIR_INVALID_OPTION for what is neither. */
+  /** False switches the limiter off, for an emergency: everything is allowed, nothing is counted,
+   *  and all waiting calls pass. Default true. Throws WEIR_INVALID_OPTION for any other value. */
   get enabled(): boolean {
     return this.#parts.isEnabled
   }
@@ -90,13 +90,12 @@ export class RateLimiter {
   }
 
   /**
-   * Waits for its turn instead of being refused: allowed once it may pass, or denied at once if
-   * that would take longer than `timeout`. Where one bucket decides alone, the turn is reserved in
-   * the store: in order across processes, and `consume` sees what is reserved as used. Elsewhere
-   * those who wait in this process pass in order, and ask again after the wait that the store
-   * names. May end later than `timeout` by the time that calls of the store take: one for a turn of
-   * a bucket, elsewhere two, and one more for each time that the cost changes in the queue before
-   * it.
+   * Waits for a turn instead of being refused: allowed once the request may pass, or denied at once
+   * if that would take longer than `timeout`. Where one bucket decides alone, the store reserves
+   * the turn: turns are in order across processes, and `consume` sees reserved units as used.
+   * Elsewhere, calls that wait in this process pass in order, and ask again after the wait that the
+   * store names. May end later than `timeout` by the time that calls to the store take: one for a
+   * turn of a bucket, otherwise two, and one more for each change of cost in the queue ahead.
    *
    * Rejects with the signal's reason, and with WEIR_CLOSED once the limiter is closed.
    * @example const { waitedMs } = await limiter.wait('u42', { timeout: '2s' })
@@ -121,26 +120,26 @@ export class RateLimiter {
 
   /**
    * `consume` without a promise where the store answers at once, as the memory store does: for
-   * adapters that want to go on in the same turn of the event loop. Throws, or rejects, what
-   * `consume` rejects.
+   * adapters that want to go on in the same turn of the event loop. Throws, or rejects with, what
+   * `consume` rejects with.
    */
   decide(key: Key, options?: DecideOptions): Decision | Promise<Decision> {
     return observed(this.#parts, 'consume', decide(this.#parts, 'consume', key, options))
   }
 
   /**
-   * Gives units back, as far as they still count and never into a later window.
+   * Gives units back, as far as they still count, and never into a later window.
    *
-   * Of a decision: what it charged; or `cost`, of each policy at most what the decision charged it.
-   * A decision is good for one refund, of all or of a part. The rest stays charged, and another
-   * refund does nothing. A denied decision, and that of a `peek`, has nothing to give back.
+   * For a decision, gives back what it charged, or `cost`: at most what it charged each policy. A
+   * decision is good for one refund, of all or of a part. The rest stays charged, and another
+   * refund does nothing. A denied decision has nothing to give back, nor has a `peek`.
    *
    * Throws WEIR_INVALID_COST for a `cost` above what was charged. Throws WEIR_INVALID_RECEIPT for a
-   * copy of a decision (`structuredClone`, JSON), and for the decision of another limiter: one of
-   * another name or on another store.
+   * copy of a decision (`structuredClone`, JSON), and for a decision of a limiter with another name
+   * or on another store.
    *
-   * Of a key: `cost`, default 1, of each policy, or by the names of some, as far as there is
-   * anything to give back.
+   * For a key, gives back `cost`, default 1, of each policy, or by the names of some, as far as
+   * there is anything to give back.
    * @example await limiter.refund(decision)
    * @example await limiter.refund(decision, { cost: 1 })
    * @example await limiter.refund('u42', { cost: 2 })
@@ -153,15 +152,15 @@ export class RateLimiter {
   }
 
   /**
-   * Corrects what a decision was charged to what it cost: of each policy without a cost of its own,
-   * or by the names of policies (one that is not named stays). Less is given back as by a refund;
-   * more is charged now, past the limit if need be.
+   * Corrects what a decision was charged to what it cost: for each policy without its own cost, or
+   * by the names of policies (others stay). If it cost less, the difference is given back as by a
+   * refund; if more, it is charged now, past the limit if need be.
    *
    * Each decision can be settled or refunded once. A failed call is not repeated: the decision
-   * stands as it was charged or, if only the reply was lost, as it was settled. A denied decision,
-   * and that of a `peek`, has nothing to settle. While the store is away, extra charges count in
-   * this process and reach the store later; nothing is given back. Nothing is given back later,
-   * either, of a decision that was made while it was away.
+   * stands as it was charged or, if only the reply was lost, as it was settled. A denied decision
+   * has nothing to settle, nor has a `peek`. While the store is away, extra charges count in this
+   * process and reach the store later, and nothing is given back. Nothing of a decision made while
+   * the store was away is given back later.
    *
    * Throws WEIR_INVALID_COST for an `actual` that is no cost or names another policy, and
    * WEIR_INVALID_RECEIPT as `refund` does.
@@ -172,9 +171,10 @@ export class RateLimiter {
   }
 
   /**
-   * Releases the slots that a decision took, as its work has ended. Units stay charged. The second
-   * time, and of a decision that took no slots, it does nothing. What is not released, or while the
-   * store is away, expires. Throws WEIR_INVALID_RECEIPT as `refund` does.
+   * Releases the slots that a decision took, once its work has ended. Units stay charged. Does
+   * nothing the second time, or for a decision that took no slots. Slots that are not released
+   * expire, as do those released while the store is away. Throws WEIR_INVALID_RECEIPT as `refund`
+   * does.
    * @example await limiter.release(decision)
    */
   release(decision: Decision): Promise<void> {
@@ -182,9 +182,9 @@ export class RateLimiter {
   }
 
   /**
-   * Takes units and slots as `consume` does, or with a `timeout` as `wait`, and holds the slots:
-   * they are renewed until they are released, by `release()` or `await using`. A denied one holds
-   * nothing. Rejects with WEIR_INVALID_POLICY where no policy is a `concurrency`.
+   * Takes units and slots as `consume` does or, with a `timeout`, as `wait` does, and holds the
+   * slots: they are renewed until they are released, by `release()` or `await using`. A denied
+   * decision holds nothing. Rejects with WEIR_INVALID_POLICY if no policy is a `concurrency`.
    * @example
    * const limiter = new RateLimiter({ policy: concurrency({ limit: 5, holdTimeout: '30s' }) })
    * await using held = await limiter.acquire('u42', { timeout: '2s' })
@@ -194,8 +194,8 @@ export class RateLimiter {
   }
 
   /**
-   * Holds slots, as `acquire` does, until what `work` returns has settled, and what it has given to
-   * `until`. Answers what it returned, or the denial, and rejects with what it threw.
+   * Holds slots, as `acquire` does, until `work`'s promise, and all that it passed to `until`, have
+   * settled. Resolves to what `work` returned, or to the denial; rejects with what it threw.
    * @example
    * const limiter = new RateLimiter({ policy: concurrency({ limit: 5, holdTimeout: '30s' }) })
    * const held = await limiter.hold('u42', async ({ signal }) => signal.throwIfAborted())
@@ -209,14 +209,14 @@ export class RateLimiter {
     return hold(this.#parts, key, work, options)
   }
 
-  /** What it has counted since it was made, in this process. Asks nothing of the store. */
+  /** What the limiter has counted in this process since it was made. Does not ask the store. */
   stats(): LimiterStats {
     return statsOf(this.#parts)
   }
 
-  /** Ends the waiting: all `wait` rejects with WEIR_CLOSED, and turns go to others. Its name is
-   *  free for another limiter. Slots that are held are renewed until they are released, unless
-   *  `slots` says otherwise. The store stays yours to close, once they are. */
+  /** Closes the limiter: waiting calls reject with WEIR_CLOSED, their turns go to others, and
+   *  another limiter may have its name. Held slots are renewed until they are released, unless
+   *  `slots` says otherwise. The store stays yours to close, once the slots are released. */
   close(options: CloseOptions = {}): void {
     checkAll(options, 'close()', CLOSE_CHECKS)
     const parts = this.#parts
@@ -233,10 +233,10 @@ export class RateLimiter {
   }
 
   /**
-   * Forgets what was taken under a key, as if it had never been seen. These are the counters of the
-   * policies that have no policy key, and of those whose policy key it is, under whatever tag.
-   * Counters of other keys stay as they are: `reset('u42')` leaves alone what a policy with the key
-   * `'all'` counts. `reset('all')` forgets it.
+   * Forgets what was taken under a key, as if it had never been seen: by policies without a policy
+   * key, and by those whose policy key it is, whatever their tag. Other keys' counters stay:
+   * `reset('u42')` leaves what a policy with the policy key `'all'` counts, and `reset('all')`
+   * forgets it.
    * @example await limiter.reset('u42')
    */
   async reset(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
@@ -249,13 +249,13 @@ export class RateLimiter {
 
   /**
    * Blocks a key by hand, under the lock-outs among the policies: nothing passes until the block
-   * ends, and no refund lifts it. A block that lasts longer stays; levels stay as they are. These
-   * are the lock-outs that have no policy key, and those whose policy key it is, which a policy of
-   * the call names.
+   * ends, and no refund lifts it. A block that lasts longer stays; levels stay as they are. It
+   * applies to lock-outs without a policy key, and to those whose policy key it is, which a policy
+   * of the call names.
    *
    * Rejects with WEIR_INVALID_POLICY if there is no such lock-out, with WEIR_INVALID_DURATION if
    * the block would last longer than the lock-out takes to forget, and with a `StoreError` if the
-   * store is away: the block then holds in this process until it is back.
+   * store is away: the block then holds in this process until the store is back.
    * @example
    * const guesses = lockout({ limit: 5, window: '15m', block: ['1m', '5m', '1h'], forget: '1d' })
    * const limiter = new RateLimiter({ name: 'login', policy: guesses })
@@ -266,9 +266,9 @@ export class RateLimiter {
   }
 
   /**
-   * Ends the blocks of a key, by hand or not, under the same lock-outs as `block`. Their levels
-   * stay; `reset` forgets these as well. Other processes that remember a denial see it within a
-   * second. Rejects as `block` does.
+   * Ends a key's blocks, begun by hand or not, under the same lock-outs as `block`. Levels stay;
+   * `reset` forgets them as well. Other processes, which may remember a denial, learn of that
+   * within a second. Rejects as `block` does.
    * @example
    * const guesses = lockout({ limit: 5, window: '15m', block: ['1m', '5m', '1h'], forget: '1d' })
    * const limiter = new RateLimiter({ name: 'login', policy: guesses })
@@ -288,10 +288,10 @@ export class RateLimiter {
   }
 }
 
-/** Of limiters that run in another time than the process's, by their options. */
+/** The time of limiters that do not run in the process's time, by their options. */
 const times: WeakMap<RateLimiterOptions, Time> = new WeakMap()
 
-/** Options of a limiter that runs in another time than the process's. */
+/** Options of a limiter with an injected time. */
 export function inTime(time: Time, options: RateLimiterOptions): RateLimiterOptions {
   times.set(options, time)
   return options

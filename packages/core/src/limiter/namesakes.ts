@@ -1,4 +1,5 @@
-// Warns about policies that share their counters by accident, as they have one name on one store.
+// Warns about policies that share their counters by accident, as they have the same name on one
+// store.
 
 import { counterOf } from '../algorithms/policy.js'
 import { Recent } from '../base/cache.js'
@@ -22,7 +23,7 @@ export function warnOfAlgorithms({ name: limiter, policies }: PolicySet, store: 
   }
 }
 
-/** Warns of another limiter that counts under the same names. For policies that no function
+/** Warns of another limiter that counts under the same names. Only for policies that no function
  *  chooses. */
 export function warnOfNamesake({ policySet, policyKeys }: Named, store: Store): void {
   policySet?.policies.forEach((policy, i) => {
@@ -44,7 +45,7 @@ export function freeNames({ policySet }: Named, store: Store): void {
     notesOf(store).delete(`${policySet?.name}/${policy.name}/${counterOf(policy)}`)
 }
 
-/** What a limiter has noted about a name. The place is that of its store. */
+/** What a limiter has noted about a name, and the place in which its store counts. */
 interface Note {
   readonly text: string
   readonly place: Place | undefined
@@ -65,7 +66,7 @@ function notesOf(store: Store): Recent<Note> {
   return notes
 }
 
-/** Notes `text` about a name. Returns the note before it, unless that store is closed. */
+/** Notes `text` about a name. Returns the text noted before, unless its store is closed. */
 function noted(store: Store, name: string, text: string): string | undefined {
   const notes = notesOf(store)
   const before = notes.get(name)

@@ -1,4 +1,4 @@
-// The checks of a limiter's options, and of those of its calls.
+// The checks of a limiter's options, and of its calls' options.
 
 import { traitsOf } from '../algorithms/modes.js'
 import { checkedName } from '../algorithms/policy.js'
@@ -44,7 +44,7 @@ function checkWhenPolicyFails(given: unknown): void {
   throw invalid('WEIR_INVALID_OPTION', 'whenPolicyFails', given, "'deny', 'allow' or a policy")
 }
 
-/** Not by a list of names, whose methods would take a tenth of a decision in memory. */
+/** Written out: the methods of a list of names would take a tenth of a decision in memory. */
 export function checkCallOptions(options: DecideOptions, mode: Mode): void {
   const takesClass = traitsOf(mode).judges
   let isKnown = typeof options === 'object' && options !== null

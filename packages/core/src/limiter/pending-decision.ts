@@ -1,5 +1,5 @@
-// A store's answer becomes a decision here: made, counted and published. There is a promise only
-// where the answer does not come at once.
+// Turns a store's answer into a decision, counts it and publishes it. There is a promise only if
+// the answer does not come at once.
 
 import type { Layer, Pending } from '../layer.js'
 import type { PolicyResult, StoreResult } from '../store.js'
@@ -9,7 +9,7 @@ import { type Decision, madeOf, ofClass } from './decision.js'
 import type { LimiterRequest } from './limiter-request.js'
 import { published } from './observers.js'
 
-/** The decision that a store's result amounts to. It is counted. */
+/** Makes the decision for a store's result, and counts it. */
 export function decisionOf(request: LimiterRequest, result: StoreResult): Decision {
   const { granted, policies, unavailableMs } = result
   const place = bindingPlace(policies, granted === 0 && unavailableMs === undefined)
@@ -73,7 +73,7 @@ function countFailureOf(request: LimiterRequest): void {
 }
 
 let waiting: PendingDecision
-/** The executor of all promises: one for each would take a third of the time of its promise. */
+/** One executor for all promises: making one each would take a third of a promise's time. */
 function keepBoth(resolve: (decision: Decision) => void, reject: (error: unknown) => void): void {
   waiting.resolve = resolve
   waiting.reject = reject

@@ -1,5 +1,6 @@
 // Which policies hold for a call: the call's own, the limiter's, or those that its policy function
-// chooses for the key. Where it fails, its last choice for the key holds, then `whenPolicyFails`.
+// chooses for the key. If the function fails, its last choice for the key holds, else
+// `whenPolicyFails`.
 
 import { traitsOf } from '../algorithms/modes.js'
 import { unlimited } from '../algorithms/unlimited.js'
@@ -30,7 +31,7 @@ interface Choosing extends Pick<RateLimiterOptions, 'policy' | 'whenPolicyFails'
 
 /**
  * @param own the call's own policy
- * @param method what the caller calls, for messages
+ * @param method the method that the user calls, for messages
  */
 export type PolicyChoice = (
   mode: Mode | 'reset',
@@ -51,7 +52,7 @@ export function policyChoice(options: Choosing): PolicyChoice {
     return resolved
   }
 
-  /** The function threw or returned no policy: never "unlimited". */
+  /** What holds if the function threw or returned no policy: never "unlimited". */
   function lastGood(mode: Mode | 'reset', key: string, cause: unknown): Resolved {
     if (cause instanceof LongKeyError) throw cause
     const problem = `the policy function of limiter "${limiter}" failed: ${quote(cause)}`
@@ -99,7 +100,7 @@ function insteadOf(
   return when === 'allow' ? ALLOWED : resolve(when)
 }
 
-/** In place of a policy: each call brings one, as it is a function of the request. */
+/** Stands in for a policy that is a function of the request: each call must bring one. */
 export function policyOfRequests(_key: string, limiter = '', method = 'consume'): never {
   const why = `limiter "${limiter}" takes its policy from each request, so a key alone does not tell`
   const right = `give the policy as well: ${method}(key, { policy })`

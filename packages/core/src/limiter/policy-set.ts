@@ -22,8 +22,8 @@ export interface Resolved {
   /** Undefined: nothing limits. */
   readonly policySet: PolicySet | undefined
   readonly first: Policy
-  /** The policies as they were given, also those that limit nothing. None where a policy function
-   *  has failed. */
+  /** The policies as they were given, including those that limit nothing. Empty if a policy
+   *  function has failed. */
   readonly uses: readonly PolicyUse[]
   /** What each policy is charged by a cost of 1. Not frozen: V8 reads elements of frozen arrays
    *  slowly, 30 ns in a decision. */
@@ -32,7 +32,7 @@ export interface Resolved {
   readonly ownCosts?: readonly (number | undefined)[] | undefined
 }
 
-/** Whose policies they are. */
+/** The limiter that has the policies. */
 interface Owner {
   /** Name of the limiter. */
   readonly limiter: string
@@ -40,7 +40,7 @@ interface Owner {
   readonly isNamed: boolean
   /** The store that decides. */
   readonly store: Store
-  /** For policies that do not say it themselves. */
+  /** For policies that do not say. */
   readonly whenUnavailable: WhenUnavailable | undefined
   /** What the limiter counts. */
   readonly counters: LimiterCounters
@@ -62,8 +62,8 @@ export function resolver(owner: Owner): (input: PolicyInput) => Resolved {
   // would cost memory.
   const policySets = new Recent<PolicySet>(MAX_REMEMBERED)
 
-  /** Equal policies give one policy set, by value, so that stores recognise it whoever made the
-   *  policies. */
+  /** Policies with equal values give one policy set, so that stores recognise it whoever made
+   *  them. */
   function policySetOf(uses: readonly PolicyUse[]): PolicySet {
     const signature = uses
       .map((use) => `${use.policy.signature}|${textOfWhen(use.whenUnavailable)}`)
@@ -98,7 +98,7 @@ export function resolver(owner: Owner): (input: PolicyInput) => Resolved {
   }
 }
 
-/** @throws {TypeError} WEIR_INVALID_OPTION where the store would take no notice of it */
+/** @throws {TypeError} WEIR_INVALID_OPTION if the store would ignore it */
 export function checkHasEffect(
   whenUnavailable: WhenUnavailable | undefined,
   { limiter, store }: Pick<Owner, 'limiter' | 'store'>,
@@ -115,9 +115,9 @@ function someOf<Value>(values: Value[]): Value[] | undefined {
 }
 
 /**
- * The policies of an input, by the names that they have in their limiter. Where the user has named
- * the limiter and not the policy, the limit is no part of the name: it may change, and the count
- * goes on.
+ * The policies of an input, by the names that they have in their limiter. If the user has named the
+ * limiter and not the policy, the limit is not part of the name: it may change, and the count goes
+ * on.
  * @throws {TypeError | RangeError} as `resolver` says
  */
 export function usesOf(
@@ -132,8 +132,8 @@ export function usesOf(
 }
 
 /**
- * For a policy function that shows how it is, as `adaptive` makes them: what says it, with the
- * policy by the name that it has in its limiter.
+ * For a policy function that shows its state, as `adaptive` makes them: what returns that state,
+ * with the policy under its name in the limiter.
  */
 export function adaptiveOf(
   policy: object,

@@ -7,7 +7,7 @@ import { reservedUnits } from '../base/reserved-units.js'
 import type { PolicySet } from '../store.js'
 import type { LimiterRequest } from './limiter-request.js'
 
-/** The class that there always is. It leaves nothing, unless `reserve` says otherwise. */
+/** The class that always exists. It leaves nothing, unless `reserve` says otherwise. */
 const CRITICAL = 'critical'
 
 /** The classes of a limiter. */
@@ -21,7 +21,7 @@ export class Priorities {
     const reserves = new Map([[CRITICAL, 0], ...Object.entries(reserve)])
     this.#reserves = reserves
     this.#keepsOf = memoized(({ policies }) => {
-      // A lock-out leaves nothing to others: its attempts are those of a key, whatever the class.
+      // A lock-out leaves nothing to others: it counts a key's attempts, whatever their class.
       const keepOf = (fraction: number) =>
         policies.map(({ limit, kernel }) => {
           return kernel?.traits.blocks ? 0 : reservedUnits(fraction, limit)
@@ -59,8 +59,8 @@ export class Priorities {
     return lowest
   }
 
-  /** The request, which must judge, as one of a class that `check` has let pass; undefined: of
-   *  none. */
+  /** The request, whose mode must judge, with a class that `check` has accepted; undefined: without
+   *  one. */
   request<Of extends LimiterRequest>(request: Of, priority: string | undefined): Of {
     if (priority === undefined) return request
     return { ...request, priority, keep: this.#keepsOf(request.target.policySet).get(priority) }

@@ -42,10 +42,10 @@ export function giveBack(layer: Layer, { target, costs }: StoreRequest, result: 
   askSafely(layer, correctionOf('refund', target, back, result), IGNORED)
 }
 
-/** The largest error of a difference of two instants, as both have fractions. */
+/** The largest rounding error in the difference of two instants. */
 const ROUNDING_MS = 1e-6
 
-/** The result as a denial of a waiter that would wait for too long: nothing is left to it. */
+/** The result as a denial of a waiter that would wait for too long: it shows nothing left. */
 export function denied(result: StoreResult, waitMs: number): StoreResult {
   const policies = result.policies.map((each): PolicyResult => {
     if (each.cost === 0) return each
@@ -55,7 +55,7 @@ export function denied(result: StoreResult, waitMs: number): StoreResult {
   return { ...result, granted: 0, policies }
 }
 
-/** The result for a waiter of other costs. */
+/** The result for a waiter with other costs. */
 export function costing(result: StoreResult, { request }: Waiter): StoreResult {
   const policies = result.policies.map((each, i) => {
     return { ...each, cost: request.costs[i] as number }

@@ -1,6 +1,6 @@
-// What a decision was charged is given back or settled by its receipt, once, and its slots are
-// released, once; by a limiter of the same name on the same store. What the store then writes:
-// algorithms/driver.ts, and for Redis driver.lua beside it.
+// Gives back or settles a decision's charge, once, and releases its slots, once: by its receipt,
+// and only by a limiter of the same name on the same store. algorithms/driver.ts says what the
+// store then writes, and driver.lua beside it what Redis writes.
 
 import { typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'

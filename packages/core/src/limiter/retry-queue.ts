@@ -1,7 +1,8 @@
-// The queue of a key whose turns cannot be reserved: of windows, and of several policies. First
-// come, first served in this process: the first waiter asks, together with those behind it that
-// have the same costs, and asks again when the store says that it may pass. So there is one call at
-// a time, and small costs do not pass a large one. Between processes, the first to ask is first.
+// The queue of a key whose turns cannot be reserved, as a window decides, or several policies do.
+// First come, first served in this process: the first waiter asks, together with those behind it
+// that have the same costs, and asks again when the store says that it may pass. So there is one
+// call at a time, and small costs do not overtake a large one. Between processes, the first to ask
+// is first.
 
 import type { Time } from '../base/time.js'
 import type { Layer } from '../layer.js'
@@ -150,13 +151,13 @@ export class RetryQueue implements Queue, WaitsForSlots {
 
   #waitForSlots({ request }: Waiter): void {
     this.#target = request.target
-    // Behind others that wait for them: these were not woken for longer.
+    // Behind the others that wait for these slots: they have not been woken for longer.
     this.#slotWaits.remove(request.target, this)
     this.#slotWaits.add(request.target, this)
   }
 
-  /** Nobody knows when slots are released, so a waiter of little patience is asked for once more
-   *  at its end. */
+  /** Nobody knows when slots are released, so the store is asked once more when an impatient
+   *  waiter's timeout ends. */
   #hintMs(waitMs: number, nowMs: number): number {
     let hintMs = waitMs
     for (const { untilMs } of this.#waiters)
@@ -196,8 +197,8 @@ function isBlocked({ policies }: StoreResult): boolean {
   return policies.some(({ block, remaining, cost }) => block?.isBlocked && remaining < cost)
 }
 
-/** Whether it waits for slots, of which nobody knows when they are released, and for nothing that
- *  takes longer. */
+/** Whether the wait is for slots, whose release nobody can predict, and for nothing that takes
+ *  longer. */
 function lacksSlots({ policies }: StoreResult, waitMs: number): boolean {
   return policies.some(({ policy, remaining, cost, retryAfterMs }) => {
     return isOfSlots(policy) && remaining < cost && retryAfterMs === waitMs

@@ -1,4 +1,4 @@
-// What a limiter has counted, for those who watch it: plain values, made when they are asked for.
+// What a limiter has counted, for monitoring: plain values, made when they are asked for.
 
 import type { HistogramStats } from '../base/histogram.js'
 import {
@@ -34,20 +34,19 @@ export interface LimiterStats {
   /** Decisions of `consume`, `decide`, `wait` and `consumeUpTo`. Each is counted once, so they may
    *  be added up. */
   readonly decisions: readonly DecisionStats[]
-  /** The same decisions once more, of those that have a class: by class. Empty without
-   *  `reserve`. */
+  /** The same decisions again, by class, for those that have one. Empty without `reserve`. */
   readonly priorities: readonly PriorityStats[]
-  /** Of each policy, 200 at the most: those with other names are one, called `_other`. */
+  /** For each policy, at most 200; all further ones are counted together, as `_other`. */
   readonly policies: readonly PolicyStats[]
-  /** Requests of HTTP on which no decision was made, by why. */
+  /** HTTP requests on which no decision was made, by reason. */
   readonly undecided: UndecidedStats
-  /** Those who wait for their turn now. */
+  /** How many calls wait for their turn now. */
   readonly waiting: number
-  /** How long each `wait` took that was decided, also those that were denied. */
+  /** How long each decided `wait` took, including those that were denied. */
   readonly waits: HistogramStats
 }
 
-/** Requests of HTTP on which no decision was made. */
+/** HTTP requests on which no decision was made. */
 export interface UndecidedStats {
   /** `skip` said so. */
   readonly skip: number
@@ -57,8 +56,8 @@ export interface UndecidedStats {
   readonly denyList: number
   /** They were preflights of CORS. */
   readonly preflight: number
-  /** They had no usable key, and `onMissingKey` lets them pass or refuses them; or a key that is
-   *  too long, and were refused. */
+  /** They had no usable key, and `onMissingKey` let them pass or refused them; or their key was too
+   *  long, and they were refused. */
   readonly noKey: number
 }
 
@@ -75,7 +74,7 @@ export interface DecisionStats {
    *  - `none`: nothing, as the limiter is switched off, the policy is `unlimited()`, or there was
    *    an error */
   readonly source: 'store' | 'cache' | 'lease' | 'local' | 'none'
-  /** As of the decision; true for errors. */
+  /** As in the decision; true for errors. */
   readonly degraded: boolean
   /** How many. */
   readonly count: number
@@ -85,9 +84,9 @@ export interface DecisionStats {
 export interface PriorityStats {
   /** The class: one of `reserve`, or `critical`. */
   readonly priority: string
-  /** As of `decisions`. */
+  /** As in `decisions`. */
   readonly outcome: DecisionStats['outcome']
-  /** How many. What no store was asked for, as the limiter is switched off, has no class. */
+  /** How many. Decisions of a limiter that is switched off have no class. */
   readonly count: number
 }
 
@@ -95,29 +94,28 @@ export interface PriorityStats {
 export interface PolicyStats {
   /** Its name; `_other` for those beyond 200. */
   readonly policy: string
-  /** Which algorithm decides. `undefined` of `_other`. */
+  /** Which algorithm decides. `undefined` for `_other`. */
   readonly algorithm: string | undefined
-  /** Its limit; of several under one name, such as tiers, of the one asked for last. `undefined` of
-   *  `_other`. */
+  /** Its limit; if several policies have its name, such as tiers, the limit of the one asked for
+   *  last. `undefined` for `_other`. */
   readonly limit: number | undefined
-  /** Where the limiter's `policy` is an adaptive one: its factor at its last use. Of others
-   *  `undefined`. */
+  /** If the limiter's `policy` is adaptive, its factor at its last use; for others `undefined`. */
   readonly factor: number | undefined
-  /** Its window, or the time in which an empty bucket fills up. `undefined` of `_other`. */
+  /** Its window, or the time in which an empty bucket fills up, in ms. `undefined` for `_other`. */
   readonly windowMs: number | undefined
   /** Decisions that it denied, as the binding policy, by reason. */
   readonly denials: Readonly<Record<Denied['reason'], number>>
   /** Decisions that it bound and that were allowed with at most a fifth of its limit left. */
   readonly nearLimit: number
-  /** Of a lock-out: the blocks that decisions, penalties and settlements began, by level; those of
-   *  the eighth and above are one. Of other policies none. */
+  /** For a lock-out, the blocks that decisions, penalties and settlements began, by level; the
+   *  eighth number counts level 8 and above. Empty for other policies. */
   readonly blocks: readonly number[]
-  /** Of a concurrency: its slots that are held in this process now, by `acquire`, `hold` and
-   *  limiters of HTTP requests, and those that expired before they were renewed or released. Of
-   *  other policies `undefined`. */
+  /** For a concurrency, the slots that are held in this process now, by `acquire`, `hold` and
+   *  limiters of HTTP requests, and those that expired before they were renewed or released.
+   *  `undefined` for other policies. */
   readonly slots: { readonly held: number; readonly expired: number } | undefined
-  /** Units: charged, refunded, charged as a penalty, and asked for where it denied. What refunds
-   *  ask for counts as refunded, also where there was less to give back. */
+  /** Units charged, refunded, charged as a penalty, and asked for by requests that it denied. All
+   *  units of a refund count as refunded, even if there was less to give back. */
   readonly units: {
     readonly taken: number
     readonly refunded: number

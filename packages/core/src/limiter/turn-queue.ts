@@ -1,10 +1,10 @@
 // The queue of a key whose only policy is a bucket. Each waiter that joins reserves its turn in the
-// store, in one call. The order is the store's, across processes.
+// store, in one call. The store keeps the order, across processes.
 //
-// Reserved units belong to the queue, not to the waiter that asked for them: they are a row, each
+// Reserved units belong to the queue, not to the waiter that asked for them: they form a row, each
 // unit with its time. Waiters take the earliest units in order, and each passes when the last of
 // its units is due. When a waiter leaves, those behind it move up, and the latest units, as many as
-// its cost, are cancelled, unless a later reservation of another process stands on them.
+// its cost, are cancelled, unless another process's later reservation builds on them.
 
 import type { Policy } from '../algorithms/policy.js'
 import type { Time } from '../base/time.js'
@@ -144,7 +144,7 @@ export class TurnQueue implements Queue {
       units -= costOf((this.#waiters[at - 1] as Placed).waiter)
     const nowMs = this.#time.nowMs()
     const dueMs = this.#dueMs(units)
-    // Behind the others it may wait for longer than the store said; they move up to its units.
+    // Behind the others, it may wait for longer than the store said; they move up to its units.
     if (dueMs > nowMs && dueMs > waiter.untilMs + 1) waiter.decided(denied(result, dueMs - nowMs))
     else {
       this.#insert(at, waiter, place)
@@ -171,7 +171,7 @@ export class TurnQueue implements Queue {
 
   #goOn(): void {
     this.#pass()
-    // Calls under way stand on all that was reserved, so nothing can be cancelled before they end.
+    // Calls under way build on all that was reserved, so nothing can be cancelled before they end.
     if (this.#calls === 0) this.#cancelSpare()
     if (this.size === 0) this.#ended()
   }

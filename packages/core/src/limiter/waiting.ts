@@ -1,6 +1,6 @@
-// The calls that wait in this process, and how many there may be. A key has one of two queues: of
-// a bucket that decides alone, turns are reserved in the store (turn-queue.ts); of everything else,
-// the first waiter asks again when it may pass (retry-queue.ts).
+// The calls that wait in this process, and how many there may be. A key has one of two queues: if a
+// bucket decides alone, turns are reserved in the store (turn-queue.ts); otherwise, the first
+// waiter asks again when it may pass (retry-queue.ts).
 
 import type { Policy } from '../algorithms/policy.js'
 import { memoized } from '../base/cache.js'
@@ -30,7 +30,7 @@ export interface WaitRequest {
 }
 
 export interface Waited {
-  /** Undefined: it was released. */
+  /** Undefined: the wait was released. */
   readonly result: StoreResult | undefined
   readonly waitedMs: number
 }
@@ -88,7 +88,7 @@ export function waitingOf({ layer, time, maxWaiting, reserves }: WaitingOptions)
 
   function endAll(end: (call: WaitingCall) => void): void {
     const all = [...calls]
-    // All calls end before the first one leaves its queue: none of them moves up.
+    // All calls end before the first one leaves its queue, so that no call moves up.
     for (const call of all) end(call)
     for (const call of all) call.queue?.left(call)
   }
@@ -107,7 +107,7 @@ export function waitingOf({ layer, time, maxWaiting, reserves }: WaitingOptions)
   }
 }
 
-/** What can never pass, and what costs nothing, is answered at once, whatever the queue. */
+/** A request that can never pass, or costs nothing, is answered at once, whatever the queue. */
 function isAnsweredAtOnce({ target, costs, keep }: ConsumeRequest): boolean {
   const { policies } = target.policySet
   const isMore = (cost: number, i: number): boolean =>
@@ -115,7 +115,8 @@ function isAnsweredAtOnce({ target, costs, keep }: ConsumeRequest): boolean {
   return costs.some(isMore) || costs.every((cost) => cost === 0)
 }
 
-/** Asks for a call that is not to wait. Behind others it must not pass them, so it only looks. */
+/** Asks for a call that is not to wait. It must not pass others that wait, so behind them it only
+ *  peeks. */
 function turnAway(layer: Layer, call: WaitingCall, isBehind: boolean): void {
   const { request } = call
   const asked: ConsumeRequest = isBehind ? { ...request, mode: 'peek' } : request
@@ -144,7 +145,7 @@ class WaitingCall implements Waiter {
   readonly #reject: (error: unknown) => void
   readonly #forgetSignal: (() => void) | undefined
 
-  /** @param calls all that wait: it leaves them when it ends */
+  /** @param calls all calls that wait, which it leaves when it ends */
   constructor(
     { request, timeoutMs, signal }: WaitRequest,
     time: Time,

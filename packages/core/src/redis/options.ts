@@ -24,44 +24,44 @@ export interface RedisStoreOptions extends ResilientOptions {
   /** The first part of every key. Letters, digits, '_', '.', ':' and '-', at most 64. Default
    *  `'weir'`. */
   readonly prefix?: string | undefined
-  /** Time, for tests and simulations. Default: the clock of the Redis server, which all processes
+  /** The clock, for tests and simulations. Default: the Redis server's, which all processes
    *  share. */
   readonly clock?: Clock | undefined
   /**
    * For a Cluster: keys share this many hash tags, spread over the slots. Decisions of one turn of
    * the event loop whose keys share a tag travel in one call. 2 to 1,024; 16 is good for up to 6
-   * masters. It is part of every key, so a change forgets what was counted. Default: each key has
-   * its own, so load spreads best and hardly any calls are shared.
+   * masters. The tag is part of every key, so a change forgets what was counted. Default: each key
+   * has its own tag, so load spreads best and hardly any calls are shared.
    */
   readonly hashTags?: number | undefined
   /**
-   * A secret, at least 16 characters: keys then reach Redis only as an HMAC-SHA-256 with it, of
-   * which 128 bits are kept. Keys of the server, its log and the traces of a client, which hold all
-   * arguments, then say nothing of users and addresses. (A hash without a secret could be guessed.)
-   * All processes need the same one, and another one forgets what was counted. Default: keys are
+   * A secret of at least 16 characters. Keys then reach Redis only as 128 bits of their
+   * HMAC-SHA-256 with it, so the server's keys and log, and a client's traces, which hold all
+   * arguments, say nothing about users and addresses. (A hash without a secret could be guessed.)
+   * All processes need the same secret, and another one forgets what was counted. Default: keys are
    * readable.
    */
   readonly hashKeys?: string | undefined
-  /** How many calls may wait for a Redis node at once; beyond, decisions are made as if it were
-   *  down. Default 1,000. */
+  /** How many calls may wait for a Redis node at once; beyond that, decisions are made as if the
+   *  node were down. 1 to 1,000,000. Default 1,000. */
   readonly maxInFlight?: number | undefined
-  /** How many processes share the limits, and which this one is. Default: counted by a heartbeat in
-   *  Redis. */
+  /** How many processes share the limits and, as `rank` from 0, which of them this one is. Default:
+   *  a heartbeat in Redis counts them. */
   readonly instances?: number | { readonly count: number; readonly rank: number } | undefined
-  /** Whether a request that was just denied is answered from memory for up to a second. What other
+  /** Whether memory answers a request like one that was just denied, for up to a second. What other
    *  processes take, refund or reset under its key shows after that second. Default true. */
   readonly denyCache?: boolean | undefined
   /**
-   * Takes up to `units` of a hot key ahead in one call, and hands them out without asking Redis,
-   * for up to `holdMs`. What one process holds the others lack, a reset elsewhere shows up to
-   * `holdMs` later, and refunds of buckets may let a little more pass: see docs/leases.md.
-   * `units` is 2 to 10,000, `holdMs` 5 to 1,000. Default: no leases. Worth it where one process is
-   * asked for a key some 1,000 times a second and more.
+   * Takes up to `units` of a hot key ahead in one call, and hands them out for up to `holdMs`
+   * without asking Redis. Other processes lack the units that one holds, a reset elsewhere shows up
+   * to `holdMs` later, and refunds of buckets may let a little more pass: see docs/leases.md.
+   * `units` is 2 to 10,000, `holdMs` 5 to 1,000 (ms). Worth it where one process gets some 1,000
+   * requests a second and more for a key. Default: no leases.
    */
   readonly leases?: LeaseOptions | undefined
 }
 
-/** The options, checked and completed. Instances undefined: they are counted. */
+/** The options, checked and completed. `instances` undefined: the heartbeat counts them. */
 export interface RedisSettings extends ResilientSettings {
   readonly format: KeyFormat
   readonly clock: Clock | undefined

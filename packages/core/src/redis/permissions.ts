@@ -1,5 +1,5 @@
-// What Weir must be permitted on Redis, and the warning if it is not. docs/acl.md has the same
-// list.
+// The commands that Weir must be permitted on Redis, and the warning if it is not. docs/acl.md
+// lists the same commands.
 
 import type { StoreError } from '../base/errors.js'
 import type { Time } from '../base/time.js'
@@ -8,7 +8,7 @@ import { withDeadline } from '../layers/resilience/deadlines.js'
 import { reasonOf } from '../layers/resilience/failures.js'
 import type { Connection } from './connection.js'
 
-// Commands of the scripts, with arguments for a key K of their own, in an order that leaves none.
+// Commands of the scripts, with arguments for a trial key K, in an order that leaves no key behind.
 const STRING = ['SET K 1 PX 1000', 'GET K', 'INCRBY K 1', 'PTTL K', 'PEXPIRE K 1000', 'DEL K']
 const LIST = ['RPUSH K 1', 'LPUSH K 1', 'LSET K 0 1', 'LINDEX K 0', 'LLEN K', 'LTRIM K 0 0']
 const SORTED_SET = ['ZADD K 1 1', 'ZRANGE K 0 0', 'ZREMRANGEBYSCORE K 0 0', 'ZREM K 1']
@@ -20,12 +20,13 @@ const NAMES = IN_SCRIPTS.map((line) => line.split(' ', 1)[0] as string)
 export const COMMANDS: readonly string[] = ['EVALSHA', 'EVAL', ...NAMES]
 
 /**
- * What a server says to a user who may not: to a command; and in a script, before Redis 7.2, and
- * since then and in Valkey.
+ * How a server refuses a user: a command; in a script, before Redis 7.2; in a script, since 7.2 and
+ * in Valkey.
  */
 const REFUSAL = /\bNOPERM\b|The user executing the script can't|ACL failure in script/
 
-// KEYS [1] a key to try on; ARGV the commands. Reply: the error of each, '' where there is none
+// KEYS [1] a key to try commands on; ARGV the commands. Reply: each one's error, '' if there is
+// none
 const CHECK = `
 local errors = {}
 for i, line in ipairs(ARGV) do
@@ -41,8 +42,9 @@ return errors
 `
 
 /**
- * What to call with a failure of a call, and a hash tag of the node that is concerned. If it may be
- * for want of a permission, all are tried, once, and those that are refused are warned of.
+ * Returns a function to call with each failure of a call, and with a hash tag of the node
+ * concerned. If a missing permission may be the cause, it tries all commands, once, and warns of
+ * those that are refused.
  */
 export function permissions(
   connection: Pick<Connection, 'call' | 'database' | 'keyPrefix'>,
@@ -80,7 +82,7 @@ export function permissions(
   }
 }
 
-/** What permits a user some commands. */
+/** How to permit a user some commands. */
 export function remedyFor(
   { database, keyPrefix }: Pick<Connection, 'database' | 'keyPrefix'>,
   prefix: string,
@@ -91,7 +93,7 @@ export function remedyFor(
   return `run: ACL SETUSER <user> ~${keyPrefix}${prefix}:* ${allowed}`
 }
 
-/** Whether an error says that the user may not. */
+/** Whether an error says that the user lacks a permission. */
 export function isRefusal(error: unknown): boolean {
   return REFUSAL.test(String((error as Error | undefined)?.message))
 }

@@ -1,5 +1,5 @@
-// The Redis store, and the way of a request through it. Redis is not asked by what a deny cache or
-// a lease answers, and while the breaker of its node is open.
+// The Redis store, and a request's way through it. Redis is not asked if the deny cache or a lease
+// answers, nor while the node's breaker is open.
 
 import { type Place, withPlace } from '../base/places.js'
 import { processTime, type Time } from '../base/time.js'
@@ -27,8 +27,8 @@ export interface RedisStore extends ResilientStore {}
 
 /**
  * Keeps counters in Redis (6.2 or newer, or Valkey), so that limits hold across processes. A
- * decision is one atomic script on the server's own clock, and is made in time even if Redis is
- * not: see docs/resilience.md. The client stays yours to close.
+ * decision is one atomic script on the server's own clock. Weir decides in time even if Redis does
+ * not answer: see docs/resilience.md. The client stays yours to close.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK
  * @example redisStore(new Redis('redis://localhost:6379', recommendedRedisOptions))
  */
@@ -59,7 +59,7 @@ function connectorOf(client: Parameters<typeof redisStore>[0]): Adapter['connect
   return (options) => ioredisConnection(checked, options)
 }
 
-/** `redisStore` over any connection, and in any time. */
+/** `redisStore` over any connection, with an injected time. */
 export function redisStoreIn(
   time: Time,
   connection: Connection,
@@ -87,7 +87,7 @@ function storeOver(connection: Connection, settings: RedisSettings, time: Time):
   return withPlace(store, place)
 }
 
-/** Stores that write the same keys have the same. */
+/** Stores that write the same keys have the same name. */
 function placeNameOf({ place }: Connection, format: KeyFormat): string {
   const { prefix, hashTags, tagged, isSecret } = format
   return JSON.stringify([...place, prefix, hashTags?.length, isSecret && tagged('')])
@@ -96,8 +96,8 @@ function placeNameOf({ place }: Connection, format: KeyFormat): string {
 /** How long closing a store may wait for Redis. */
 const CLOSING_MS = 500
 
-/** Deny cache, leases, across slots, resilience; then the backend: batching, dispatcher, exchange,
- *  connection. */
+/** The layers: deny cache, leases, across slots, resilience; then the backend: batching,
+ *  dispatcher, exchange, connection. */
 export function layersOver(
   transport: Omit<RedisTransport, 'close' | 'leave' | 'settings'>,
   settings: Omit<RedisSettings, 'format' | 'maxInFlight' | 'instances'>,

@@ -1,5 +1,5 @@
-// What is known of a key that may be hot: how often it is asked for, what is held of it, and what
-// is on its way.
+// What is known about a key that may be hot: how many units requests ask for, which leases this
+// process holds, and which units are on their way.
 
 import type { Recent } from '../../base/cache.js'
 import type { LayerRequest, Pending } from '../../layer.js'
@@ -7,7 +7,7 @@ import { isSameKeep } from '../../request.js'
 import type { PolicySet, StoreResult } from '../../store.js'
 import type { Lease } from './lease.js'
 
-/** A request that waits for units that are asked for. */
+/** A request that waits for units that are on their way. */
 export interface Waiting {
   readonly request: LayerRequest
   readonly pending: Pending
@@ -15,18 +15,18 @@ export interface Waiting {
   readonly atUs: number
 }
 
-/** Units that are asked for. */
+/** Units that the store was asked for and has not granted yet. */
 export class Asked {
   readonly count: number
-  /** When, on the store's clock, and on this process's. */
+  /** When they were asked for, by the store's clock and by this process's. */
   readonly atUs: number
   readonly atMs: number
   readonly heldMs: number
-  /** For whom the first of them are; more may come. */
+  /** The requests that get the first of them; more may join. */
   readonly waiting: Waiting[]
-  /** Redis is to know all: what is left is not kept. */
+  /** Redis must know all that was spent, so what is left is not kept. */
   isUnwanted = false
-  /** Units were given back since, so a denial may not hold any more. */
+  /** Units were given back since, so a denial may no longer hold. */
   isOlder = false
 
   constructor(count: number, waiting: Waiting[], atUs: number, atMs: number, heldMs: number) {
@@ -45,26 +45,26 @@ export interface Refusal {
   readonly untilUs: number
 }
 
-/** A key, or of one that has classes one of them. */
+/** A key, or one class of a key that has classes. */
 export class HotKey {
-  /** That of all classes of the key. */
+  /** The policy set of all the key's classes. */
   readonly policySet: PolicySet
   /** What must remain for others. */
   readonly keep: LayerRequest['keep']
-  /** Another class of the key. */
+  /** The key's next class. */
   readonly other: HotKey | undefined
-  /** The one that is spent, and the next one. */
+  /** The lease that is being spent, and the next one. */
   readonly leases: Lease[] = []
   asked: Asked | undefined
-  /** Units are to be asked for in the next turn. */
+  /** Units will be asked for in the next turn. */
   isDue = false
   refusal: Refusal | undefined
   /** No units are asked for until then. */
   pausedUntilUs: number = Number.NEGATIVE_INFINITY
-  /** Of the last lease; 0: there was none. */
+  /** Units of the last lease; 0: there was none. */
   size = 0
   roundTripUs = 0
-  /** Of the last request. */
+  /** When the last request came. */
   nowUs: number
   #sinceUs: number
   #count = 0
@@ -78,7 +78,7 @@ export class HotKey {
     this.#sinceUs = nowUs
   }
 
-  /** Notes that more units are asked for. Returns whether a new stretch of time begins. */
+  /** Notes that requests ask for more units. Returns whether a new interval of counting begins. */
   grow(units: number, nowUs: number, heldUs: number): boolean {
     this.nowUs = nowUs
     const forUs = nowUs - this.#sinceUs
@@ -92,24 +92,23 @@ export class HotKey {
     return isNew
   }
 
-  /** Units that are asked for while a lease lasts. */
+  /** Units that requests ask for while a lease lasts. */
   get demand(): number {
     return this.#count > this.#countBefore ? this.#count : this.#countBefore
   }
 }
 
-/** By the target, the first class of each. */
+/** By target, the first class of each key. */
 export type Keys = Recent<HotKey>
 
-/** A class of a key, of which the first is given. */
+/** The class of a key for which as much must remain, found from the key's first class. */
 export function classOf(first: HotKey | undefined, keep: HotKey['keep']): HotKey | undefined {
   let key = first
   while (key !== undefined && !isSameKeep(key.keep, keep)) key = key.other
   return key
 }
 
-/** Waits for units that are given back: then no denial of before holds, nor one that is on its
- *  way. */
+/** Waits until units are given back. Then no earlier denial holds, nor one that is on its way. */
 export function freeing(keys: Keys, id: string, pending: Pending): Pending {
   const freed = (): void => {
     for (let key = keys.get(id); key !== undefined; key = key.other) {

@@ -1,4 +1,4 @@
-// A lease, and what is answered by it or in its place.
+// A lease, and the answers given from it or in its place.
 
 import type { LayerRequest } from '../../layer.js'
 import { correctionOf, MadePolicyResult, MadeResult } from '../../request.js'
@@ -7,18 +7,18 @@ import type { PolicyResult, StoreResult, Target } from '../../store.js'
 /** Units that were granted ahead. */
 export class Lease {
   left: number
-  /** Until when requests are refused once it is used up; undefined: they are not. */
+  /** Until when requests are refused once all units are spent; undefined: they are not. */
   refusedUntilUs: number | undefined
-  /** Ends the wait for its end. */
+  /** Cancels the timer that ends it. */
   stop: () => void = () => {}
   readonly target: Target
-  /** Until when, on this process's clock, what is left may go back. */
+  /** Until when, by this process's clock, what is left may be given back. */
   readonly giveBackUntilMs: number
-  /** As it is when all units are spent. */
+  /** The store's answer, as it is when all units are spent. */
   readonly result: StoreResult
   readonly #askedUs: number
   readonly #lastsUs: number
-  /** When the last unit was spent, from when they were asked for. */
+  /** When the last unit was spent, counted from when they were asked for. */
   #spentAfterUs = 0
 
   constructor(
@@ -36,14 +36,14 @@ export class Lease {
     this.#lastsUs = result.degraded ? 0 : Math.min(heldUs, windowUs(result))
   }
 
-  /** Whether no unit may be spent any more. Counted from when they were asked for, so never for too
-   *  long: Redis granted them later. */
+  /** Whether no more units may be spent. The time counts from when they were asked for: Redis
+   *  granted them later, so a lease never lasts too long. */
   isOver(nowUs: number): boolean {
     const afterUs = Math.ceil(nowUs - this.#askedUs)
     return afterUs < this.#spentAfterUs || afterUs >= this.#lastsUs
   }
 
-  /** Spends units. Returns the answer, as it stands before those that are left are spent. */
+  /** Spends units. Returns the answer as it is before the units that are left are spent. */
   spend(cost: number, nowUs: number, source: StoreResult['source']): StoreResult {
     this.left -= cost
     this.#spentAfterUs = Math.max(0, Math.ceil(nowUs - this.#askedUs))
@@ -58,8 +58,7 @@ export class Lease {
     return new MadeResult(1, grantedUs, untilUs, policies, source, sent)
   }
 
-  /** One of several units that were granted without the store, or a denial if there is none
-   *  left. */
+  /** Spends one of several units that were granted without the store, or denies if none is left. */
   spendWithoutStore(): StoreResult {
     const { result } = this
     if (this.left === 0) return { ...result, granted: 0 }
@@ -72,22 +71,22 @@ export class Lease {
   }
 }
 
-/** How long it is to the end of the first window that it matters for. */
+/** Us until the end of the first window that the lease must not outlive. */
 export function windowUs({ policies, untilUs, nowUs }: StoreResult): number {
   let lasts = Number.POSITIVE_INFINITY
   for (let i = 0; i < policies.length; i += 1) {
     const { kernel, windowMs } = (policies[i] as PolicyResult).policy
     if (kernel === undefined || kernel.ahead !== undefined) continue
-    // Until is counted in whole ms from an instant within one; a window itself ends at a whole ms.
+    // `untilUs` is a whole number of ms after an instant within a ms; a window ends at a whole ms.
     const endUs = Math.floor((untilUs[i] as number) / 1_000) * 1_000
-    // What a sliding counter has taken counts for a window more than that it was taken in.
+    // Units of a sliding counter count for one window more than the one they were taken in.
     const windowEndUs = kernel.traits.hasOneEnd ? endUs : endUs - windowMs * 1_000
     lasts = Math.min(lasts, windowEndUs - nowUs)
   }
   return lasts
 }
 
-/** What is said of a policy while units are left, some ms after they were granted. */
+/** A policy's result while units are left, some ms after they were granted. */
 function withLeft(
   of: PolicyResult,
   left: number,
@@ -102,12 +101,13 @@ function withLeft(
   return new MadePolicyResult(policy, cost, limit, remaining, retryMs, resetMs)
 }
 
-/** Whether nothing is left. Of a bucket something may be where a lease is refused. */
+/** Whether nothing is left. A bucket that refuses a lease may still have units. */
 export function isDenial({ policies }: StoreResult): boolean {
   return policies.some(({ remaining }) => remaining < 1)
 }
 
-/** A denial, as a result that grants no more shows it some ms later: for `leastMs` at least. */
+/** The denial to give some ms after a result that grants no more. Its wait is at least
+ *  `leastMs`. */
 export function denialOf(
   { policies: all, nowUs, untilUs, sentAtMs }: StoreResult,
   laterMs: number,
@@ -125,7 +125,7 @@ export function denialOf(
   return new MadeResult(0, nowUs + laterMs * 1_000, untilUs, policies, source, sent)
 }
 
-/** Gives back what is left of a lease, as far as nothing stands on it. */
+/** Gives back what is left of a lease, except units that later ones build on. */
 export function cancelOf(
   target: Target,
   { policies, untilUs, nowUs }: StoreResult,
@@ -133,7 +133,7 @@ export function cancelOf(
   mayBeReset: boolean,
 ): LayerRequest {
   const costs = policies.map(() => left)
-  // A reset ends leases beforehand: what is granted in its instant is granted after it.
+  // A reset ends leases first, so units granted in the same instant were granted after it.
   const receipt = { untilUs, nowUs: mayBeReset ? nowUs : nowUs + 1 }
   return correctionOf('cancel', target, costs, receipt)
 }

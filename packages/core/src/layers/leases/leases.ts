@@ -1,13 +1,13 @@
-// Leases: units of a hot key that are taken ahead in one call, and handed out here without asking
+// Leases: units of a hot key that one call takes ahead, and this process hands out without asking
 // Redis for each.
 //
-// Redis counts the units of a lease when it grants them, as if all of them were spent at its end
+// Redis counts a lease's units when it grants them, as if all were spent when the lease ends
 // (`ahead` of kernels). They are spent sooner, so each counts for at least as long as if Redis had
-// heard of it, and no bound changes (docs/decisions/0023-leases.md). Where it makes no difference
-// when within a window a unit is taken, a lease ends with the window.
-// What is left of a lease goes back when it ends, as far as nothing that was taken later stands on
-// it (`cancel`). A process that is granted less than it asks for answers by that denial for about
-// as long as a lease lasts, so a flood of refused requests is no flood of calls.
+// been asked for it, and no bound changes (docs/decisions/0023-leases.md). Where the time within a
+// window makes no difference, a lease ends with the window. A lease that ends gives back what is
+// left, except units that later ones build on (`cancel`). A process that is granted less than it
+// asks for repeats that denial for about as long as a lease lasts, so a flood of refused requests
+// is no flood of calls.
 
 import { traitsOf } from '../../algorithms/modes.js'
 import { memoized, perName, Recent } from '../../base/cache.js'
@@ -18,18 +18,18 @@ import { Asked, classOf, freeing, HotKey, type Keys, type Waiting } from './hot-
 import { cancelOf, denialOf, isDenial, Lease, windowUs } from './lease.js'
 import { FEWEST, isLeasable, type LeaseLimits, type LeasesOptions, limitsFor } from './limits.js'
 
-/** A key is hot when as many units are asked for while a lease lasts. */
+/** A key is hot when requests ask for this many units while a lease lasts. */
 const HOT = 8
 const MAX_KEYS = 10_000
-/** As long as the deny cache. */
+/** The same as in the deny cache. */
 const MAX_REFUSED_US = 1_000_000
-/** The part of the demand of its time that a lease has, so that it is used up before it ends.
- *  Random demand of n varies by the square root of n, so a large lease may have a larger part. */
+/** The part of the expected demand that a lease covers, so that it is used up before it ends.
+ *  Random demand of n varies by the square root of n, so a large lease may cover a larger part. */
 const SHARE = 0.75
 const DEVIATIONS = 2
-/** How a lease compares with what was spent of the one before, if that was not used up. */
+/** How much more than was spent of one lease the next may have, if units of that one were left. */
 const GROWTH = 1.25
-/** How many round trips before a lease is used up the next one is asked for. */
+/** The next lease is asked for this many round trips before one is used up. */
 const ROUND_TRIPS = 2
 
 export class Leases implements Layer {
@@ -37,7 +37,7 @@ export class Leases implements Layer {
   readonly #options: LeasesOptions
   readonly #keysOf: (named: { readonly name: string }) => Keys
   readonly #limitsOf: (policySet: PolicySet) => LeaseLimits
-  /** Keys of which something is held. */
+  /** Keys with leases. */
   readonly #holding: Set<HotKey> = new Set()
   #isClosed = false
 
@@ -81,7 +81,7 @@ export class Leases implements Layer {
     pending: Pending,
     limits: LeaseLimits,
   ): boolean {
-    // Read before anything is asked: a clock of a user's may throw.
+    // Read before anything is asked, as a user's clock may throw.
     const nowUs = this.#nowUs()
     const { target, costs, keep } = request
     const { policySet } = target
@@ -98,7 +98,7 @@ export class Leases implements Layer {
       keys.set(id, first)
     }
     const isNew = key.grow(cost, nowUs, limits.heldMs * 1_000)
-    // What is not set for a while is forgotten.
+    // A key that is not set again for a while is forgotten.
     if (isNew && first !== undefined) keys.set(id, first)
     if (this.#spends(key, cost, request, pending, limits, nowUs)) return true
     if (cost > 1) {
@@ -131,14 +131,14 @@ export class Leases implements Layer {
     return true
   }
 
-  /** Not in the turn of the decision, which would wait until the call is written. */
+  /** Asks in the next turn: in this one, the decision would wait until the call is written. */
   #takeSoon(key: HotKey, request: LayerRequest, limits: LeaseLimits): void {
     if (key.isDue) return
     key.isDue = true
     this.#options.time.soon(() => {
       const { isDue, nowUs } = key
       key.isDue = false
-      // Else it was ended meanwhile.
+      // Otherwise, the key's leases were ended meanwhile.
       const may = isDue && !this.#isClosed && this.#mayAsk(key, request, nowUs)
       if (may) this.#take(key, request, [], limits, nowUs)
     })
@@ -157,7 +157,7 @@ export class Leases implements Layer {
     return true
   }
 
-  /** Whether a request waits for units that are asked for, maybe because of it. */
+  /** Makes a request wait for units, asking for some if need be. Returns whether it waits. */
   #joins(
     key: HotKey,
     request: LayerRequest,
@@ -182,7 +182,7 @@ export class Leases implements Layer {
     return this.#options.mayTake?.(target) !== false
   }
 
-  /** Asks for units, of which the first ones are for who waits. */
+  /** Asks for units. The first ones go to the requests that wait. */
   #take(
     key: HotKey,
     { target, costs, keep }: LayerRequest,
@@ -190,7 +190,7 @@ export class Leases implements Layer {
     { most, heldMs }: LeaseLimits,
     nowUs: number,
   ): void {
-    // What comes when half of its time is over is not worth to be kept.
+    // A lease that comes when half of its time is over is not worth keeping.
     const isFar = 2 * key.roundTripUs >= heldMs * 1_000
     const grown = Math.max(FEWEST, Math.ceil(2 * key.size))
     const { demand } = key
@@ -235,7 +235,7 @@ export class Leases implements Layer {
     }
     for (const { request, pending, atUs } of waiting) {
       if (!isOfStore) pending.decided(lease.spendWithoutStore())
-      // Who came in time is answered, however late the reply is.
+      // A request that came in time is answered, however late the reply is.
       else if (lease.left > 0 && !lease.isOver(atUs)) pending.decided(lease.spend(1, atUs, 'store'))
       else if (lease.left === 0 && result.granted < asked.count && isDenial(result))
         pending.decided(denialOf(result, 0, refusedMs, 'store'))
@@ -264,11 +264,11 @@ export class Leases implements Layer {
     lease.stop = this.#options.time.after(heldMs, () => this.#endLease(key, lease))
   }
 
-  /** Redis is to know all. */
+  /** Ends a key's leases, so that Redis knows all that was spent. */
   #end(key: HotKey): void {
     key.isDue = false
     if (key.asked !== undefined) key.asked.isUnwanted = true
-    // The older one stands beneath the newer one.
+    // The newer lease builds on the older one, so it is given back first.
     for (const lease of [...key.leases].reverse()) this.#endLease(key, lease)
     key.refusal = undefined
   }
@@ -283,17 +283,17 @@ export class Leases implements Layer {
     key.leases.splice(at, 1)
     if (key.leases.length === 0) this.#holding.delete(key)
     lease.stop()
-    // The next one is at most a quarter more than was spent of it.
+    // The next lease has at most a quarter more units than were spent of this one.
     const spent = lease.result.granted - lease.left
     if (lease.left > 0) key.size = (GROWTH / 2) * spent
     this.#giveBack(lease, false)
   }
 
-  /** @param mayBeReset whether the key may have been reset since it was granted */
+  /** @param mayBeReset whether the key may have been reset since the lease was granted */
   #giveBack({ left, target, result, giveBackUntilMs }: Lease, mayBeReset: boolean): void {
     // Where the event loop was held up, others may have taken what has drained since.
     if (left === 0 || this.#options.time.nowMs() > giveBackUntilMs) return
-    // Else units that were spent would be given back here, where nobody knows that they were.
+    // Otherwise, memory would give units back without knowing which of them were spent.
     const isForStore = !result.degraded
     this.#next.ask({ ...cancelOf(target, result, left, mayBeReset), isForStore }, IGNORED)
   }

@@ -1,7 +1,7 @@
-// The options of leases, what those of a policy set may be, and which requests they may answer.
+// The options of leases, what a policy set makes of them, and which requests a lease may answer.
 //
-// Not leased are attempts of a lock-out, each of which may begin a block; slots, which are released
-// one by one; policies with policy keys; limits below 20.
+// Not leased: lock-outs, where each attempt may begin a block; slots, which are released one by
+// one; policies with policy keys; limits below 20.
 
 import type { Clock } from '../../base/clock.js'
 import type { Time } from '../../base/time.js'
@@ -11,7 +11,7 @@ import type { PolicySet, Target } from '../../store.js'
 export interface LeaseOptions {
   /** The most units taken ahead at once. 2 to 10,000. */
   readonly units: number
-  /** How long they may be kept. 5 to 1,000. */
+  /** How long they may be kept, in ms. 5 to 1,000. */
   readonly holdMs: number
 }
 
@@ -19,9 +19,9 @@ export interface LeasesOptions extends LeaseOptions {
   readonly time: Time
   /** The store's time, where it is injected. */
   readonly clock: Clock | undefined
-  /** When what is asked is decided at the latest. */
+  /** How long a decision may wait for the store, in ms. */
   readonly deadlineMs: number
-  /** Whether a denial may be told again for a while, as the deny cache does. */
+  /** Whether a denial may answer later requests for a while, as in the deny cache. */
   readonly denialsLast: boolean
   /** Whether units of a target may be taken ahead: not while local quotas hold. Default: always. */
   readonly mayTake?: (target: Target) => boolean
@@ -35,13 +35,13 @@ export interface LeaseLimits {
 }
 
 export const FEWEST = 2
-/** A lease that is shorter would end before the next one is there. */
+/** A shorter lease would end before the next one arrives. */
 export const LEAST_MS = 5
 /** The part of a limit that may be taken ahead at once. */
 const PART = 0.1
-/** The part of a window for which units of it may be kept, where they count as if spent later. */
+/** The part of a window for which its units may be kept, if they count as if spent later. */
 const AHEAD_PART = 1 / 50
-/** The same where it does not matter when within the window they are spent. */
+/** The same if it does not matter when within the window they are spent. */
 const WINDOW_PART = 1 / 2
 const NOTHING: LeaseLimits = { most: 0, heldMs: 0 }
 
@@ -57,7 +57,7 @@ export function limitsFor({ policies }: PolicySet, { units, holdMs }: LeaseOptio
   return heldMs < LEAST_MS ? NOTHING : { most, heldMs }
 }
 
-/** Whether a lease may answer: as many units for each policy, at once or not at all. */
+/** Whether a lease may answer: the same units of each policy, all or nothing. */
 export function isLeasable({ mode, target, costs, count, atLeast }: LayerRequest): boolean {
   if (mode !== 'consume' || count !== 1 || atLeast !== undefined) return false
   if (target.policyKeys !== undefined) return false

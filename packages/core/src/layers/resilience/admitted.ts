@@ -1,12 +1,12 @@
-// What was admitted without the store under one counter. Requests of several limits of one time
-// scale share it, so it counts in units of the largest of them.
+// What was admitted without the store under one counter. Limits of one time scale share a counter,
+// so it counts in units of the largest of them.
 
 import type { Policy } from '../../algorithms/policy.js'
 import type { LayerRequest } from '../../layer.js'
 import { partOfTarget } from '../../request.js'
 import type { Target } from '../../store.js'
 
-/** Sums of parts of a unit are off by less. */
+/** Rounding errors in sums of fractional units are smaller. */
 export const ROUNDING = 1e-6
 
 /** A request that waits until something is counted. */
@@ -19,12 +19,12 @@ export class Admitted {
   readonly id: string
   /** Of this counter alone, with the largest limit. */
   target: Target
-  /** Not whole where units of a bucket of another capacity are among them. */
+  /** Fractional if units of a bucket with another capacity are among them. */
   units = 0
-  /** What restores what was last seen of it in the store, before. */
+  /** The request that restores what was last seen of the counter in the store. */
   seen: LayerRequest | undefined = undefined
   untilUs: number | undefined = undefined
-  /** Until when those counted that no longer do. */
+  /** Until when the units counted that were dropped as expired. */
   overUs = 0
   /** Undefined: no request to count it in the store is under way. */
   waiting: Waiting[] | undefined = undefined
@@ -43,7 +43,7 @@ export class Admitted {
     return Math.ceil(this.units - ROUNDING)
   }
 
-  /** Adds units of a policy of a target, or takes away as many as there are. */
+  /** Adds units of a target's policy. Negative units take away at most as many as there are. */
   add(target: Target, place: number, units: number): void {
     const policy = target.policySet.policies[place] as Policy
     const known = this.#policy
@@ -54,7 +54,7 @@ export class Admitted {
     this.units = Math.max(0, this.units + units * weightOf(policy, this.#policy))
   }
 
-  /** Units that no longer count are not counted with those of the next window. */
+  /** Drops units that no longer count, so that the next window's are not added to them. */
   dropExpired(nowUs: number): void {
     if (this.untilUs === undefined || !isOver(this.untilUs, nowUs)) return
     this.units = 0
@@ -66,8 +66,8 @@ export class Admitted {
   }
 }
 
-/** What a unit of a policy is in units of another one that shares its counters: a bucket that
- *  holds twice as much in the same time has units of half the size. */
+/** What one policy's unit is in units of another that shares its counters: a bucket that holds
+ *  twice as much in the same time has units of half the size. */
 function weightOf(policy: Policy, other: Policy): number {
   const weight = policy.unitMs / other.unitMs
   return policy.kernel?.traits.drains && Number.isFinite(weight) ? weight : 1

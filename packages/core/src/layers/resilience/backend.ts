@@ -21,7 +21,7 @@ export interface Backend {
   readonly kind?: string
   /** Whether it knows the modes `reconcile` and `restore`. */
   readonly recovers: boolean
-  /** How many requests may wait for its answer at once; undefined: it does not matter. */
+  /** How many requests may wait for its answer at once; undefined: any number. */
   readonly maxInFlight?: number
   readonly next: Layer
   readonly nodes: {
@@ -31,6 +31,6 @@ export interface Backend {
     /** A key that lies on the node. */
     keyOn(node: BackendNode): string
   }
-  /** Why a request would not be sent now, and not even wait to be; undefined: it would. */
+  /** Why a request would neither be sent now nor wait for a connection; undefined: it would. */
   unready(): string | undefined
 }

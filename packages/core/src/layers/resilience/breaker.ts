@@ -1,5 +1,5 @@
-// The circuit breaker of one node: after enough failures no request is risked on it; a probe in the
-// background finds out when it is back. A pure state machine: time and chance are handed in.
+// The circuit breaker of one node: after enough failures, it keeps requests away from the node
+// until a probe in the background is answered. A pure state machine: time and chance are passed in.
 //
 //   closed, half-open --5 failures in a row, or half of 20 and more within 1 s--> open
 //   open --a probe succeeds--> half-open --5 s--> closed
@@ -17,8 +17,9 @@ const LONGEST_WAIT_MS = 1_000
 /** Opening again within this time of its return is a flap, and doubles the first wait. */
 const CALM_MS = 30_000
 /**
- * How long a node is half-open. Peers that lost it are back within that time: a client connects
- * again within 1.5 s as recommended, or 5 s by ioredis 6, and a probe waits for at most 1 s.
+ * How long a node is half-open. Peers that lost the node are back within that time: a client
+ * reconnects within 1.5 s with the recommended options, or 5 s with ioredis 6's own, and a probe
+ * waits for at most 1 s.
  */
 export const RETURN_MS = 5_000
 

@@ -1,7 +1,7 @@
-// While a node is half-open, other processes may still grant their local quotas, of which the store
-// knows nothing. So the quota of this process stays a ceiling: memory is asked first, and then the
-// store. What the store grants less is given back in memory, and what else it does is done there
-// as well.
+// While a node is half-open, other processes may still grant their local quotas, which the store
+// has not counted. So this process's quota stays a ceiling: memory is asked first, and then the
+// store. If the store grants less, the difference is given back in memory, and memory repeats all
+// else that the store does.
 
 import { traitsOf } from '../../algorithms/modes.js'
 import type { LayerRequest, Pending } from '../../layer.js'
@@ -13,7 +13,7 @@ import type { Seen } from './last-seen.js'
 export class UnderCeiling implements Pending {
   /** What the store is asked: no more than memory grants. */
   readonly request: LayerRequest
-  /** Memory denies it, so that the store is not asked. */
+  /** Memory's denial; undefined: memory does not deny, and the store is asked. */
   readonly denial: StoreResult | undefined
   readonly #fallback: Fallback
   /** What memory has said of it; undefined: it was not asked. */
@@ -50,7 +50,7 @@ export class UnderCeiling implements Pending {
     this.withoutStore().failed(error)
   }
 
-  /** It is decided without the store, from the beginning. Returns who waits for that. */
+  /** The request is decided anew, without the store. Returns who waits for the decision. */
   withoutStore(): Pending {
     if (this.#held !== undefined) this.#giveBack(this.#held, this.#held.granted)
     return this.#pending
@@ -69,7 +69,7 @@ export class UnderCeiling implements Pending {
   }
 }
 
-/** What the store has granted, with no more left than memory has. A denial is the store's. */
+/** What the store has granted, with no more left than memory has. A denial stays the store's. */
 function lesser(result: StoreResult, held: StoreResult): StoreResult {
   if (result.granted === 0) return result
   const policies = result.policies.map((each, i) => {

@@ -1,15 +1,16 @@
-// Deadlines of requests. One timer serves them all, and what is done leaves nothing behind. Whose
-// they are is in resilience.ts.
+// Deadlines of requests, for resilience.ts. One timer serves them all, and a finished request
+// leaves nothing behind.
 
 import type { Time } from '../../base/time.js'
 import { timedOut } from './failures.js'
 
-/** Of all that was added in a turn of the event loop: `Infinity` until the turn ends. */
+/** The deadline of all items added in one turn of the event loop: `Infinity` until the turn
+ *  ends. */
 export interface Deadline {
   atMs: number
 }
 
-/** Something that must end in time. All fields are the list's own, and begin as undefined. */
+/** Something that must end in time. Only the list writes these fields; all begin as undefined. */
 export interface Timed {
   /** Undefined: it is not in the list. */
   deadline: Deadline | undefined
@@ -25,15 +26,15 @@ const GRACE_MS = 10
 const resolved = Promise.resolve()
 
 /**
- * Expires what is not removed in time. An event loop that was held up is not a slow store: time
- * runs from the end of the turn in which something was added (of what ran then, if nothing else was
- * under way), and when a deadline has passed, replies that have arrived meanwhile come first.
+ * Expires items that are not removed in time. A blocked event loop is no slow store: time runs from
+ * the end of the turn in which an item was added (from the next microtask if nothing else is under
+ * way), and when a deadline has passed, replies that have arrived meanwhile come first.
  */
 export class Deadlines {
   readonly #time: Time
   readonly #afterMs: number
-  /** A list in no order: all are looked through, but only when the first deadline has passed. (A
-   *  Map that fills and empties all the time costs a quarter of the CPU in garbage collection.) */
+  /** An unsorted list: all items are examined, but only when the first deadline has passed. (A Map
+   *  that fills and empties all the time costs a quarter of the CPU in garbage collection.) */
   #first: Timed | undefined
   #last: Timed | undefined
   #ofTurn: Deadline | undefined
@@ -45,7 +46,7 @@ export class Deadlines {
     this.#afterMs = afterMs
   }
 
-  /** @param atMs its deadline, where it brings one */
+  /** @param atMs the item's deadline, if it brings one */
   add(item: Timed, atMs?: number): void {
     item.deadline = atMs === undefined ? this.#deadlineOfTurn() : { atMs }
     item.previous = this.#last
@@ -77,8 +78,7 @@ export class Deadlines {
   #deadlineOfTurn(): Deadline {
     if (this.#ofTurn === undefined) {
       this.#ofTurn = { atMs: Number.POSITIVE_INFINITY }
-      // One that is alone is sent at once; another turn of the event loop would cost it a
-      // microsecond.
+      // A lone request is sent at once; another turn of the event loop would cost it a microsecond.
       if (this.#first === undefined) void resolved.then(this.#endTurn)
       else this.#time.soon(this.#endTurn)
     }
@@ -97,11 +97,11 @@ export class Deadlines {
     this.#cancel?.()
     this.#armedForMs = atMs
     const time = this.#time
-    // Replies are read between a timer and an immediate. Twice, since one reading of a socket may
-    // not be all of it.
+    // Replies are read between a timer and an immediate. Twice, since one read of a socket may
+    // leave a part.
     const judge = (): void => time.soon(() => time.soon(() => this.#judge()))
     this.#cancel = time.after(atMs - time.nowMs(), () => {
-      // What was asked while the event loop was held up may have been sent just now.
+      // Requests made while the event loop was held up may have been sent just now.
       if (time.nowMs() - atMs > GRACE_MS) this.#cancel = time.after(GRACE_MS, judge)
       else judge()
     })
@@ -113,7 +113,7 @@ export class Deadlines {
     let firstMs = Number.POSITIVE_INFINITY
     for (let item = this.#first; item !== undefined; item = item.next)
       firstMs = Math.min(firstMs, (item.deadline as Deadline).atMs)
-    // What was added in this turn gets its deadline at the end of it.
+    // Items added in this turn get their deadline at its end.
     if (firstMs < Number.POSITIVE_INFINITY) this.#arm(firstMs)
   }
 
@@ -122,7 +122,7 @@ export class Deadlines {
     for (let item = this.#first; item !== undefined; item = item.next)
       if ((item.deadline as Deadline).atMs <= nowMs) due.push(item)
     for (const item of due) {
-      // What expired before it may have removed it.
+      // An item that expired before it may have removed it.
       if (item.deadline === undefined) continue
       this.remove(item)
       item.expire()
@@ -131,7 +131,7 @@ export class Deadlines {
 }
 
 /**
- * What the promise resolves to, unless that takes longer.
+ * Resolves to the promise's value, unless that takes longer than `ms`.
  * @throws {StoreError} when it takes longer
  */
 export function withDeadline<Value>(
@@ -141,7 +141,7 @@ export function withDeadline<Value>(
   store: string,
 ): Promise<Value> {
   return new Promise((resolve, reject) => {
-    // A reply that is there already comes first, as above.
+    // A reply that has already arrived comes first, as above.
     const expire = (): void => reject(timedOut(ms, store))
     const cancel = time.after(ms, () => time.soon(() => time.soon(expire)))
     promise.finally(cancel).then(resolve, reject)

@@ -1,4 +1,4 @@
-// What happens to a store, for those who watch it. No listener can break a decision.
+// Events of a store, for listeners and the log. No listener can break a decision.
 
 import { quote } from '../../base/errors.js'
 import type { Time } from '../../base/time.js'
@@ -6,7 +6,7 @@ import { notify, warn } from '../../base/warnings.js'
 import type { WhenUnavailable } from '../../store.js'
 import { kindOfFailure, reasonOf } from './failures.js'
 
-/** What happens to a store, for `store.on(name, listener)`: each event with what it says. */
+/** The events of a store, for `store.on(name, listener)`, each with its fields. */
 export interface StoreEvents {
   /** A node's breaker changed its state. `open`: its keys are decided without it. `half-open`: it
    *  decides again, and for 5 s local quotas stay a ceiling. `closed`: it alone decides. */
@@ -20,10 +20,10 @@ export interface StoreEvents {
   readonly fallback: { readonly limiter: string; readonly key: string; readonly cause: unknown }
   /** A key cannot be decided, such as one that holds something that Weir did not write. */
   readonly 'key-error': { readonly limiter: string; readonly key: string; readonly cause: unknown }
-  /** What was admitted without the store has been counted in it, under this number of keys; those
-   *  of each policy are counted apart. */
+  /** Units admitted without the store have been counted in it, under this number of keys; a key
+   *  counts once for each policy. */
   readonly reconciled: { readonly node: string; readonly keys: number }
-  /** The store had forgotten a key before its time, and what was last seen of it was restored. */
+  /** The store had lost a key before its time, and what was last seen of the key was restored. */
   readonly 'data-loss': { readonly limiter: string; readonly key: string }
 }
 
@@ -45,12 +45,13 @@ export interface Events {
   emit<Name extends keyof StoreEvents>(name: Name, event: StoreEvents[Name]): void
   /** How often each has happened. */
   readonly counts: Readonly<Record<keyof StoreEvents, number>>
-  /** What happens from now on is no news. */
+  /** From now on, nothing is reported. */
   close(): void
 }
 
 /**
- * Also warns when the breaker of a node has been open for 10 s, once for each kind of cause.
+ * Makes the events of a store. Warns when a node's breaker has been open for 10 s, once for each
+ * kind of cause.
  * @param title what the store is called
  */
 export function storeEvents(title: string, options: EventsOptions): Events {

@@ -4,22 +4,24 @@ import { quote, StoreError } from '../../base/errors.js'
 import type { BreakerState } from './breaker.js'
 
 /**
- * Replies of Redis that concern one key or call; the node is well. So are nodes that send a call to
- * each other while its slot moves, until the client gives up; a last MOVED may lead to a node that
- * is away. So is an error of the script itself, unless the server refused one of its commands,
- * which Redis before 7 reports as `... user_script:12: -OOM command not allowed`.
+ * Replies of Redis that concern one key or call, not the node. Nodes that redirect a call to each
+ * other while its slot moves, until the client gives up, are well; a last MOVED, however, may lead
+ * to a node that is away. An error of the script does not concern the node either, unless the
+ * server refused one of the script's commands: Redis before 7 reports that as `... user_script:12:
+ * -OOM command not allowed`.
  */
 const KEY_LEVEL =
   /^(WRONGTYPE|CROSSSLOT|TRYAGAIN)\b|Last error: ReplyError: (TRYAGAIN|ASK)|user_script:\d+: (?!-|@)/
 
-/** The failure of a call as a StoreError. An error with a code of ours stays what it is. */
+/** The failure of a call as a StoreError. An error with one of Weir's codes stays as it is. */
 export function storeFailure(cause: unknown, store: string): Error {
   if (cause instanceof Error && codeOf(cause).startsWith('WEIR_')) return cause
   const reason = quote(cause instanceof Error ? cause.message : cause)
   return new StoreError('WEIR_STORE_FAILED', `${store} could not decide: ${reason}`, { cause })
 }
 
-/** By its code, since a store may come from the other build of this package, CommonJS or ESM. */
+/** Read from the code, not the class: a store may come from this package's other build, CommonJS or
+ *  ESM. */
 function codeOf(error: unknown): string {
   return String((error as { code?: unknown } | undefined)?.code)
 }
@@ -31,20 +33,21 @@ export function reasonOf(error: unknown): string {
   return quote(told instanceof Error ? told.message : told)
 }
 
-/** Of several failures the same: the code of an error reply, such as `OOM`, or `no reply`. */
+/** What failures of one kind share: the code of an error reply, such as `OOM`, or `no reply`. */
 export function kindOfFailure(error: unknown): string {
   const { cause } = error as { cause?: unknown }
   return (cause instanceof Error && /^-?([A-Z]{3,})\b/.exec(cause.message)?.[1]) || 'no reply'
 }
 
-/** Whether the breaker is to know: all failures but those that concern one key. */
+/** Whether the breaker counts it: all failures except those that concern one key. */
 export function concernsNode(error: unknown): boolean {
   const { cause } = (error ?? {}) as { cause?: unknown }
   const isOfKey = cause instanceof Error && KEY_LEVEL.test(cause.message)
   return codeOf(error) === 'WEIR_STORE_FAILED' && !isOfKey
 }
 
-/** Whether the server has replied that it did nothing. Of any other failure nobody knows. */
+/** Whether the server has replied that it did nothing. After any other failure, it may have done
+ *  it. */
 export function isRefusal(error: unknown): boolean {
   if (codeOf(error) === 'WEIR_FOREIGN_KEY') return true
   return error instanceof Error && error.name === 'ReplyError'
@@ -61,9 +64,10 @@ export function timedOut(afterMs: number, store: string): StoreError {
 
 /** Why a node is not asked, by the state of its breaker. */
 export interface Reasons {
-  /** One error for all decisions: two with a stack for each take longer than the decision. */
+  /** One error for all decisions: making two, with a stack each, takes longer than the decision. */
   of(state: BreakerState): Error
-  /** An error as its request alone is given it: frameworks write to errors that they catch. */
+  /** The error for one request alone, a copy if it is shared: frameworks write to errors that they
+   *  catch. */
   ownOf(error: unknown, state: BreakerState): unknown
 }
 

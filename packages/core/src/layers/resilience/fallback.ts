@@ -1,7 +1,6 @@
-// What a decision is while the store cannot make it, by what each of its policies is to do then.
-// Local ones are decided by the same kernels in memory, with this process's part of each limit (its
-// local quota), starting from what was last seen of a key; or by a policy for outages, which begins
-// with nothing.
+// Decides while the store cannot, as `whenUnavailable` of each policy says. Local policies are
+// decided by the same kernels in memory, with this process's part of each limit (its local quota),
+// starting from what was last seen of a key. A policy for outages starts from nothing.
 
 import { seenUnits } from '../../algorithms/block-code.js'
 import { traitsOf } from '../../algorithms/modes.js'
@@ -31,7 +30,8 @@ export interface FallbackOptions extends QuotaOptions {
   /** The store's time, where it is injected. */
   readonly clock: Clock | undefined
   readonly time: Time
-  /** The most keys of each policy that are decided here, and of all that are yet to be counted. */
+  /** The most keys of each policy that are decided here, and the most keys of all policies that are
+   *  yet to be counted in the store. */
   readonly maxLocalKeys: number
 }
 
@@ -52,11 +52,11 @@ export class Fallback {
   }
 
   /**
-   * Decides a request without the store. One policy that is to throw or deny decides for all; those
-   * to be decided locally decide if there are any.
+   * Decides a request without the store. A policy that throws or denies decides for all; otherwise,
+   * the local policies decide, if there are any.
    * @param seen what was last seen of its target in the store
    * @param retryAfterMs when it may be worth asking the store again
-   * @throws {Error} the cause, if a policy is to throw
+   * @throws {Error} the cause, if a policy throws
    */
   decide(
     request: LayerRequest,
@@ -96,13 +96,13 @@ export class Fallback {
     return this.#inMemory(request, quota.ceiling ?? quota, seen)
   }
 
-  /** Does under the ceiling what the store has done. */
+  /** Repeats under the ceiling what the store has done. */
   mirror(request: LayerRequest): void {
     const { ceiling } = this.#quotaOf(request.target.policySet)
     if (ceiling !== undefined) this.#inMemory(request, ceiling, undefined)
   }
 
-  /** Ends here the blocks that the store has ended. */
+  /** Ends, in this process, the blocks that the store has ended. */
   unblock(request: LayerRequest): void {
     this.#inMemory(request, this.#quotaOf(request.target.policySet), undefined)
   }
@@ -121,20 +121,20 @@ export class Fallback {
     const target = localTarget(request.target, local)
     const part = { ...partOfRequest(request, local.places), target }
     if (part.keep !== undefined) part.keep = keptOf(part.keep, request, local)
-    // A turn is one of the policy that was asked for.
+    // A turn is reserved under the policy that was asked for, not under the one for outages.
     if (local.isOwn) part.maxWaitMs = undefined
     return wholeResult(request, local.places, this.#store.decide(part as StoreRequest))
   }
 
   /**
    * An outage gives nobody a new budget: memory begins with what was last seen of each counter in
-   * the store, unless it did so with something newer. An entry may be of a request that failed by
-   * itself, long ago: the store has gone on counting.
+   * the store, unless it has begun with something newer. An entry may come from one request that
+   * failed long ago, since when the store has gone on counting.
    */
   #carryOver(target: Target, local: LocalPart, seen: Seen): void {
     const nowUs = this.ledger.nowUs()
     const untilUs = local.places.map((place) => seen.untilUs[place] as number)
-    /** Of lock-outs, to be restored: a block is more than units. */
+    /** What to restore of lock-outs: a block is more than units. */
     const lockouts = local.places.map(() => 0)
     const used = local.places.map((place, i) => {
       const admitted = this.ledger.of(target, place)
@@ -150,7 +150,8 @@ export class Fallback {
         lockouts[i] = seenUnits(Math.max(0, part - left), state)
         return 0
       }
-      // What was admitted here and is not counted yet comes on top of what the store has counted.
+      // Units that were admitted here and are not counted yet add to those that the store has
+      // counted.
       return Math.min(part, Math.max(0, part - left) + Math.ceil(admitted?.units ?? 0))
     })
     const counted = { target: localTarget(target, local), count: 1 }
@@ -160,8 +161,8 @@ export class Fallback {
       this.#store.decide({ ...counted, mode: 'restore', costs: lockouts, untilUs })
     if (used.every((units) => units === 0)) return
     const { policies } = this.#store.decide({ ...counted, mode: 'peek', costs: used })
-    // So that no more is left than this process's part of what was; what is counted here already,
-    // such as from an earlier outage, is a part of what was used.
+    // Leaves no more than this process's part of what was left. Units that are counted here
+    // already, such as from an earlier outage, are among those used.
     const missing = policies.map(({ limit, remaining }, i) =>
       Math.max(0, (used[i] as number) - (limit - remaining)),
     )
@@ -175,8 +176,8 @@ export function isAboutStore({ mode, isForStore }: LayerRequest): boolean {
 }
 
 /**
- * What a settlement gives back is given back in the store alone; and what the store may have given
- * back is not given back a second time.
+ * A settlement gives units back in the store alone, and units that the store may have given back
+ * are not given back again.
  * @param mayBeDone whether the store may have done it, though it has not said so
  */
 export function localRequest(request: LayerRequest, mayBeDone: boolean): LayerRequest {
@@ -200,7 +201,7 @@ export function chargeOf({ target, costs, count, deadlineAtMs }: LayerRequest): 
   return { mode: 'penalty', target, costs: charged, count, deadlineAtMs }
 }
 
-/** What is left by now of what was last seen: a bucket has drained since. */
+/** What is left now of what was last seen: a bucket has drained since. */
 function leftOf(
   { limit, unitMs, kernel }: Policy,
   place: number,
@@ -213,8 +214,8 @@ function leftOf(
   return Math.max(left, limit - Math.ceil(usedMs / unitMs))
 }
 
-// Results are for all policies of a set, as they were given, though memory has decided by some of
-// them, and by parts of their limits.
+// Results are for all policies of a set, as they were given, although memory has decided by some of
+// them and by parts of their limits.
 
 /** A result that knows nothing: all of each limit is left, or nothing. */
 function blank({ target, costs, count }: LayerRequest, most: number): StoreResult {
@@ -227,8 +228,8 @@ function blank({ target, costs, count }: LayerRequest, most: number): StoreResul
   return { granted: count, nowUs: 0, untilUs, policies, source: 'local', degraded: true }
 }
 
-/** The result for all policies that memory's is for those at these places. A part of a limit that
- *  is too small for the cost is no reason to deny for ever. */
+/** Extends memory's result, for the policies at these places, to all policies. A part of a limit
+ *  that is too small for the cost is no reason to deny for ever. */
 function wholeResult(
   request: LayerRequest,
   places: readonly number[],
@@ -250,7 +251,7 @@ function wholeResult(
   return { ...result, policies: placed, untilUs: until, source: 'local', degraded: true }
 }
 
-/** What policies for outages have admitted, as the policies that they stand for count it. */
+/** What policies for outages have admitted, counted as the policies that they replace count it. */
 function lasting(result: StoreResult, { each }: LocalPart): StoreResult {
   const untilUs = result.policies.map(({ policy }, i) =>
     typeof each[i] === 'object' ? latestUs(policy, result.nowUs) : (result.untilUs[i] as number),
@@ -258,7 +259,7 @@ function lasting(result: StoreResult, { each }: LocalPart): StoreResult {
   return { ...result, untilUs }
 }
 
-/** Units are given back no longer than they count both here and in the store. */
+/** Units can be given back only while they count both here and in the store. */
 function shorter(result: StoreResult, counted: StoreResult): StoreResult {
   const untilUs = result.untilUs.map((us, i) => Math.min(us, counted.untilUs[i] as number))
   return { ...result, untilUs }

@@ -6,18 +6,18 @@ import type { Waiting } from './admitted.js'
 import type { Deadline, Timed } from './deadlines.js'
 import type { Guard } from './recovery.js'
 
-/** Who made a request: a user, what brings a node back, or the resilience layer. */
+/** Who made a request: a user, the recovery of a node, or the resilience layer. */
 export type Sender = 'user' | 'recovery' | 'self'
 
 /** Learns how a request ended. */
 export interface Sent {
   /** The store has decided in time. */
   decided(guarded: GuardedRequest, result: StoreResult): void
-  /** The store has decided what was decided without it before. */
+  /** The store has decided a request that was decided without it before. */
   decidedLate(guarded: GuardedRequest, result: StoreResult): void
   /** The store has said that it cannot decide, or cannot be asked. */
   failed(guarded: GuardedRequest, error: unknown): void
-  /** The store has said nothing in time. */
+  /** The store has not answered in time. */
   expired(guarded: GuardedRequest): void
   /** What the request waited for is counted. */
   goOn(guarded: GuardedRequest): void
@@ -67,7 +67,7 @@ export class GuardedRequest implements Pending, Timed, Waiting {
     else this.sent.goOn(this)
   }
 
-  /** It is decided without the store, which was not asked. */
+  /** The request is decided without the store, which was not asked. */
   left(): void {
     this.guard.inFlight -= 1
     this.isDone = true

@@ -1,10 +1,10 @@
-// What was last seen in the store of each target, and what a result shows to be lost since. Targets
-// of all policy sets with as many policies share a table without objects: every result passes here,
-// and remembering the results themselves would cost more in garbage collection than all the rest of
-// a decision.
+// What was last seen in the store of each target, and what a result shows to have been lost since.
+// Targets of all policy sets with the same number of policies share a table without objects: every
+// result passes here, and keeping the results themselves would cost more in garbage collection than
+// all the rest of a decision.
 //
-// Targets are told apart by 64 bits of a hash with a secret seed. That any two of 100,000 share
-// them has a chance of 1 in 4 billion (100,000² / 2⁶⁵); they would be seen as one.
+// Targets are told apart by 64 bits of a hash with a secret seed. The chance that any two of
+// 100,000 share them is 1 in 4 billion (100,000² / 2⁶⁵); these two would be taken for one.
 
 import { traitsOf } from '../../algorithms/modes.js'
 import { memoized } from '../../base/cache.js'
@@ -17,36 +17,36 @@ import type { SeenBlocksOf } from './seen-blocks.js'
 
 type Mode = LayerRequest['mode']
 
-/** How many entries are looked at for each new one, and dropped if all they tell is over. */
+/** How many entries are examined for each new one, and dropped if they have expired. */
 const SWEPT = 2
-/** How many are looked at where one must make room. */
+/** How many are examined when one must make room. */
 const CANDIDATES = 4
 
-/** Clocks and replies differ by less than this; younger evidence of a lost key is not trusted. */
+/** Clocks and replies differ by less than this, so a smaller difference shows no loss. */
 const LOSS_MARGIN_US = 50_000
 
 export interface Seen {
   readonly nowUs: number
   readonly remaining: readonly number[]
   readonly untilUs: readonly number[]
-  /** Of lock-outs the last blocks, as far as their levels still matter. */
+  /** The last blocks of lock-outs, as far as their levels still matter. */
   readonly blocks?: SeenBlocksOf | undefined
 }
 
-/** Of targets with this number of policies. */
+/** What was last seen of targets with one number of policies. */
 export class LastSeen {
   readonly #policies: number
   readonly #maxKeys: number
-  /** Of a target: when, and then for each policy what remained and until when what was used
-   *  counts. */
+  /** For each target: when it was seen, and then for each policy what remained and until when the
+   *  units in use count. */
   readonly #states: States
-  /** Tells the targets of a set from those of others. */
+  /** Tells a policy set's targets from those of other sets. */
   readonly #saltOf: (policySet: PolicySet) => number = memoized((policySet) => {
     keyHash.hash(textOfSet(policySet))
     // The golden ratio's bits spread the salts.
     return Math.imul(keyHash.low, 0x9e3779b1)
   })
-  /** The last text that was hashed: equal requests are answered one after the other. */
+  /** The last text that was hashed: equal requests are often answered in a row. */
   #id = ''
   #low = 0
   #high = 0
@@ -62,23 +62,23 @@ export class LastSeen {
     return this.#find(target) ? this.#seen() : undefined
   }
 
-  /** Remembers a result. Returns what was seen before it if the result shows that the store lost it
-   *  since. */
+  /** Remembers a result. Returns what was seen before if the result shows that the store has lost
+   *  it. */
   note(target: Target, result: StoreResult, mode: Mode): Seen | undefined {
     const { nowUs } = result
     const isThere = this.#find(target)
     const beforeUs = isThere ? this.#number(0) : 0
-    // It comes by a longer way than the answers to requests, and one that was sent after it may
-    // have overtaken it.
+    // The reply to a reconciliation takes a longer way than answers to requests, so one that was
+    // sent later may have overtaken it.
     if (isThere && mode === 'reconcile' && beforeUs > nowUs) return undefined
-    // Where the clock has stepped back, what was seen says nothing of now.
+    // After the clock has stepped back, what was seen says nothing about now.
     const known = isThere && beforeUs <= nowUs + LOSS_MARGIN_US
     const { takes, gives, correction } = traitsOf(mode)
     const taken = takes || correction === 'reconcile'
     const isLoss = taken && result.granted > 0 && known && this.#shows(isLost, result, mode)
     const lost = isLoss ? this.#seen() : undefined
-    // What is in use after a denial, refund or reconciliation does not tell whether less is used
-    // because it was lost or has passed.
+    // After a denial, refund or reconciliation, less may be in use because units were lost or
+    // because their time has passed.
     const isVague = mode === 'reconcile' || gives || result.granted === 0
     if (known && isVague && this.#shows(isLess, result, mode)) return lost
     if (!isThere) this.#add(target, nowUs)
@@ -90,7 +90,7 @@ export class LastSeen {
     if (this.#find(target)) this.#states.remove(this.#states.slot)
   }
 
-  /** Selects what was seen of a target, if anything was. */
+  /** Selects a target's entry. Returns whether there is one. */
   #find(target: Target): boolean {
     const id = idOf(target)
     if (id !== this.#id) {
@@ -112,8 +112,8 @@ export class LastSeen {
     states.addOwner(this.#high, this.#low ^ this.#saltOf(target.policySet))
   }
 
-  /** The oldest of some: but rather not one that is exhausted, or whoever makes up keys could have
-   *  their own forgotten. */
+  /** The oldest of some entries, and an exhausted one only if all are: otherwise, a client could
+   *  use up a limit, make up keys, and have its own entry forgotten. */
   #findVictim(nowUs: number): number {
     let victim = -1
     let victimUs = Number.POSITIVE_INFINITY
@@ -132,7 +132,8 @@ export class LastSeen {
     return victim
   }
 
-  /** Of what is selected, from 0: when, then what remained and until when, policy by policy. */
+  /** A number of the selected entry, from 0: when it was seen, then what remained and until when,
+   *  policy by policy. */
   #number(i: number): number {
     return this.#states.cells[this.#states.offset + i] as number
   }
@@ -158,7 +159,7 @@ export class LastSeen {
     return false
   }
 
-  /** Whether a sign is to be seen of a policy of which something was in use that still weighs. */
+  /** Whether a sign shows in a policy that had units in use which should still count. */
   #shows(sign: Sign, result: StoreResult, mode: Mode): boolean {
     for (let i = 0; i < this.#policies; i += 1) {
       const now = result.policies[i] as PolicyResult
@@ -183,8 +184,9 @@ export class LastSeen {
 }
 
 /**
- * Something that shows of a policy.
- * @param earlierUs how much earlier than was seen all will be over; 0 and below: it is not earlier
+ * What a policy's result may show, compared with what was seen before.
+ * @param earlierUs how much earlier than seen before all units will have expired; 0 or less: not
+ * earlier
  */
 type Sign = (
   now: PolicyResult,
@@ -195,29 +197,30 @@ type Sign = (
 ) => boolean
 
 /**
- * The store forgot the target: less is in use than can be, for what was in use before should have
- * lasted longer. Of a window with one end that is all of it, and of a bucket the time at which it
- * is empty; of the others it is known only where nothing is in use but what this very request took.
- * A refund by another process looks the same; its mark keeps it from being undone.
+ * The store lost the target: less is in use than can be, since the units in use before should have
+ * lasted longer. For a window with one end, that concerns all units; for a bucket, the time at
+ * which it is empty; for the others, it is known only if nothing is in use but what this very
+ * request took. A refund by another process looks the same; its mark keeps a restore from undoing
+ * it.
  */
 const isLost: Sign = ({ cost, limit, remaining, policy }, remained, earlierUs, mode, granted) => {
   const traits = policy.kernel?.traits
-  // A settlement takes of some policies, and gives back of others. Slots are released elsewhere,
-  // and their holders renew what was lost.
+  // A settlement takes units of some policies and gives back units of others. Slots are released
+  // elsewhere, and their holders renew what was lost.
   if (cost < 0 || traits?.holds) return false
   if (traits?.drains) return earlierUs > 0
-  // What leaves nothing and was not judged may exceed the limit by an unknown amount.
+  // A request that leaves nothing and was not judged may exceed the limit by an unknown amount.
   if (!traitsOf(mode).judges && remaining === 0) return false
-  // What is reconciled may no longer count.
+  // Reconciled units may no longer count.
   const took = mode === 'reconcile' ? 0 : granted * cost
-  // A request that takes nothing of this policy shows that nothing of it is in use.
+  // A request that takes nothing of this policy can show that nothing of it is in use.
   if ((took > 0 || cost === 0) && limit - remaining === took) return true
   return traits?.hasOneEnd === true && remaining > remained - took
 }
 
-/** Less is in use than was seen and was not given back. */
+/** Less is in use than was seen, even without the units that were given back. */
 const isLess: Sign = ({ cost, remaining, policy }, remained, earlierUs, mode, granted) => {
-  // What a settlement takes only makes more used than is expected, so it passes for a refund.
+  // A settlement that takes units only makes more used than expected, so it passes for a refund.
   const back = traitsOf(mode).gives ? granted * Math.abs(cost) : 0
   if (policy.kernel?.traits.drains) return earlierUs > back * policy.unitMs * 1_000
   return remaining > remained + back

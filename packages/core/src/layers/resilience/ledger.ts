@@ -1,5 +1,5 @@
-// What was admitted without the store, and is yet to be counted in it: by counter, so that every
-// request that reads a counter finds what is missing there, whichever key or limit it comes by.
+// What was admitted without the store and is yet to be counted in it, by counter: every request
+// that reads a counter finds what is missing there, whichever key or limit it names.
 
 import { traitsOf } from '../../algorithms/modes.js'
 import type { Clock } from '../../base/clock.js'
@@ -11,9 +11,9 @@ import { counterIds } from './counter-ids.js'
 import type { Seen } from './last-seen.js'
 import { restoring } from './restoring.js'
 
-/** How many entries of a full table are looked at where one must make room. */
+/** How many entries of a full table are examined when one must make room. */
 const LOOKS = 8
-/** Entries that are looked at in one step, where all are. */
+/** How many entries are examined in one step when all are. */
 const PART = 2_000
 
 export class Ledger {
@@ -22,10 +22,10 @@ export class Ledger {
   /** The store's time as this process knows it. */
   readonly #clock: Clock
   readonly #maxKeys: number
-  /** Where the look for an entry that makes room has come to. */
+  /** Where the search for an entry that makes room has got to. */
   #looks: IterableIterator<Admitted> | undefined
 
-  /** @param maxKeys counters that are remembered, at the most */
+  /** @param maxKeys the most counters that it remembers */
   constructor(clock: Clock, maxKeys: number) {
     this.#clock = clock
     this.#maxKeys = maxKeys
@@ -35,8 +35,8 @@ export class Ledger {
     return this.#admitted.size
   }
 
-  /** The store's time as this process knows it; 0 where a clock of a user's went wrong, and nothing
-   *  is known to be over. */
+  /** The store's time as this process knows it; 0 if a user's clock throws: then nothing is known
+   *  to have expired. */
   nowUs(): number {
     try {
       return this.#clock.nowUs()
@@ -45,7 +45,7 @@ export class Ledger {
     }
   }
 
-  /** What was admitted under the counter of a policy of a target, and still counts. */
+  /** What was admitted under the counter of a target's policy and still counts. */
   of(target: Target, place: number): Admitted | undefined {
     const admitted = this.#admitted.get(this.#idOf(target, place))
     if (admitted !== undefined) admitted.dropExpired(this.nowUs())
@@ -53,8 +53,9 @@ export class Ledger {
   }
 
   /**
-   * A place for what is admitted under a counter; undefined: there is none, and it is not counted.
-   * @param units that a request asks for
+   * Makes an entry for what is admitted under a counter; undefined: there is no room, and it is not
+   * counted.
+   * @param units the units that the request asks for
    */
   remember(target: Target, place: number, units: number): Admitted | undefined {
     if (this.keys >= this.#maxKeys) this.#makeRoom(units)
@@ -65,7 +66,7 @@ export class Ledger {
     return admitted
   }
 
-  /** The fallback has begun with this. */
+  /** Notes what the fallback has begun with. */
   saw(admitted: Admitted, target: Target, place: number, seen: Seen): void {
     const remaining = [seen.remaining[place] as number]
     const untilUs = [seen.untilUs[place] as number]
@@ -73,7 +74,7 @@ export class Ledger {
     admitted.seen = restoring(partOfTarget(target, [place]), own)
   }
 
-  /** This was decided without the store. */
+  /** Notes a decision made without the store. */
   decided(
     { target, mode, costs }: LayerRequest,
     places: readonly number[],
@@ -91,8 +92,8 @@ export class Ledger {
   }
 
   /**
-   * The store has counted after all what was then decided here.
-   * @param untilUs until when it counts there: it may be of units whose window is over
+   * The store has counted a request after all that was then decided here.
+   * @param untilUs until when the units count there: their window may be over here
    */
   countedLate({ target, costs }: LayerRequest, times: number, untilUs: readonly number[]): void {
     for (let i = 0; i < costs.length; i += 1) {
@@ -102,19 +103,20 @@ export class Ledger {
     }
   }
 
-  /** The store has counted this of an entry: it was reconciled. */
+  /** The store has counted these units of an entry: they are reconciled. */
   counted(admitted: Admitted, { target, costs, untilUs }: LayerRequest): void {
     if (!isOver(untilUs?.[0], admitted.overUs)) admitted.add(target, 0, -(costs[0] as number))
     if (admitted.units < ROUNDING) this.forget(admitted)
   }
 
-  /** The same, of an entry that was given up as not counted. After a reset it is another one. */
+  /** The same for an entry that was given up as not counted. After a reset, the counter has another
+   *  entry. */
   reconciledLate(request: LayerRequest): void {
     const admitted = this.of(request.target, 0)
     if (admitted?.target === request.target) this.counted(admitted, request)
   }
 
-  /** What must be counted in the store before a request of a target is asked. */
+  /** What must be counted in the store before it is asked about a target. */
   owedBy(target: Target): Admitted[] {
     const owed: Admitted[] = []
     for (let i = 0; i < target.policySet.policies.length; i += 1) {
@@ -125,8 +127,8 @@ export class Ledger {
   }
 
   /**
-   * What is to be counted of the targets chosen and is not on its way: lists whose units differ by
-   * less than a factor of two, the most units first. One list of all takes 30 ms to build from
+   * The chosen entries that are to be counted and are not on their way, in lists whose units differ
+   * by less than a factor of two, most units first. One list of all takes 30 ms to build from
    * 100,000 keys.
    * @param pause called after each part of the work
    */
@@ -149,7 +151,7 @@ export class Ledger {
       classes[some] ??= []
       classes[some].push(admitted)
     }
-    // There may be none of some.
+    // Some classes may have no list.
     return classes.filter(() => true).reverse()
   }
 
@@ -157,7 +159,7 @@ export class Ledger {
     if (this.#admitted.get(admitted.id) === admitted) this.#admitted.delete(admitted.id)
   }
 
-  /** Nothing of a target is to be counted any more, nor what is about to be. */
+  /** Forgets all of a target that is to be counted, even what is on its way. */
   forgetAll(target: Target): void {
     for (let i = 0; i < target.policySet.policies.length; i += 1) {
       const admitted = this.of(target, i)
@@ -168,9 +170,9 @@ export class Ledger {
   }
 
   /**
-   * Of the next few entries the first that is over makes room, else the one with the fewest units,
-   * if the newcomer asks for as many: so keys that are made up push out none that used more. What
-   * is on its way stays.
+   * Of the next few entries, the first that has expired makes room, or else the one with the fewest
+   * units, if the new request asks for at least as many: so made-up keys push out no key that used
+   * more. Entries that are on their way to the store stay.
    */
   #makeRoom(most: number): void {
     const nowUs = this.nowUs()

@@ -1,7 +1,7 @@
-// What the store has lost since this process saw it, and how that comes back: by one `restore`
-// after the first result that shows it. Results already given stand, so what was in flight then may
-// pass beyond a limit. A block that was seen holds all the same: where it should stand, and the
-// store grants a request, that request waits until the restore shows whether the block was lost or
+// Restores what the store has lost since this process saw it, by one `restore` after the first
+// result that shows the loss. Results already given stand, so requests that were in flight then may
+// pass beyond a limit. A block that was seen still holds: if the store grants a request while the
+// block should stand, the request waits until the restore shows whether the block was lost or had
 // ended.
 
 import { traitsOf } from '../../algorithms/modes.js'
@@ -16,21 +16,21 @@ export class Losses {
   readonly #store: Layer
   readonly #events: Pick<Events, 'emit'>
 
-  /** @param store asks it whatever a breaker says */
+  /** @param store asks the store, whatever a breaker says */
   constructor(store: Layer, events: Pick<Events, 'emit'>) {
     this.#store = store
     this.#events = events
   }
 
-  /** Restores what was seen before. Where that fails nothing is sent again: up to one limit may
-   *  then pass a second time. */
+  /** Restores what was seen before. A failed restore is not repeated: up to one limit may then pass
+   *  a second time. */
   restore(target: Target, before: Seen): void {
     this.#ask(restoring(target, before), IGNORED)
   }
 
   /**
-   * The same after a result of a request, which it is then decided with, or with a denial.
-   * @param deadlineAtMs of the request
+   * The same after a request's result. The request is then decided with that result, or denied.
+   * @param deadlineAtMs the request's deadline
    * @param failed called where the store does not answer
    */
   restoreAfter(
@@ -77,9 +77,8 @@ function isHeld(
 }
 
 /**
- * What a request is denied with, as a block stands again that was seen; undefined: it had ended. A
- * block that stands, where nothing was lost, and ends at another time, was begun since by this
- * request or another.
+ * The denial of a request if a block that was seen stands again; undefined: the block had ended. If
+ * nothing was lost and the block ends at another time, this request or another one began it since.
  */
 function deniedBy(
   restored: StoreResult,
@@ -95,19 +94,19 @@ function deniedBy(
   const policies = restored.policies.map((each, i) => {
     const cost = costs[i] as number
     if (each.block?.isBlocked) return { ...each, cost }
-    // What the request was charged is given back.
+    // The request's charge is given back.
     const remaining = Math.min(each.limit, each.remaining + granted * cost)
     return { ...each, cost, remaining, retryAfterMs: 0 }
   })
   return { ...restored, granted: 0, policies }
 }
 
-/** Blocks end with a whole millisecond, but are said to end as far within one as it is now. */
+/** Blocks end at a whole ms, but results add the current time's fraction of a ms. */
 function isOneMs(oneUs = Number.NaN, otherUs = Number.NaN): boolean {
   return Math.floor(oneUs / 1_000) === Math.floor(otherUs / 1_000)
 }
 
-/** Gives back what a request was charged that is denied after all. */
+/** Gives back the charge of a request that is denied after all. */
 function givingBack({ target, costs }: LayerRequest, result: StoreResult): LayerRequest {
   const charged = costs.map((cost) => result.granted * cost)
   return correctionOf('refund', target, charged, result)

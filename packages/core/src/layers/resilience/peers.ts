@@ -19,8 +19,8 @@ export function isPeers(told: { readonly count: unknown; readonly rank: unknown 
 }
 
 /**
- * This process's part of `units`: all parts sum up to it, or to less if ranks are not known. A part
- * may be 0.
+ * This process's part of `units`. All parts add up to `units`, or to less if ranks are not known. A
+ * part may be 0.
  */
 export function partOf(units: number, { count, rank }: Peers): number {
   const whole = Math.floor(units / count)

@@ -1,6 +1,6 @@
-// What is decided in this process of each policy set while the store cannot decide: which of its
-// policies count in memory, and with which part of their limits (the local quotas), or by which
-// policies for outages.
+// How this process decides each policy set while the store cannot: which policies count in memory,
+// with which part of their limits (the local quotas), and which policies for outages decide
+// instead.
 
 import type { Kernel } from '../../algorithms/algorithm.js'
 import { counterOf, type Policy, withLimit, withName } from '../../algorithms/policy.js'
@@ -11,7 +11,7 @@ import { type Peers, partOf } from './peers.js'
 
 export interface QuotaOptions {
   readonly peers: () => Peers
-  /** For policies that say nothing. */
+  /** For policies that do not say. */
   readonly whenUnavailable: WhenUnavailable
 }
 
@@ -24,14 +24,14 @@ export interface LocalPart {
   readonly policySet: PolicySet
   /** Whether one of them is for outages. */
   readonly isOwn: boolean
-  /** Of each policy of the set. */
+  /** What each policy of the set does in an outage. */
   readonly each: readonly WhenUnavailable[]
-  /** Whose parts they are. */
+  /** The processes that share the limits. */
   readonly of: Peers
 }
 
-/** What is decided here of a policy set: its part is that of all policies that count in memory.
- *  Those that deny are among them, for penalties and refunds, which are not refused. */
+/** How a policy set is decided here: its part has all policies that count in memory. Policies that
+ *  deny are among them, for penalties and refunds, which are not refused. */
 export interface Quota extends LocalPart {
   /** What stays a ceiling while a node is half-open: local quotas above 0, where there are peers.
    *  Undefined: nothing. */
@@ -44,7 +44,7 @@ export function quotasBy(
   isAdmitted: () => boolean,
 ): (policySet: PolicySet) => Quota {
   const quotas = new WeakMap<PolicySet, Quota>()
-  // Kept while anything is admitted here: what was counted with one part of a limit must not be
+  // Kept while anything is admitted here: units counted under one part of a limit must not be
   // judged by a larger one.
   let of: Peers = { count: 1, rank: 0 }
   return (policySet) => {
@@ -92,7 +92,7 @@ export function latestUs({ kernel, numbers, limit }: Policy, nowUs: number): num
   const { prepare, read, take, resetAfterUs, traits } = kernel as Kernel
   const scratch = prepare(numbers)
   read(scratch, undefined, 0, nowUs)
-  // A block would end before the window that attempts are counted in.
+  // The whole limit of a lock-out would begin a block, which may end before the window of attempts.
   take(scratch, traits.blocks ? 1 : Math.max(1, limit))
   return nowUs + resetAfterUs(scratch)
 }
@@ -102,8 +102,8 @@ export function localTarget(target: Target, { places, policySet }: LocalPart): T
   return { ...partOfTarget(target, places), policySet }
 }
 
-/** This process's part of what must remain, rounded up, so that the parts of all are enough; of a
- *  policy for outages as large a part of its limit. */
+/** This process's part of what must remain, rounded up, so that all parts together are enough; for
+ *  a policy for outages, the same fraction of its limit. */
 export function keptOf(
   keep: readonly number[],
   { target }: LayerRequest,

@@ -16,31 +16,32 @@ import { concernsNode } from './failures.js'
 import type { Ledger } from './ledger.js'
 
 export interface RecoveryOptions {
-  /** Asks the store, in time and whatever a breaker says, which does not hear of failures. */
+  /** Asks the store, with a deadline and whatever a breaker says. Breakers do not count failures of
+   *  these requests. */
   readonly store: Layer
   readonly events: Events
   readonly time: Time
 }
 
-/** A node, and how it is. */
+/** A node and its state. */
 export class Guard {
   readonly node: BackendNode
   readonly breaker: Breaker
-  /** What the last event said. */
+  /** The state that the last event named. */
   state: BreakerState = 'closed'
-  /** Ends the wait for the next attempt; undefined: none is planned. */
+  /** Cancels the next attempt; undefined: none is planned. */
   cancel: (() => void) | undefined = undefined
-  /** When it was back last, by the store's clock. */
+  /** When it last came back, by the store's clock. */
   backUs = 0
-  /** Ends the wait until the breaker closes; undefined: it is not half-open. */
+  /** Cancels the timer that closes the breaker; undefined: it is not half-open. */
   cancelReturn: (() => void) | undefined = undefined
   /** An attempt is under way. */
   isTrying = false
-  /** Something may be left that is to be counted in it. */
+  /** Something may be left to be counted in it. */
   isOwed = false
-  /** What was counted in it since the last event that said so. */
+  /** How many keys were counted in it since the last event that said so. */
   counted = 0
-  /** Requests that the store has not answered yet, in time or late. */
+  /** Requests that the store has not answered yet, even after their deadline. */
   inFlight = 0
 
   constructor(node: BackendNode, random: () => number) {
@@ -49,13 +50,12 @@ export class Guard {
   }
 }
 
-/** Processes that lost a store together count in it one after the other: each waits up to this
+/** Processes that lost a store together count in it at different times: each waits up to this
  *  long. */
 const SPREAD_MS = 500
 /** How often to check whether the client is ready again. */
 const UNREADY_MS = 50
-/** Keys that are counted at once, at the most. The store serves others between one chunk and the
- *  next. */
+/** The most keys that are counted at once. Between two chunks, the store serves others. */
 const CHUNK = 100
 
 const PROBE = fixedWindow({ name: 'probe', limit: 1, window: '1s' })
@@ -103,7 +103,7 @@ export class Recovery {
     }
   }
 
-  /** Says if a breaker has changed, and sees to what follows. */
+  /** Reports a breaker's new state, and does what follows from it. */
   #watch(guard: Guard, cause?: unknown): void {
     const { breaker, node } = guard
     const { state, probeAtMs } = breaker
@@ -112,7 +112,7 @@ export class Recovery {
       this.#options.events.emit('breaker', { node: node.name, state, cause })
       if (state === 'half-open') this.#isBack(guard)
       if (state === 'open') {
-        // What was planned while it was well gives way to the probe.
+        // An attempt planned while the node was well gives way to the probe.
         guard.cancel?.()
         guard.cancel = undefined
         guard.cancelReturn?.()
@@ -122,13 +122,13 @@ export class Recovery {
     if (state === 'open') this.#plan(guard, probeAtMs - this.#options.time.nowMs())
   }
 
-  /** A node that appears while another one is away may have taken its keys over. Peers that have
-   *  not heard of it still grant their local quotas of these. */
+  /** A node that appears while another one is away may have taken over its keys. Peers that do not
+   *  know the node yet still grant their local quotas of these keys. */
   #takesOver(guard: Guard): void {
     const { time } = this.#options
     guard.breaker.returned(time.nowMs())
     guard.backUs = this.#ledger.nowUs()
-    // Listeners may ask for the guard, which is not known yet.
+    // Later: listeners may ask for the guard, which is not known yet.
     time.soon(() => this.#watch(guard))
   }
 
@@ -148,7 +148,7 @@ export class Recovery {
     guard.cancel = this.#options.time.after(Math.max(leastMs, waitMs), async () => {
       guard.cancel = undefined
       guard.isTrying = true
-      // A client of a user's may throw where it should not; the next attempt finds out.
+      // A user's client may throw where it should not; the next attempt finds out.
       await this.#try(guard).catch(() => {})
       guard.isTrying = false
       this.#watch(guard)
@@ -175,7 +175,7 @@ export class Recovery {
   /** Counts all that is due, most units first. What cannot be counted is left for the next time. */
   async #countAll(guard: Guard): Promise<void> {
     guard.isOwed = false
-    // A key is counted with its node; or, if it moved to a node that is well, with the next one.
+    // A key is counted with its node's keys or, if its node is well, with any other's.
     const isOfGuard = (admitted: Admitted): boolean => {
       const home = this.#homeOf(admitted)
       return home === guard || home.breaker.state !== 'open'
@@ -205,7 +205,7 @@ export class Recovery {
         .slice(from, from + chunk)
         .filter((each) => each.isOwed && each.waiting === undefined)
       if ((await this.count(some, guard)) !== undefined) return false
-      // A store that answers at once would be told of all in one step.
+      // Otherwise, a store that answers at once would count all of them in one step.
       await this.#pause()
     }
     return true
@@ -215,7 +215,8 @@ export class Recovery {
     new Promise((resolve) => void this.#options.time.soon(resolve))
 
   /**
-   * Counts in the store what was admitted under some counters, and tells those who wait for that.
+   * Counts in the store what was admitted under some counters, then lets the requests go on that
+   * wait for it.
    * @returns why the node cannot count it
    */
   async count(some: readonly Admitted[], guard: Guard): Promise<Error | undefined> {
@@ -225,7 +226,7 @@ export class Recovery {
       const waiting = each.waiting ?? []
       const failure = failures[i]
       each.waiting = undefined
-      // Else it is a failure of each of those.
+      // If requests wait, each of them reports the failure.
       if (failure !== undefined && waiting.length === 0) this.failed(this.#homeOf(each), failure)
       for (const one of waiting) one.counted(failure)
     })
@@ -240,14 +241,14 @@ export class Recovery {
       this.#ledger.forget(admitted)
       return undefined
     }
-    // First what was last seen, in case it was lost: what was admitted since comes on top of it.
-    // Replies come in order: those that were late, and show that a request was counted after all,
-    // are here before this one.
+    // First restores what was last seen, in case it was lost: what was admitted since adds to it.
+    // Replies come in order, so late ones, which show that a request was counted after all, arrive
+    // before this one.
     const { target: seenOf, seen } = admitted
     const first: LayerRequest = seen ?? { mode: 'peek', target: seenOf, costs: [0], count: 1 }
     let failure = await this.#failureOf({ ...first, isForStore: true })
     const units = admitted.wholeUnits
-    // A late reply has said that it is counted.
+    // Late replies have shown that all of it is counted.
     if (units <= 0) this.#ledger.forget(admitted)
     else if (!concernsNode(failure)) {
       const { target, untilUs } = admitted
@@ -261,7 +262,7 @@ export class Recovery {
       }
     }
     if (concernsNode(failure)) return failure
-    // A key that cannot be decided by itself would keep all that ask after it from the store.
+    // Otherwise, a key that alone cannot be decided would keep all requests for it from the store.
     if (failure !== undefined) {
       admitted.units = 0
       this.#ledger.forget(admitted)

@@ -1,8 +1,8 @@
 // The layer that decides in time, whatever the store does: a deadline for each request, a circuit
 // breaker for each node, and a decision without the store where it cannot make one. It remembers
 // what it last saw of each target, so that an outage gives nobody a new budget, and what the store
-// has lost is restored (losses.ts). What is decided without the store is in fallback.ts; how a node
-// comes back in recovery.ts.
+// has lost is restored (losses.ts). fallback.ts decides without the store; recovery.ts brings a
+// node back.
 
 import { traitsOf } from '../../algorithms/modes.js'
 import { storeClosed } from '../../base/errors.js'
@@ -100,7 +100,7 @@ export class Resilience implements Layer, Sent {
     }
   }
 
-  /** Whether nothing of users' is to be sent. */
+  /** Whether users' requests must not be sent. */
   #isAway({ breaker }: Guard): boolean {
     return breaker.state === 'open' || this.#isClosed
   }
@@ -127,7 +127,7 @@ export class Resilience implements Layer, Sent {
     }
     const guarded = new GuardedRequest(this, request, sender, guard, pending)
     const reason = this.#backend.unready()
-    // A client that has lost its connection is not queued on.
+    // Requests are not queued on a client that has lost its connection.
     if (reason !== undefined) {
       if (guard.node.calls !== undefined) guard.node.calls.notSent += 1
       guarded.failed(new Error(reason))
@@ -144,16 +144,16 @@ export class Resilience implements Layer, Sent {
     this.#limit(guarded)
   }
 
-  /** Its deadline begins when it arrives, whatever it waits for. */
+  /** A request's deadline begins when it arrives, whatever it waits for. */
   #limit(guarded: GuardedRequest): void {
     const { isDone, deadline, request } = guarded
     if (!isDone && deadline === undefined) this.#deadlines.add(guarded, request.deadlineAtMs)
   }
 
   /**
-   * Whether a request has to wait until something is counted in the store first: what was admitted
-   * here under a counter that it reads. Else the store would grant that again, or it would count
-   * after a reset.
+   * Whether a request must wait until the store has counted what was admitted here under a counter
+   * that the request reads. Otherwise, the store would grant those units again, or count them after
+   * a reset.
    */
   #isBehind(guarded: GuardedRequest): boolean {
     const { request, guard } = guarded
@@ -181,14 +181,14 @@ export class Resilience implements Layer, Sent {
     this.events.close()
     this.#recovery.close()
     this.#deadlines.close()
-    // The rest of decisions that were under way is made without the store.
+    // Decisions that are still under way are made without the store.
     this.#options.time.soon(() => this.#fallback.close())
   }
 
   decided(guarded: GuardedRequest, result: StoreResult): void {
     const { request, guard, pending, deadline } = guarded
     const lost = this.#noted(request, result)
-    // Of a turn that has not ended, it is not known yet.
+    // Within the turn in which it was set, the deadline is not known yet.
     const atMs = Number.isFinite(deadline?.atMs) ? deadline?.atMs : undefined
     this.#deadlines.remove(guarded)
     guard.breaker.succeeded()
@@ -203,14 +203,14 @@ export class Resilience implements Layer, Sent {
     const { mode, isForStore } = request
     const { ledger } = this.#fallback
     if (isForStore === true || this.#isClosed) return
-    // What was given up as not counted has been.
+    // The units were given up as not counted, but the store has counted them.
     if (mode === 'reconcile') {
       const lost = this.#noted(request, result)
       if (lost !== undefined) this.#losses.restore(request.target, lost)
       ledger.reconciledLate(request)
     }
     const { granted, untilUs } = result
-    // Whoever waits was given another turn, or none.
+    // The call that waits was given another turn, or none.
     if (request.maxWaitMs !== undefined && mode === 'consume') this.#unwanted(request, result)
     else if (traitsOf(mode).takes) ledger.countedLate(chargeOf(request), granted, untilUs)
   }
@@ -277,7 +277,7 @@ export class Resilience implements Layer, Sent {
     return this.#seen.of(target, this.#fallback.ledger.nowUs())
   }
 
-  /** Remembers a result of the store. Returns what was seen before if it shows that to be lost. */
+  /** Remembers a result of the store. Returns what was seen before if the result shows its loss. */
   #noted(request: LayerRequest, result: StoreResult): Seen | undefined {
     const { mode, target } = request
     this.#hasAnswered = true

@@ -28,16 +28,16 @@ export interface ResilientOptions {
   /** What to do when the store cannot decide; a limiter or a policy may say otherwise. Default
    *  `'local'`. */
   readonly whenUnavailable?: WhenUnavailable | undefined
-  /** How many keys this process remembers for decisions without the store: of each policy those
-   *  that it decided so, and of all policies together those that are yet to be counted in the
-   *  store, and those last seen there. Tables grow with use: 50 bytes for a key last seen, and 600
-   *  for one that was decided here, until it is counted in the store (of one policy each). Beyond
-   *  it, keys that were used least, or seen longest ago, make room; what made room is not counted.
-   *  An exhausted key is not decided anew: once all are exhausted, new keys share one counter, and
-   *  may be refused. 1,000 to 10,000,000; default 100,000. */
+  /** How many keys this process remembers for decisions without the store: for each policy, those
+   *  that it decided so; for all policies together, those that are yet to be counted in the store,
+   *  and those last seen there. Tables grow with use: a key of one policy takes 50 bytes if it was
+   *  last seen in the store, and 600 if it was decided here, until it is counted in the store.
+   *  Beyond `maxLocalKeys`, the keys that were used least, or seen longest ago, make room, and
+   *  their units are not counted. An exhausted key gets no new budget: once all are exhausted, new
+   *  keys share one counter, and may be refused. 1,000 to 10,000,000; default 100,000. */
   readonly maxLocalKeys?: number | undefined
-  /** How many processes share the limits, and which this one is. Default 1: each takes itself for
-   *  the only one. */
+  /** How many processes share the limits and, as `rank` from 0, which of them this one is. Default
+   *  1: each process takes itself for the only one. */
   readonly instances?: number | { readonly count: number; readonly rank: number } | undefined
   /** Called with a line of text when something happens, at most once a second for each kind. */
   readonly log?: ((line: string) => void) | undefined
@@ -45,20 +45,21 @@ export interface ResilientOptions {
 
 /** A store that decides in time, made by `redisStore` or `resilient`. */
 export interface ResilientStore extends Store {
-  /** How the store is: for a health check, or a metric. Asks nothing of it. */
+  /** The store's state, for a health check or a metric. Does not ask the store. */
   health(): StoreHealth
-  /** What it has counted since it was made, in this process. Asks nothing of it. */
+  /** What the store has counted in this process since it was made. Does not ask the store. */
   stats(): StoreStats
-  /** Listens; returns what stops it. What a listener throws becomes a warning. */
+  /** Listens to an event. Returns a function that stops listening. What a listener throws becomes a
+   *  warning. */
   on<Name extends keyof StoreEvents>(name: Name, listener: StoreListener<Name>): () => void
-  /** Ends timers and waits, within a second in any state. */
+  /** Ends timers and waiting requests, within a second in any state. */
   close(): Promise<void>
 }
 
 /**
- * Any store with what `redisStore` has by itself: a deadline for each decision, a circuit breaker,
+ * Gives any store what `redisStore` has by itself: a deadline for each decision, a circuit breaker,
  * and `whenUnavailable`. Errors of the store become decisions made without it. If the store knows
- * the modes `reconcile` and `restore` (`recovers: true`), what was admitted without it is counted
+ * the modes `reconcile` and `restore` (`recovers: true`), requests admitted without it are counted
  * in it afterwards, and what it has lost is restored.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
  * @example const store = resilient(memoryStore(), { deadlineMs: 50 })
@@ -67,10 +68,10 @@ export function resilient(store: Store, options: ResilientOptions = {}): Resilie
   return resilientIn(processTime, store, options)
 }
 
-/** The store's own `close` has so long. */
+/** How long the store's own `close` may take. */
 const CLOSING_MS = 500
 
-/** `resilient` in another time than the process's. */
+/** `resilient` with an injected time. */
 export function resilientIn(time: Time, store: Store, options: ResilientOptions): ResilientStore {
   checkStore(store)
   checkAll(options, 'resilient()', RESILIENT_CHECKS)
@@ -94,9 +95,9 @@ export function resilientIn(time: Time, store: Store, options: ResilientOptions)
 }
 
 /**
- * The store that layers make. Not a class, so that a proxy of it works.
+ * A store made of layers. Not a class, so that a proxy of it works.
  * @param first the first layer, which asks the others
- * @param close closes everything, the resilience layer and what it asks included
+ * @param close closes everything, including the resilience layer and what it asks
  */
 export function layeredStore(
   first: Layer,
@@ -142,7 +143,7 @@ export const RESILIENT_CHECKS: Checks<ResilientOptions> = {
 
 /** The options, completed. */
 export interface ResilientSettings extends Omit<ResilienceOptions, 'clock' | 'peers' | 'time'> {
-  /** Undefined: nothing is said of them. */
+  /** Undefined: the option was not given. */
   readonly instances: Peers | undefined
 }
 

@@ -11,7 +11,7 @@ export function restoring(target: Target, seen: Seen): LayerRequest {
   const { remaining, nowUs: seenUs } = seen
   const untilUs = [...seen.untilUs]
   const costs = target.policySet.policies.map((policy, i) => {
-    // Whoever holds slots takes them anew.
+    // Holders of slots take them anew.
     if (policy.kernel?.traits.holds) return 0
     const units = Math.max(0, policy.limit - (remaining[i] as number))
     if (!policy.kernel?.traits.blocks) return units
@@ -23,8 +23,8 @@ export function restoring(target: Target, seen: Seen): LayerRequest {
 }
 
 /**
- * What was last seen of a lock-out, as it is restored: its count, with the level; or its last
- * block, if no count was seen since.
+ * What was last seen of a lock-out, in the form in which it is restored: its count, with the level;
+ * or its last block, if no count was seen since.
  */
 export function lockoutSeen(
   { limit }: Policy,

@@ -1,9 +1,9 @@
-// The blocks that this process has seen in the store: of each counter of a lock-out the last one,
-// for as long as its level matters. What was last seen of a target (last-seen.ts) tells of counts,
-// and a count is over with its block; a level is not, and would be lost without a trace.
+// The blocks that this process has seen in the store: for each counter of a lock-out the last one,
+// as long as its level matters. last-seen.ts remembers counts, and a count ends with its block; a
+// level does not, and would be lost without a trace.
 //
-// In objects, unlike what was last seen: it takes all attempts of a limit to block a key, so few
-// are.
+// Blocks are objects, unlike what last-seen.ts remembers: to block a key takes all attempts of a
+// limit, so few keys are blocked.
 
 import type { BlockState } from '../../algorithms/block-code.js'
 import { traitsOf } from '../../algorithms/modes.js'
@@ -32,7 +32,7 @@ export class SeenBlocks {
   readonly #seen: Recent<SeenBlock>
   readonly #idOf: (target: Target, place: number) => string = counterIds()
 
-  /** @param maxKeys counters that are remembered, about */
+  /** @param maxKeys about how many counters it remembers */
   constructor(maxKeys: number) {
     this.#seen = new Recent(maxKeys)
   }
@@ -51,7 +51,8 @@ export class SeenBlocks {
   noted({ mode, target }: LayerRequest, result: StoreResult): SeenBlocksOf | undefined {
     const { nowUs, untilUs, policies } = result
     const { gives, correction } = traitsOf(mode)
-    // What was given back, or ended by hand, is not lost; and what a restore leaves, was neither.
+    // A block that was given back, or ended by hand, is not lost, and the result of a restore shows
+    // no loss.
     const shows = !gives && correction !== 'restore'
     let lost: (SeenBlock | undefined)[] | undefined
     policies.forEach(({ policy, block }, i) => {
@@ -59,7 +60,7 @@ export class SeenBlocks {
       const id = this.#idOf(target, i)
       const seen = this.#seen.get(id)
       const isOlder = seen !== undefined && nowUs < seen.nowUs
-      // It was decided before what was seen, unless the clock has stepped back.
+      // This result is older than what was seen, unless the clock has stepped back.
       if (isOlder && nowUs > seen.nowUs - MARGIN_US) return
       if (shows && seen !== undefined && !isOlder && isLost(seen, policy, block, nowUs)) {
         lost ??= policies.map(() => undefined)
@@ -81,16 +82,16 @@ export class SeenBlocks {
   }
 }
 
-/** Whether it stands, or its level is not forgotten. */
+/** Whether it stands, or its level is not forgotten yet. */
 function matters({ level, untilUs }: SeenBlock, policy: Policy, nowUs: number): boolean {
   const forgetMs = level > 0 ? (policy.kernel?.longestBlockMs?.(policy.numbers) ?? 0) : 0
   return untilUs + forgetMs * 1_000 > nowUs
 }
 
-/** Whether what the store says can only be because it has forgotten a block. */
+/** Whether only a forgotten block explains what the store says. */
 function isLost(seen: SeenBlock, policy: Policy, now: BlockState, nowUs: number): boolean {
   const laterUs = nowUs + MARGIN_US
-  // None begins while another stands.
+  // No block begins while another one stands.
   if (seen.untilUs > laterUs && (now.hasBegun || !now.isBlocked)) return true
   return now.level < seen.level && matters(seen, policy, laterUs)
 }

@@ -30,11 +30,11 @@ export class SeenTargets {
     return hasBlocks ? withBlocks(seen, target, this.#blocks.of(target, nowUs)) : seen
   }
 
-  /** Remembers a result. Returns what was seen before it if the result shows that the store lost it
-   *  since. */
+  /** Remembers a result. Returns what was seen before if the result shows that the store has lost
+   *  it. */
   noted(request: LayerRequest, result: StoreResult): Seen | undefined {
     const { mode, target, costs } = request
-    // What takes nothing shows nothing new, and must not hide that a key was lost.
+    // A request that takes nothing shows nothing new, and must not hide that a key was lost.
     let units = 0
     for (let i = 0; i < costs.length; i += 1) units += Math.abs(costs[i] as number)
     if (!traitsOf(mode).changes || units === 0) return undefined
@@ -50,7 +50,7 @@ export class SeenTargets {
   }
 }
 
-/** What was seen of a target, with the last blocks, which may be all that was. */
+/** What was seen of a target, with its last blocks, which may be all that was seen. */
 function withBlocks(
   seen: Seen | undefined,
   { policySet: { policies } }: Target,
@@ -64,8 +64,8 @@ function withBlocks(
 }
 
 /**
- * What remains to everybody: with what must remain and, where nothing is left to the request, at
- * the most that. Of a bucket the end tells more.
+ * The result for a request without a class: adds what must remain for others or, if nothing is left
+ * to the request, leaves at most that. A bucket's end tells more exactly.
  */
 function wholeOf({ keep = [], costs }: LayerRequest, result: StoreResult): StoreResult {
   const policies = result.policies.map((each, i) => {

@@ -1,4 +1,4 @@
-// How a store is, and what was counted of it. Asks nothing of it.
+// A store's state, and what was counted of it. Does not ask the store.
 
 import { Calls } from '../../base/calls.js'
 import type { StoreStats } from '../../store.js'
@@ -9,7 +9,7 @@ import type { Ledger } from './ledger.js'
 import type { Peers } from './peers.js'
 import type { Guard } from './recovery.js'
 
-/** How a store is, as far as this process knows. */
+/** A store's state, as far as this process knows. */
 export interface StoreHealth {
   /** `never-connected` until the store has answered once; else the worst state of a node's
    *  breaker. */
@@ -22,8 +22,8 @@ export interface StoreHealth {
   }[]
   /** Processes that share the limits, as far as this one knows. */
   readonly instances: number
-  /** Keys under which something was admitted locally and is yet to be counted in the store; those
-   *  of each policy are counted apart. */
+  /** Keys under which units were admitted locally that are yet to be counted in the store; a key
+   *  counts once for each policy. */
   readonly localKeys: number
 }
 

@@ -3,11 +3,11 @@
 import type { Clock } from '../../base/clock.js'
 import type { Time } from '../../base/time.js'
 
-/** Clocks run alike, so that one correction in this time is enough. */
+/** At most one correction is made in this time, as clocks run alike. */
 const OFTEN_US = 1_000_000
 
 export interface StoreTime extends Clock {
-  /** The store has said its time just now. */
+  /** The store has just reported its time. */
   noted(nowUs: number): void
 }
 

@@ -1,5 +1,5 @@
-// Turns of a bucket that the store reserved, and said so too late: whoever waited was given another
-// turn, or none. They are given back.
+// Gives back turns of a bucket whose reservation the store reported too late: the call that waits
+// was given another turn, or none.
 
 import type { Time } from '../../base/time.js'
 import { IGNORED, type Layer, type LayerRequest } from '../../layer.js'
@@ -15,7 +15,8 @@ export function unwantedTurns(store: Layer, time: Time): UnwantedTurns {
     if (result.granted === 0) return
     cancels.push({ ...correctionOf('cancel', target, costs, result), isForStore: true })
     if (cancels.length > 1) return
-    // Of all replies of a turn of the event loop the last first, as later turns stand on earlier.
+    // Among the replies of one turn of the event loop, the last goes first: later turns build on
+    // earlier ones.
     time.soon(() => {
       for (const cancel of cancels.splice(0).reverse()) store.ask(cancel, IGNORED)
     })

@@ -1,5 +1,5 @@
-// Decisions that hold slots while work is in progress: `acquire` and `hold` of a limiter, and what
-// adapters of HTTP hold for a request.
+// Decisions that hold slots while work is in progress: a limiter's `acquire` and `hold`, and what
+// HTTP adapters hold for a request.
 
 import { durationMs } from '../../base/duration.js'
 import { invalid, typeError } from '../../base/errors.js'
@@ -17,7 +17,7 @@ import { slotsOf } from '../receipts.js'
 import type { HoldLimits } from './holds.js'
 import { hasSlots } from './slots.js'
 
-// TypeScript before 5.2, and libraries without `esnext.disposable`, do not know it.
+// TypeScript before 5.2, and libraries without `esnext.disposable`, lack `Symbol.asyncDispose`.
 declare global {
   interface SymbolConstructor {
     readonly asyncDispose: unique symbol
@@ -26,17 +26,18 @@ declare global {
 
 /** Work in progress that holds slots. */
 export interface Holding {
-  /** Aborts at `maxHold`, and where `onExpiry` is `'abort'` when the slot has expired; its reason
-   *  has the code WEIR_HOLD_ENDED. */
+  /** Aborts at `maxHold` and, if `onExpiry` is `'abort'`, when the slot has expired. Its reason has
+   *  the code WEIR_HOLD_ENDED. */
   readonly signal: AbortSignal
-  /** Keeps the slots until this has settled as well, however it settles. Returns what it was given:
-   *  handle its rejection yourself, as Node reports none that was given here. Throws
-   *  WEIR_INVALID_OPTION for what is no promise. */
+  /** Keeps the slots until `work` has settled as well, however it settles. Returns `work`: handle
+   *  its rejection yourself, as Node does not report it as unhandled. Throws WEIR_INVALID_OPTION if
+   *  `work` is no promise. */
   until<Work extends PromiseLike<unknown>>(work: Work): Work
-  /** The work has ended. Resolves once the slots are free again; does nothing the second time, and
-   *  where the decision was denied. Rejects where the store cannot be told: the slots expire. */
+  /** Call it when the work has ended. Resolves once the slots are free again; does nothing the
+   *  second time, or if the decision was denied. Rejects if the store cannot be asked: the slots
+   *  then expire. */
   release(): Promise<void>
-  /** The same for `await using`, which never rejects: the work has been done. */
+  /** The same for `await using`, except that it never rejects: the work has been done. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
@@ -54,7 +55,7 @@ export type HoldOptions = Pick<AcquireOptions, 'onExpiry' | 'maxHold'>
 /** Holds the slots of a decision. */
 export type Holder = (decision: Decision, limits: HoldLimits) => Holding
 
-/** By the limiter, for others in this package who hold what it has granted. */
+/** By limiter, for other parts of this package that hold what it has granted. */
 export const holders: WeakMap<object, Holder> = new WeakMap()
 
 const ACQUIRE = ['cost', 'policy', 'timeout', 'signal', 'priority', 'onExpiry', 'maxHold']
@@ -104,9 +105,9 @@ export function holdLimits(options: HoldOptions): HoldLimits {
 }
 
 /**
- * The policies of a key, so that what has no slots is refused before it is charged; undefined:
- * those of the limiter.
- * @throws {TypeError} WEIR_INVALID_POLICY where none of them has slots
+ * The policies of a key, so that a call is refused before it is charged if none has slots;
+ * undefined: the limiter's own.
+ * @throws {TypeError} WEIR_INVALID_POLICY if none of them has slots
  */
 async function policyOf(
   limiter: LimiterParts,
@@ -161,7 +162,7 @@ export function holdingOf(limiter: LimiterParts, decision: Decision, limits: Hol
       checkWork(work)
       if (inProgress > 0) {
         inProgress += 1
-        // By a promise of our own, as anybody's may call back twice.
+        // Through a promise of our own, as others may call back twice.
         Promise.resolve(work).then(ended, ended)
       }
       return work

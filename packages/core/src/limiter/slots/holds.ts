@@ -1,8 +1,8 @@
-// What a limiter holds in this process: slots whose work is in progress. What outlives a third of
-// its time is renewed, together with all that is due soon, so that renewals share calls.
+// The slots that a limiter holds in this process while work is in progress. A slot is renewed after
+// a third of its time, together with all that are due soon, so that renewals share calls.
 //
-// A renewal that fails is tried again. Once slots have expired they are taken anew, past the limit
-// if need be: an outage must not end what is in progress.
+// A failed renewal is tried again. Slots that have expired are taken anew, past the limit if need
+// be: an outage must not end work in progress.
 
 import { withPage } from '../../base/errors.js'
 import type { Time } from '../../base/time.js'
@@ -10,7 +10,7 @@ import { type Releasing, releaseSlots, type Slots } from './slots.js'
 
 /** A slot is renewed after this part of its time, so that two renewals may fail. */
 const RENEWED_AFTER = 1 / 3
-/** What is due within this part of the time is renewed with what is due now. */
+/** Slots that are due within this part of their time are renewed with those due now. */
 const TOGETHER = 1 / 12
 
 export interface HoldLimits {
@@ -86,7 +86,7 @@ export class Holds {
     await releaseSlots(this.#releasing, hold.slots)
   }
 
-  /** From now on nothing is renewed: what is in progress is left to expire. */
+  /** From now on, nothing is renewed: slots of work in progress are left to expire. */
   expire(): void {
     this.#isRenewing = false
     for (const hold of this.#holds) hold.leave()
@@ -97,7 +97,7 @@ export class Holds {
     this.#endAlarm()
     this.#alarmAtMs = atMs
     const ms = Math.min(Math.max(1, Math.ceil(atMs - this.#time.nowMs())), LONGEST_TIMER_MS)
-    // What is in progress keeps the process alive by itself.
+    // Work in progress keeps the process alive by itself.
     this.#cancel = this.#time.after(ms, () => this.#ring())
   }
 
@@ -112,7 +112,7 @@ export class Holds {
     this.#endAlarm()
     let nextMs = Number.POSITIVE_INFINITY
     for (const hold of this.#holds) {
-      // By its decision, or forgotten.
+      // Released by its decision, or forgotten.
       if (hold.slots.isReleased) this.#holds.delete(hold)
       else {
         this.#see(hold, nowMs)
@@ -137,13 +137,14 @@ export class Holds {
 
   #renew(hold: Hold, nowMs: number): void {
     const { slots } = hold
-    // Not again before this one has ended.
+    // No second renewal begins before this one has ended.
     hold.renewAtMs = Number.POSITIVE_INFINITY
     slots.renewing = slots.renew(this.#releasing.layer).then((isKnown) => {
       slots.renewing = undefined
       if (slots.isReleased) return
       if (hold.isRenewed) {
-        // From when it was asked, which is before the store took them. The store may be back soon.
+        // Counted from when the renewal was asked for, which is before the store took the slots.
+        // After a failure, tried again soon: the store may be back.
         if (isKnown) hold.expiresAtMs = nowMs + slots.holdMs
         hold.renewAtMs = isKnown
           ? nowMs + slots.holdMs * RENEWED_AFTER

@@ -1,5 +1,5 @@
-// The slots that a decision took: how the store knows them, and how they are released. Renewals
-// change what they are called, so this is kept with the receipt.
+// The slots that a decision took: the names by which the store knows them, and how they are
+// released. Renewals change the names, so they are kept with the receipt.
 
 import type { Policy } from '../../algorithms/policy.js'
 import { type Layer, type LayerRequest, promiseOf } from '../../layer.js'
@@ -16,26 +16,26 @@ export function hasSlots({ policySet }: Pick<Target, 'policySet'>): boolean {
   return policySet.policies.some(isOfSlots)
 }
 
-/** The slots of one policy: each is asked for by itself, as what is true of one need not be of the
- *  others. One may have been reset, or may lie on a node of a Cluster that is away. */
+/** The slots of one policy. The store is asked for each policy by itself, as the slots of one may
+ *  have been reset, or may lie on a node of a Cluster that is away. */
 interface SlotsOfPolicy {
   readonly target: Target
   readonly costs: readonly number[]
-  /** By what the store knows them. */
+  /** The names by which the store knows them. */
   untilUs: readonly number[]
-  /** By what this process knows them, where it has renewed them without the store. */
+  /** The names by which this process knows them, if it has renewed them without the store. */
   localUntilUs: readonly number[] | undefined
   /** When they were taken or last renewed, by the store's clock. */
   seenUs: number
 }
 
 export class Slots {
-  /** What took them. */
+  /** The request that took them. */
   readonly of: StoreRequest
-  /** Of the policies that have slots. */
+  /** The target, with the policies that have slots. */
   readonly target: Target
   readonly costs: readonly number[]
-  /** For how long they are taken, in ms: the shortest of their policies. */
+  /** How long they are taken for, in ms: the shortest time of their policies. */
   readonly holdMs: number
   /** Those that are held, in the order in which they were taken. */
   #all: readonly SlotsOfPolicy[]
@@ -58,8 +58,8 @@ export class Slots {
     })
   }
 
-  /** Renews them. Resolves with whether the store knows of it; rejects never. What was reset since
-   *  is held no more. */
+  /** Renews them. Resolves to whether the store knows of it; never rejects. Slots that were reset
+   *  since are no longer held. */
   async renew(layer: Layer): Promise<boolean> {
     const answers = await Promise.all(
       this.#all.map(async (each) => {
@@ -75,7 +75,7 @@ export class Slots {
     return !answers.includes('unknown')
   }
 
-  /** Releases each, whatever becomes of the others. Rejects with what failed first. */
+  /** Releases each, even if others fail. Rejects with the first failure. */
   async release({ layer, freed }: Releasing): Promise<void> {
     const releases = this.#all.map((each) => promiseOf(layer, requestFor('release', each)))
     const results = await Promise.allSettled(releases)
@@ -94,7 +94,8 @@ function requestFor(mode: SlotRequest['mode'], slots: SlotsOfPolicy): LayerReque
   return { mode, count: 1, ...slots }
 }
 
-/** Takes the name of a renewal. What decides in the store's place may know of no slots. */
+/** Takes over the names that a renewal gave. If something else decides in the store's place, it may
+ *  know of no slots. */
 function renewed(
   slots: SlotsOfPolicy,
   { granted, degraded, untilUs, nowUs }: StoreResult,
@@ -107,7 +108,7 @@ function renewed(
   return 'done'
 }
 
-/** The slots that a request took; undefined: none. */
+/** The slots that a request took; undefined: it took none. */
 export function slotsTaken(request: StoreRequest, result: StoreResult): Slots | undefined {
   const { target, costs } = request
   const places = target.policySet.policies.flatMap((policy, i) =>
@@ -122,12 +123,11 @@ export interface Releasing {
   freed(slots: Pick<StoreRequest, 'target' | 'costs'>): void
 }
 
-/** Releases slots, once. After a renewal that is on its way, as that changes what they are
- *  called. */
+/** Releases slots, once. Waits for a renewal that is under way, as that changes their names. */
 export async function releaseSlots(releasing: Releasing, slots: Slots): Promise<void> {
   if (slots.isReleased) return
   slots.end()
-  // Else in the same turn, so that it shares a write with a settlement.
+  // Otherwise released in the same turn, to share a write with a settlement.
   if (slots.renewing !== undefined) await slots.renewing
   await slots.release(releasing)
 }

@@ -1,5 +1,5 @@
-// Requests that wait for slots in this process. They are woken when slots are released here. Nobody
-// tells them of slots that are released elsewhere, so they ask again within a second.
+// Requests that wait for slots in this process. They are woken when slots are released here. They
+// do not learn of slots that are released elsewhere, so they ask again within a second.
 
 import { countedKey, counterId } from '../../request.js'
 import type { StoreRequest, Target } from '../../store.js'
@@ -29,7 +29,7 @@ export class SlotWaits {
     }
   }
 
-  /** Wakes as many as slots were released, those who wait the longest. */
+  /** Wakes as many as slots were released, those that have waited longest first. */
   freed({ target, costs }: Pick<StoreRequest, 'target' | 'costs'>): void {
     if (this.#waiting.size === 0) return
     let slots = Math.max(...costs)

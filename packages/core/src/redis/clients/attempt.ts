@@ -5,10 +5,10 @@ export interface Emitter {
   off(event: string, listener: () => void): unknown
 }
 
-/** By client: all stores on a client wait for one promise, which has the listeners of one. */
+/** By client: all stores on a client wait for one promise, with one set of listeners. */
 const attempts: WeakMap<Emitter, Promise<void>> = new WeakMap()
 
-/** The end of the attempt that is under way: one of these events. */
+/** Resolves when the attempt that is under way ends: at one of these events. */
 export function attemptOf(client: Emitter, ends: readonly string[]): Promise<void> {
   const attempt =
     attempts.get(client) ??

@@ -1,8 +1,8 @@
 // The entry @weir/core/glide: clients of Valkey GLIDE, version 2, for one server and for a Cluster.
 //
-// GLIDE is a library in Rust that connects, waits, retries and writes in a thread of its own. It
-// has no events, and a property for its state only when it was closed. So the adapter knows of a
-// client what its replies and errors say.
+// GLIDE is a Rust library that connects, waits, retries and writes in a thread of its own. It has
+// no events, and a property for its state only once it is closed. So the adapter learns about a
+// client from its replies and errors.
 
 import type { AdaptedClient, Adapter } from '../client.js'
 import type { Connection } from '../connection.js'

@@ -20,9 +20,9 @@ interface Pool {
 }
 
 /**
- * Whether a connection sends what it is asked, at the latest once it is made. A Cluster refuses
- * commands to a node whose connection is being made: it waits, asks for the slots again and tries
- * any node, which may be one that does not answer.
+ * Whether a connection sends commands now, or once it is made. A Cluster refuses commands to a node
+ * whose connection is being made: it waits, asks for the slots again and tries any node, even one
+ * that does not answer.
  */
 function hasBegun({ status }: NodeConnection): boolean {
   return status === 'ready' || status === 'connecting' || status === 'connect'
@@ -30,7 +30,7 @@ function hasBegun({ status }: NodeConnection): boolean {
 
 /** Statuses of a client that is about to connect, or is connecting: for the first time or again. */
 const STARTING = ['wait', 'connecting', 'connect']
-/** Events at which an attempt to connect has come to its end. */
+/** Events that end an attempt to connect. */
 const ENDS = ['ready', 'close', 'end']
 
 export function ioredisConnection(
@@ -49,8 +49,8 @@ export function ioredisConnection(
     return (client as Pool).connectionPool?.getInstanceByKey?.(node)
   }
 
-  /** Lets a lazy client begin, and watches the handshake. A Cluster asks one of its nodes whether
-   *  all is well, and would wait for as long as that is silent. */
+  /** Lets a lazy client connect, and watches the handshake. A Cluster asks one of its nodes whether
+   *  all is well, and would wait for as long as that node is silent. */
   function begin(): void {
     if (client.status === 'wait') client.connect?.().catch(() => {})
     if (client.status !== 'connect') return
@@ -89,7 +89,7 @@ export function ioredisConnection(
       stream?.cork?.()
       try {
         for (let i = 0; i < items.length; i += 1) {
-          // The first of them may let the connection begin.
+          // The first command may let the connection begin.
           const way = to !== undefined && hasBegun(to) ? direct : send
           ask(items[i] as (typeof items)[number], way)
         }
@@ -106,7 +106,7 @@ export function ioredisConnection(
     attempt() {
       begin()
       const { on, off, status = '' } = client
-      // Without events it does not say when an attempt ends.
+      // Without events, the client does not say when an attempt ends.
       if (on === undefined || off === undefined || !STARTING.includes(status)) return undefined
       return attemptOf(client as Emitter, ENDS)
     },

@@ -66,8 +66,8 @@ type Options = typeof OPTIONS
 /** A way to send a whole command. */
 type SendAll = (args: string[], how: Options) => Promise<unknown>
 
-/** As a `Send`, with the prefix before keys. Weir sends scripts only: a source, a number of keys,
- *  and the keys. */
+/** Makes a `Send` that puts the prefix before keys. Weir sends scripts only: a source, a number of
+ *  keys, and the keys. */
 function sendingBy(send: SendAll, prefix: string): Send {
   if (prefix === '') return (command, args) => send([command, ...args], OPTIONS)
   return (command, args) => {
@@ -78,7 +78,7 @@ function sendingBy(send: SendAll, prefix: string): Send {
   }
 }
 
-/** Unlike the client, which may queue what cannot be sent now, to be counted later. */
+/** Refuses a command that cannot be sent now; the client might queue it, to be counted later. */
 function sendingTo(client: SingleClient, prefix: string, { deadlineMs }: ConnectionOptions): Send {
   const watch = watchOf(client)
   watch.mayTake(deadlineMs)
@@ -123,7 +123,7 @@ function clusterConnection(client: ClusterClient, options: ConnectionOptions): C
   }
 }
 
-/** What a node says of a call that is none of its own, or not now. Nothing has run. */
+/** How a node answers a call that it does not serve, or not now. Nothing has run. */
 const REDIRECTION = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b/
 
 /** The client finds the master. */
@@ -139,13 +139,13 @@ function poolConnection(client: PoolClient, options: ConnectionOptions): Connect
   return ofOneNode(client, sendingBy(send, prefixOf(client)))
 }
 
-/** These clients send a command late, or once more, when they have a connection again. By then it
- *  was decided without Redis, and would be counted beside that. */
+/** Once they have a connection again, these clients send a command late, or a second time. By then
+ *  it was decided without Redis, and would be counted twice. */
 function inTime(how: Options, { deadlineMs }: ConnectionOptions): object {
   return { ...how, abortSignal: AbortSignal.timeout(Math.ceil(deadlineMs)) }
 }
 
-/** @param ends events at which an attempt to connect has come to its end */
+/** @param ends events that end an attempt to connect */
 function ofOneNode(client: NodeRedisLike, call: Send, ends: readonly string[] = ENDS): Connection {
   return {
     place: placeOfClient(client),
@@ -165,7 +165,7 @@ function ofOneNode(client: NodeRedisLike, call: Send, ends: readonly string[] = 
 const ENDS = ['ready', 'error', 'end']
 const ENDS_OF_CLUSTER = ['connect', 'error', 'end']
 
-/** A pool does not say whether it is ready, nor do all Clusters before version 6. */
+/** A pool does not say whether it is ready, and before version 6 a Cluster may not either. */
 function isReady(client: NodeRedisLike): boolean {
   const { masters } = client as { masters?: readonly unknown[] }
   return client.isOpen && client.isReady !== false && masters?.length !== 0

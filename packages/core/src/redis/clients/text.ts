@@ -1,13 +1,12 @@
-// The connection of a client that makes texts of bulk replies.
+// The connection of a client whose bulk replies are text.
 
 import { memoized } from '../../base/cache.js'
 import { invalid } from '../../base/errors.js'
 import type { Connection } from '../connection.js'
 
 /**
- * A client whose bulk replies are texts, as that of Bun is, or one that asks by HTTP. Each call is
- * a write of its own, and it is for the client to connect, and to give up a connection that has
- * fallen silent.
+ * A client whose bulk replies are text, such as Bun's, or one over HTTP. Each call is a separate
+ * write. The client itself must connect, and give up a connection that has fallen silent.
  * @example
  * const client = new Bun.RedisClient('redis://localhost:6379', { enableOfflineQueue: false })
  * const store = redisStore({
@@ -16,7 +15,7 @@ import type { Connection } from '../connection.js'
  * })
  */
 export interface TextClient {
-  /** Sends a command as it is and resolves to the reply, or rejects with the server's error. */
+  /** Sends a command unchanged and resolves to the reply, or rejects with the server's error. */
   callText(command: string, args: string[]): Promise<unknown>
   /** Whether a command would be sent now, and not kept to be sent later. Default: it always is. */
   isReady?(): boolean
@@ -27,7 +26,7 @@ export function isTextClient(client: unknown): client is TextClient {
 }
 
 let strangers = 0
-/** No two say where they connect. */
+/** Such clients do not say where they connect, so each gets a different name. */
 const strangerOf = memoized((_: TextClient) => {
   strangers += 1
   return `text #${strangers}`
@@ -55,7 +54,7 @@ export function textConnection(client: TextClient): Connection {
   }
 }
 
-/** A client of a user's: what throws, or gives a promise, is not ready. */
+/** A user's client: one whose `isReady` throws, or returns a promise, is not ready. */
 function isReadyNow(client: TextClient): boolean {
   if (client.isReady === undefined) return true
   try {

@@ -1,4 +1,5 @@
-// Requests of one turn of the event loop travel in one call of the driver, and equal ones as one.
+// Gathers the requests of one turn of the event loop into calls of the driver, and equal requests
+// into one.
 
 import { traitsOf } from '../../algorithms/modes.js'
 import { memoized } from '../../base/cache.js'
@@ -19,17 +20,17 @@ export interface BatchingOptions {
   readonly time: Time
   /** The store's time, where it is injected. */
   readonly clock: Clock | undefined
-  /** What the scripts of all calls are like. */
+  /** The form of all calls' scripts. */
   readonly form?: ScriptForm
 }
 
 const resolved = Promise.resolve()
 
 /**
- * Gathers requests until the poll phase is over, so that a lone one goes out in the same turn. If
- * nothing is under way to the node, and the last call there was of one request, this one is likely
- * to be alone again: it is sent in a microtask, together with what was asked in the same tick.
- * `flush` sends what was asked for so far.
+ * Gathers requests until the poll phase is over, so that a lone one still goes out in the same
+ * turn. If nothing is under way to the node and the last call there had one request, this one is
+ * likely to be alone as well: it is sent in a microtask, together with the other requests of the
+ * same tick. `flush` sends what was gathered so far.
  */
 export function batching(
   send: (calls: readonly Call[]) => void,
@@ -39,7 +40,7 @@ export function batching(
   const preparedOf = memoized((policySet: PolicySet) => prepareScript(format, policySet, form))
   /** By slot, the first open call. */
   const openOf = new Array<OpenCall | undefined>(nodes.slots)
-  /** All that were opened in this turn. */
+  /** The calls opened in this turn. */
   let opened: OpenCall[] = []
 
   function ask(request: LayerRequest, pending: Pending): void {
@@ -49,7 +50,7 @@ export function batching(
     try {
       nowUs = clock?.nowUs()
     } catch (error) {
-      // A clock of the user's that went wrong.
+      // The user's clock threw.
       pending.failed(error)
       return
     }
@@ -67,7 +68,7 @@ export function batching(
         return
       }
     }
-    // Sent first, which keeps the order of a limiter's requests.
+    // Sent first, to keep the order of a limiter's requests.
     if (call !== undefined) close(call)
     const first = new JoinedEntry(request, pending)
     const opening = new OpenCall(prepared, slot, mode, nowUs, first, openOf[slot])
@@ -103,7 +104,7 @@ export function batching(
   return { ask, flush }
 }
 
-/** Whether a request joins an equal one of a call. */
+/** Lets a request join an equal one of a call. Returns whether there was one. */
 function joins(call: OpenCall, single: string, pending: Pending): boolean {
   call.singles ??= singlesOf(call.entries)
   const equal = call.singles.get(single)
@@ -127,10 +128,10 @@ function singlesOf(entries: readonly JoinedEntry[]): Map<string, JoinedEntry> {
 }
 
 /**
- * From now on equal requests join this entry. If they may not, as it has another cost or asks for
- * several units, they join no earlier entry of its key either: the store would decide them before
- * this one, which was asked first. If the reply to this one is then late, this process decides it
- * without knowing of the others.
+ * From now on, equal requests join this entry. If none may, as this one has another cost or asks
+ * for several units, they join no earlier entry of its key either: the store would decide them
+ * before this one, which was asked first. If the reply to this one were then late, this process
+ * would decide it without knowing of the others.
  */
 function note(
   singles: Map<string, JoinedEntry>,
@@ -142,19 +143,20 @@ function note(
 }
 
 /**
- * Whether equal ones may be decided as one. Only of requests of cost 1 do the results of each
- * follow from those of the last: see `rewind` in call.ts.
+ * Whether equal requests may be decided as one. Only at a cost of 1 does each result follow from
+ * the last one: see `rewind` in call.ts.
  */
 function isSingle(request: LayerRequest): boolean {
   const { mode, target, untilUs, costs, count, atLeast, keep, aheadMs } = request
   const { merges, changes } = traitsOf(mode)
   if (!merges || count !== 1 || atLeast !== undefined || aheadMs !== undefined) return false
-  // What must remain tells of a peek more than how many are granted.
+  // With a `keep`, a peek's result tells more than how many are granted.
   if (keep !== undefined && !changes) return false
   return target.policyKeys === undefined && untilUs === undefined && areOne(costs)
 }
 
-/** What equal requests of a call have in common. Its single ones all have a `keep`, or none has. */
+/** What equal requests of a call have in common. The single requests of a call all have a `keep`,
+ *  or none has. */
 function idOfSingle({ target, keep }: LayerRequest): string {
   return idWithKeep(target.key, keep)
 }

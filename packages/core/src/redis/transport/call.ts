@@ -1,6 +1,6 @@
-// One call of the driver: the requests in it, its arguments and its reply. What the script expects
-// is said in driver.lua. Equal requests stand in it as one counted request, whose grants are handed
-// out in the order in which they came.
+// One call of the driver: its requests, its arguments and its reply. driver.lua says what the
+// script expects. Equal requests stand in it as one request with a count, whose grants go to them
+// in the order in which they came.
 
 import type { Reading } from '../../algorithms/driver.js'
 import { CALL_MODES, type CallMode, reserves, traitsOf } from '../../algorithms/modes.js'
@@ -17,17 +17,17 @@ import { numbersInText, type ScriptForm } from './script-forms.js'
 /** What is the same for all calls of a policy set. */
 export interface PreparedScript {
   readonly policySet: PolicySet
-  /** That with literal keys, once a proxy has refused the other. */
+  /** The one with literal keys, once a proxy has refused the usual one. */
   script: Script
   readonly repliesInText: boolean
   readonly names: KeyNames
   readonly policyNumbers: readonly string[]
-  /** Some of the numbers are those of a calendar period, which depends on the time. */
+  /** Some of the numbers describe a calendar period, which depends on the time. */
   readonly hasPeriods: boolean
   /** Equal requests may be decided as one. */
   readonly merges: boolean
-  /** For the readings of one request after the other: what would be thrown away at once needs no
-   *  objects of its own. */
+  /** Holds the readings of one request after the other, as new objects would be thrown away at
+   *  once. */
   readonly readings: readonly Reading[]
 }
 
@@ -49,15 +49,15 @@ export function prepareScript(
 }
 
 /**
- * A class, and an array that is a copy: V8 keeps account of each literal and, where most of its
- * first hundred objects are alive when it collects, allocates all later ones where only a major
- * collection frees them. While one key is hot, few entries are made. The first ones of distinct
- * keys after it come many at a time, and all later ones would keep their decisions alive.
+ * A class, and an array that is a copy, as V8 watches literals: if most of a literal's first
+ * hundred objects survive a collection, it allocates all later ones where only a major collection
+ * frees them. While one key is hot, few entries are made. Then distinct keys bring many at a time,
+ * these survive, and all later entries would keep their decisions alive.
  */
 export class JoinedEntry {
   readonly request: LayerRequest
   readonly first: Pending
-  /** Those of equal requests, in the order in which they came. */
+  /** Those who wait for equal requests, in the order in which they came. */
   others: Pending[] = NOBODY
 
   constructor(request: LayerRequest, first: Pending) {
@@ -70,13 +70,13 @@ export class JoinedEntry {
     this.others.push(pending)
   }
 }
-/** Of an entry that no other request has joined. */
+/** The `others` of an entry that no request has joined. */
 const NOBODY: Pending[] = []
 
-/** A request and who made it; or equal ones, which are decided as one. */
+/** A request and who waits for it; or equal requests, which are decided as one. */
 export type Entry = Readonly<Pick<JoinedEntry, 'request' | 'first' | 'others'>>
 
-/** Requests that say more than their costs are of modes of their own. */
+/** Requests that say more than their costs have separate modes. */
 export function callModeOf({ mode, atLeast, keep, aheadMs }: LayerRequest): CallMode {
   if (aheadMs !== undefined && mode === 'consume') return 'lease'
   if (atLeast === undefined && keep === undefined) return mode
@@ -85,7 +85,7 @@ export function callModeOf({ mode, atLeast, keep, aheadMs }: LayerRequest): Call
   return changes ? 'reserve' : 'preview'
 }
 
-/** Of a call that was not sent yet. */
+/** The arguments of a call that was not sent yet. */
 const NONE: readonly string[] = []
 
 /** Requests of one policy set and mode, which are decided in order; more may join them. */
@@ -97,18 +97,18 @@ export class OpenCall {
   /** The instant of the requests, if the clock is injected: a call has one. */
   readonly nowUs: number | undefined
   readonly entries: JoinedEntry[]
-  /** Those that equal requests join, by what these have in common; undefined while there is one
-   *  entry at the most: a request that comes alone needs no Map. */
+  /** The entries that equal requests join, by what these have in common; undefined while there is
+   *  at most one entry: a lone request needs no Map. */
   singles: Map<string, JoinedEntry> | undefined = undefined
   isOpen = true
-  /** The next open one of its slot. */
+  /** The slot's next open call. */
   next: OpenCall | undefined
   /** Once it is sent: to which node, with which arguments of EVALSHA, and when. */
   node: RedisNode | undefined = undefined
   args: readonly string[] = NONE
   sentAtMs = 0
-  /** Of calendar periods, if the clock is not injected: the server's time, as it is guessed or, the
-   *  second time, as the server has named it. */
+  /** For calendar periods, unless the clock is injected: the server's time, first as a guess, the
+   *  second time as the server named it. */
   periodUs?: number | undefined = undefined
   isSecond?: boolean | undefined = undefined
 
@@ -130,7 +130,7 @@ export class OpenCall {
   }
 }
 
-/** A call as it is sent: nobody joins it any more. */
+/** A call as it is sent: no request joins it any more. */
 export interface Call extends Omit<OpenCall, 'entries' | 'singles' | 'isOpen' | 'next'> {
   readonly entries: readonly Entry[]
 }
@@ -149,7 +149,7 @@ export function argumentsOf(call: Call): string[] {
   const { marks, correction } = CALL_MODES[mode]
   const corrects = correction !== undefined
   const isReserving = reserves(mode)
-  // Requests of cost 1, which are the most, need no costs; single ones, nothing at all.
+  // Requests of cost 1, by far the most, need no costs; single ones need nothing at all.
   let isPlain = !corrects && !isReserving
   let areSingle = isPlain
   for (let i = 0; i < entries.length; i += 1) {
@@ -183,7 +183,7 @@ export function argumentsOf(call: Call): string[] {
   return args
 }
 
-/** The numbers of policies as they are at a time. */
+/** The numbers of policies at a given time. */
 function numbersAt({ policySet }: PreparedScript, nowUs: number): readonly string[] {
   return policySet.policies.flatMap(({ numbers, kernel }) => {
     const texts = numbers.map(String)
@@ -199,7 +199,8 @@ export function withSource({ script, args }: Call): string[] {
 }
 
 /**
- * The numbers of a reply. One alone is the server's time: it lies in other calendar periods.
+ * The numbers of a reply. A single number is the server's time, which lies in other calendar
+ * periods.
  * @throws {Error} if a proxy or another server has answered something else
  */
 export function numbersOf({ prepared, entries }: Call, packed: unknown): readonly number[] {
@@ -213,8 +214,8 @@ export function numbersOf({ prepared, entries }: Call, packed: unknown): readonl
 }
 
 /**
- * Tells those who wait what was granted. Returns why a request could not be decided, if one could
- * not.
+ * Hands the results to those who wait. Returns why a request could not be decided, if there was
+ * one.
  */
 export function answer(call: Call, numbers: readonly number[]): unknown {
   const { entries, prepared, args, sentAtMs } = call
@@ -245,7 +246,7 @@ function foreignKey(key: string): StoreError {
   return new StoreError('WEIR_FOREIGN_KEY', `${problem}; it is left as it is`)
 }
 
-/** The readings are those after all that was granted. */
+/** Hands an entry's results to those who wait. The readings are those after all grants. */
 export function handOut(
   { request, first, others }: Entry,
   granted: number,

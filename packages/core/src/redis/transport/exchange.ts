@@ -1,5 +1,5 @@
-// A call to a node and its reply: by the name of the script, with its source where the server does
-// not know it, and once more where the server's time lies in other calendar periods.
+// Sends a call to its node and reads the reply: by the script's name first, then with its source if
+// the server does not know it, and once more if the server's time lies in other calendar periods.
 
 import type { Time } from '../../base/time.js'
 import type { Connection, Send } from '../connection.js'
@@ -20,7 +20,7 @@ export interface ExchangeOptions {
   readonly connection: Pick<Connection, 'call'>
   readonly time: Time
   readonly deadlineMs: number
-  /** Calls that may wait for one node. */
+  /** How many calls may wait for one node. */
   readonly maxInFlight: number
   /** Called when a call was answered. */
   readonly answered: () => void
@@ -32,7 +32,8 @@ export interface ExchangeOptions {
 
 export class Exchange {
   readonly #options: ExchangeOptions
-  /** How far the server's clock is ahead of `nowMs`: by this process's until it has answered. */
+  /** How far the server's clock is ahead of `nowMs`. Until the server has answered, this process's
+   *  clock stands in for it. */
   #aheadUs: number
 
   constructor(options: ExchangeOptions) {
@@ -64,7 +65,7 @@ export class Exchange {
         (error) => this.#refused(call, error),
       )
     } catch (error) {
-      // A client of a user's.
+      // A user's client may throw.
       this.#failed(call, error)
     }
   }
@@ -107,7 +108,7 @@ export class Exchange {
     this.#options.answered()
   }
 
-  /** The server is in other calendar periods than those it was given. */
+  /** The server's time lies in other calendar periods than the call's. */
   #askAgain(call: Call, nowUs: number): void {
     if (call.isSecond) {
       const why = 'the clock of the server left a calendar period twice in a call'
@@ -130,7 +131,7 @@ export class Exchange {
     fail(call, error)
   }
 
-  /** Nothing has run: each request is sent in a call of its own. */
+  /** Nothing has run, so each request is sent in a separate call. */
   #sendSplit(call: Call, error: unknown): void {
     const { script } = call.prepared
     this.#ended(call, error)
@@ -146,15 +147,14 @@ export class Exchange {
 }
 
 /**
- * Nothing ran, because keys of the call are on their way to another node; one by one they can be
- * decided. ioredis tries again by itself, and says in the end that there were too many
- * redirections.
+ * Whether nothing ran because the call's keys are moving to another node: one by one, they can be
+ * decided. ioredis retries by itself, and in the end reports too many redirections.
  */
 function mustSplit(error: unknown): boolean {
   return error instanceof Error && /^(TRYAGAIN|Too many Cluster redirections)/.test(error.message)
 }
 
-/** From now on by the script with literal keys, which is returned. */
+/** Changes to the script with literal keys, and returns it. */
 function useLiteralKeys(prepared: PreparedScript): Script {
   const { policySet, repliesInText } = prepared
   prepared.script = scriptOf(policySet, { repliesInText, hasLiteralKeys: true })

@@ -1,5 +1,5 @@
-// The first connection of a client, which is waited for: without that, each start of an app would
-// begin with decisions that Redis knows nothing of.
+// Waits for a client's first connection: otherwise, each start of an application would begin with
+// decisions that Redis does not count.
 
 import type { Time } from '../../base/time.js'
 import { withDeadline } from '../../layers/resilience/deadlines.js'
@@ -16,7 +16,7 @@ export class FirstConnection {
   readonly #closed: Promise<void>
   #waiting: Promise<void> | undefined
 
-  /** @param deadlineMs how long it is waited for, from the first request on */
+  /** @param deadlineMs how long to wait for it, from the first request on */
   constructor(connection: Pick<Connection, 'attempt' | 'unready'>, deadlineMs: number, time: Time) {
     this.#connection = connection
     this.#deadlineMs = deadlineMs
@@ -27,7 +27,7 @@ export class FirstConnection {
   }
 
   /** Resolves when calls can be sent, rejects when the attempt has failed or was given up;
-   *  undefined: it is over. */
+   *  undefined: the wait is over. */
   wait(): Promise<void> | undefined {
     if (this.isOver) return undefined
     const attempt = this.#connection.attempt()
@@ -50,7 +50,7 @@ export class FirstConnection {
     if (why !== undefined) throw new Error(why)
   }
 
-  /** Why a call would not be sent now, and would not wait to be; undefined: it would. */
+  /** Why a call would neither be sent now nor wait for a connection; undefined: it would. */
   unready(): string | undefined {
     return this.wait() === undefined ? this.#connection.unready() : undefined
   }

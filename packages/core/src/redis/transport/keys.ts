@@ -13,7 +13,7 @@
 // Other keys of a store: a key's mark, <key>:mark (call.ts), the processes that share a prefix,
 // <prefix>:{instances} (../heartbeat.ts), whether somebody watches them,
 // <prefix>:{instances}:watched (../watched.ts), settings, <prefix>:{settings:<name>}
-// (../settings.ts), and <prefix>:{<tag>}:permissions, which is asked for and never written
+// (../settings.ts), and <prefix>:{<tag>}:permissions, on which permissions are tried
 // (../permissions.ts).
 
 import { createHash, createHmac } from 'node:crypto'
@@ -45,7 +45,7 @@ export function keyFormat(
 ): KeyFormat {
   if (secret === undefined)
     return { prefix, hashTags, tagged: encodeTag, part: encodePart, isSecret: false }
-  // Half of the hash: 128 bits, so that no two of any number of keys are ever the same.
+  // Half of the hash: 128 bits are enough that no two keys ever share it.
   const hashed = (text: string): string =>
     createHmac('sha256', secret).update(text, 'utf16le').digest().toString('base64url', 0, 16)
   return { prefix, hashTags, tagged: hashed, part: hashed, isSecret: true }
@@ -95,8 +95,8 @@ export function keysOf(names: KeyNames, { key, policyKeys }: Target, keys: strin
 }
 
 /**
- * `count` hash tags whose slots are spread evenly: each the first of t0, t1, ... that falls into
- * its part of them.
+ * `count` hash tags whose slots are spread evenly: each is the first of t0, t1, ... whose slot lies
+ * in its part of them.
  */
 export function spreadHashTags(count: number): readonly string[] {
   const tags = new Array<string>(count)
@@ -109,7 +109,8 @@ export function spreadHashTags(count: number): readonly string[] {
   return tags
 }
 
-/** The hash tag of a key's tag: its own; or, of a bounded number, the same one in every process. */
+/** The hash tag for a key's tag: the tag itself or, of a bounded number, one that is the same in
+ *  every process. */
 export function hashTagOf({ hashTags, tagged }: KeyFormat, tag: string): string {
   const own = tagged(tag)
   return hashTags === undefined ? own : (hashTags[slotOf(own) % hashTags.length] as string)
@@ -119,12 +120,12 @@ export function hashTagOf({ hashTags, tagged }: KeyFormat, tag: string): string 
 export const encodePart: (text: string) => string = encoder(/[A-Za-z0-9_.~-]/)
 
 /**
- * The same for what stands between the braces. There nothing but a brace has a meaning, so
- * addresses and paths stay as they are.
+ * The same for a text between the braces. Only a brace has a meaning there, so addresses and paths
+ * stay as they are.
  */
 export const encodeTag: (text: string) => string = encoder(/[A-Za-z0-9_.~:@/-]/)
 
-/** @param plain the signs that stay as they are */
+/** @param plain the characters that stay as they are */
 function encoder(plain: RegExp): (text: string) => string {
   // A table, as every key passes here: a regular expression takes several times as long.
   const table = Uint8Array.from({ length: 128 }, (_, code) =>
@@ -149,7 +150,7 @@ function encoder(plain: RegExp): (text: string) => string {
   }
 }
 
-/** All of its bytes, also of signs that `encodeURIComponent` leaves as they are. */
+/** Percent-encodes all bytes of a character, even if `encodeURIComponent` leaves it as it is. */
 function percentEncoded(sign: string): string {
   const code = encodeURIComponent(sign)
   return code === sign ? `%${sign.charCodeAt(0).toString(16).toUpperCase()}` : code

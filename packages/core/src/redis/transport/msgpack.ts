@@ -1,9 +1,10 @@
 // Reads the driver's reply: one msgpack array of whole numbers, each in the shortest form that
-// cmsgpack knows (https://github.com/msgpack/msgpack/blob/master/spec.md). What they mean is in
-// call.ts.
+// cmsgpack knows (https://github.com/msgpack/msgpack/blob/master/spec.md). call.ts says what they
+// mean.
 
 /**
- * The numbers of a packed array. Byte by byte: a Buffer's own functions take three times as long.
+ * The numbers of a packed array. Read byte by byte: a Buffer's own functions take three times as
+ * long.
  * @throws {TypeError | RangeError} if it is something else, or cut short
  */
 export function unpackNumbers(packed: Buffer): number[] {

@@ -10,13 +10,14 @@ import { hashTagOf, type KeyFormat } from './keys.js'
 export interface RedisNode extends BackendNode {
   inFlight: number
   readonly calls: Calls
-  /** The last call to it was of one request. */
+  /** The last call to it had one request. */
   wasLone: boolean
 }
 
 /** Name of the node that stands for slots whose node the client does not know. */
 const UNKNOWN = 'unknown'
-/** Tags that are tried to find one whose keys lie on a node: enough for one with some ten slots. */
+/** How many tags are tried to find one whose keys lie on a node: enough for a node with some ten
+ *  slots. */
 const TRIES = 10_000
 
 export class Nodes {
@@ -34,7 +35,7 @@ export class Nodes {
     this.#only = connection.isCluster ? undefined : this.#named('redis')
   }
 
-  /** Those that the client knows; before it knows any, the one that stands for them. */
+  /** The nodes that the client knows; before it knows any, the one that stands for them. */
   get all(): readonly RedisNode[] {
     // Asking for a slot makes its master known, though no key has led there yet.
     for (let slot = 0; slot < this.slots; slot += 1) this.ofSlot(slot)
@@ -73,7 +74,7 @@ export class Nodes {
     return this.#only ?? this.#named(this.#connection.nodeOf(slot) ?? UNKNOWN)
   }
 
-  /** Whether the node of a slot waits for the next request, which is likely to come alone. */
+  /** Whether the node of a slot is idle, and its next request likely to come alone. */
   isIdle(slot: number): boolean {
     const { inFlight, wasLone } = this.ofSlot(slot)
     return inFlight === 0 && wasLone
@@ -84,7 +85,7 @@ export class Nodes {
     return this.ofSlot(this.slotOf(target))
   }
 
-  /** A key that lies on a node. Any, if the node has no slots, or hardly any. */
+  /** A key that lies on a node; any key if the node has no slots, or hardly any. */
   keyOn(node: BackendNode): string {
     let n = 0
     const tries = this.#isServing(node) ? TRIES : 0

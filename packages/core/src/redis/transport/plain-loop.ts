@@ -1,14 +1,14 @@
-// The loop that answers plain requests: consume, of cost 1. They are most requests by far, and it
-// takes about half of the driver's time, for it calls no functions: it holds the bodies of the
-// kernels' functions, once for each policy. Replies and writes are the driver's.
+// The loop that answers plain requests: consume, of cost 1. They are by far the most requests. The
+// loop takes about half of the driver's time, as it calls no functions: it holds the bodies of the
+// kernels' functions, once for each policy. Its replies and writes are the same as the driver's.
 
 import type { KernelLua, PastedLua } from '../../algorithms/algorithm.js'
 
 /** Lua has at most 200 locals in a function, and a policy has up to 26. */
 const MAX_POLICIES = 4
 
-/** The loop for a list of policies, by their kernels. For many policies, or where a kernel has more
- *  to be asked than the loop does, '': the driver answers. */
+/** The loop for a list of policies, by their kernels; '' for many policies, or if a kernel needs
+ *  more than the loop does: the driver answers then. */
 export function plainLoop(kernels: readonly KernelLua[]): string {
   const count = kernels.length
   if (count > MAX_POLICIES || kernels.some(({ isPlain }) => !isPlain)) return ''
@@ -102,7 +102,7 @@ if changed${i} then
 end`
 }
 
-/** For each policy the arguments of a script that are its numbers: the first ones of all. */
+/** For each policy, the arguments of a script that are its numbers: they come before all others. */
 export function argumentsOf(kernels: readonly KernelLua[]): readonly (readonly string[])[] {
   let last = 0
   return kernels.map(({ numbers }) =>

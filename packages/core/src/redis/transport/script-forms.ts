@@ -1,10 +1,10 @@
 // Other forms of the script, made from its text.
 //
 // With literal keys: some proxies read a script before they run it, and refuse one in which a
-// command's key is anything but KEYS and a number: that of Alibaba Cloud, unless its parameter
+// command's key is anything but KEYS and a number. Alibaba Cloud's does, unless its parameter
 // `script_check_enable` is 0. Such a script decides one request, so that each key has a number.
 //
-// With replies in text: for clients that make texts of bulk strings, in which packed numbers would
+// With replies in text: for clients that decode bulk strings as text, in which packed numbers would
 // be lost.
 
 import { quote } from '../../base/errors.js'
@@ -21,7 +21,7 @@ export function needsLiteralKeys(error: unknown): boolean {
   return error instanceof Error && REFUSAL.test(error.message)
 }
 
-/** The Lua of a kernel, where it reads and writes the key of one policy, counted from 1. */
+/** A kernel's Lua, made to read and write the key of one policy, counted from 1. */
 export function kernelWithLiteralKey(lua: string, policy: number): string {
   return lua.replace(/\b(p?call)\('(\w+)', key\b/g, `redis.$1('$2', KEYS[${policy}]`)
 }

@@ -19,21 +19,21 @@ export interface Script {
   readonly source: string
   /** What EVALSHA names it by. */
   readonly sha: string
-  /** Requests in a call of it, at the most. */
+  /** The most requests in one call. */
   readonly mostRequests: number
 }
 
 /**
- * More would save neither side anything, and with several calls on their way Redis works on one
- * while this process makes the next: at 64 in flight that is half as many decisions again a second.
- * It also bounds how long the server is busy with one call, to some 0.1 ms for each policy.
+ * More would save neither side anything, and with several calls under way, Redis works on one while
+ * this process makes the next: with 64 in flight, that is half as many decisions again a second.
+ * The bound also limits how long one call keeps the server busy: some 0.1 ms for each policy.
  */
 const MOST_REQUESTS = 32
 
 const scripts = new Map<string, Script>()
 
 /**
- * The script that decides for these policies. There are few kernels, so few different ones exist.
+ * The script that decides for these policies. There are few kernels, so there are few scripts.
  * @param form default: for a server that takes any key, and a client that gives bytes
  */
 export function scriptOf({ policies }: PolicySet, form: ScriptForm = {}): Script {
@@ -99,8 +99,8 @@ function guardsOf(kernels: readonly Made[]): readonly string[] {
   return given.map((texts, i) => (kernels[i]?.periodAt === undefined ? '' : guard(texts)))
 }
 
-/** Outside of the period that a policy was given: the time and nothing else, so that the call is
- *  made again with the period of that time. */
+/** Outside the period that a policy was given, the script replies with the server's time and
+ *  nothing else, so that the call is made again with that time's period. */
 function guard([, start, end]: readonly string[]): string {
   const isOutside = `us < ${start} * 1000 or us >= ${end} * 1000`
   return `\nif ${isOutside} then return cmsgpack.pack({ us }) end\n`
@@ -109,7 +109,8 @@ function guard([, start, end]: readonly string[]): string {
 /** Where the prologue looks a function up. */
 const LOOKUP = /^local (\w+) = (redis|math|string)\.\w+$/
 
-/** The prologue, without the functions that a text does not use; and these. */
+/** The prologue's lines: first those that a text needs, then the look-ups of functions that it does
+ *  not use. */
 function prologueFor(text: string): [now: string, later: string] {
   const words = new Set(text.match(/\w+/g))
   const isLater = (line: string): boolean => {

@@ -25,7 +25,7 @@ export interface RedisTransport extends Backend {
   /** Of a Cluster: the slots of a target's keys. */
   readonly slotsOf: ((target: Target) => readonly number[]) | undefined
   readonly settings: Settings
-  /** Sends what was gathered; what waits for a connection fails. */
+  /** Sends gathered requests; those that wait for a connection fail. */
   close(): void
   /** Removes this process from the peers that Redis counts. */
   leave(): Promise<void>
@@ -56,7 +56,7 @@ export function redisTransport(
     time,
     deadlineMs,
     maxInFlight,
-    // The first reply starts it, unless the number of peers was given as an option.
+    // The first reply starts the heartbeat, unless the number of peers was given as an option.
     answered: instances === undefined ? () => heartbeat.start() : () => {},
     failed: (node, error) => check(error, () => hashTagOf(format, nodes.keyOn(node))),
     send: (calls) => dispatch(calls),

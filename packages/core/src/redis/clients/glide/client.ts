@@ -1,4 +1,4 @@
-// The shape of GLIDE's clients that their adapter uses, and what one must be.
+// What the adapter uses of GLIDE's clients, and the checks of a client.
 
 import { invalid, rangeError } from '../../../base/errors.js'
 
@@ -8,7 +8,7 @@ export interface GlideLike {
   close(message?: string): void
 }
 
-/** What is read of its options. */
+/** The options that Weir reads. */
 interface Options {
   readonly addresses?: readonly { readonly host: string; readonly port?: number }[]
   readonly databaseId?: number
@@ -25,7 +25,7 @@ export function optionsOf(client: GlideLike): Options {
   return (client as Inside).config ?? {}
 }
 
-/** For good: a client of GLIDE cannot be opened again. */
+/** Closed for good: a GLIDE client cannot be opened again. */
 export function isClosed(client: GlideLike): boolean {
   return (client as Inside).isClosed === true
 }
@@ -53,7 +53,7 @@ function refuse(what: string): never {
   throw rangeError('WEIR_INVALID_OPTION', what)
 }
 
-/** A batch also has commands, which are sent later. */
+/** A batch also has commands, but sends them later. */
 function isGlide(client: unknown): client is GlideLike {
   if (typeof client !== 'object' || client === null) return false
   const names = ['customCommand', 'close', 'updateConnectionPassword']

@@ -4,7 +4,7 @@ import { memoized } from '../../../base/cache.js'
 import { type GlideLike, optionsOf } from './client.js'
 
 let strangers = 0
-/** What a client is called that does not say where it connects. */
+/** The name of a client that does not say where it connects. */
 const strangerOf = memoized((_: GlideLike) => {
   strangers += 1
   return `glide #${strangers}`

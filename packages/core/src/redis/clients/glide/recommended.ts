@@ -1,14 +1,15 @@
-// How a client of GLIDE should be set up so that a failure of Redis is noticed in time, and what
-// was counted is known.
+// How to set up a GLIDE client so that Weir notices a failure of Redis in time, and learns what
+// Redis has counted.
 
 /**
  * Options for `GlideClient.createClient({ addresses, ...recommendedGlideOptions })`, and for a
  * `GlideClusterClient`.
  *
- * - lazyConnect: an application starts without Redis; else `createClient` fails
- * - requestTimeout 1,000 (ms; GLIDE's default is 250): Weir itself decides by its deadline. What
- *   Redis has counted later is not counted again, if its reply is heard. For as long GLIDE keeps a
- *   command while it has no connection, and a client that was closed keeps the process alive.
+ * - lazyConnect: an application can start without Redis; otherwise, `createClient` fails
+ * - requestTimeout 1,000 (ms; GLIDE's default is 250): Weir itself decides by its deadline. If a
+ *   reply comes after that, Weir knows that Redis has counted the request, and does not count it
+ *   again. For this long, GLIDE also keeps a command while it has no connection, and a closed
+ *   client keeps the process alive.
  * - connectionTimeout 500 (ms): a host that drops packets is given up
  * - connectionBackoff: reconnects after 50 ms, doubling up to 0.8 s, with jitter of 40 %, so that
  *   processes do not come back all at once

@@ -1,17 +1,17 @@
-// Errors of the server as GLIDE tells them, and as the server said them.
+// Turns the server's errors, as GLIDE reports them, back into what the server said.
 
 /** GLIDE has names of its own for errors that it knows, and passes others on as `OOM: ...`. */
 const KNOWN = /^An error was signalled by the server:? ?- (\w+): (.*)$/s
 const OTHER = /^([A-Z]+): (.*)$/s
 
-/** Names that are not just the code of the server in another spelling. */
+/** Names that are not just the server's code in another spelling. */
 const CODES: Readonly<Record<string, string>> = {
   ResponseError: 'ERR',
   BusyLoadingError: 'LOADING',
   PermissionDenied: 'NOPERM',
 }
 
-/** What the server replied, by its code; undefined: the error is GLIDE's own. */
+/** The server's error reply, with its code; undefined: the error is GLIDE's own. */
 export function replyOf(error: Error): Error | undefined {
   const known = KNOWN.exec(error.message)
   const [, name = '', text] = known ?? OTHER.exec(error.message) ?? []

@@ -1,5 +1,6 @@
-// What is known of a client of GLIDE: whether it is connected, and of a Cluster which node serves a
-// slot. It has events for neither, so it is asked, and what it replies to anybody tells.
+// What is known of a GLIDE client: whether it is connected and, for a Cluster, which node serves a
+// slot. GLIDE has events for neither, so Weir asks the client; a reply to any store's command also
+// shows that it is connected.
 
 import { memoized } from '../../../base/cache.js'
 import { processTime } from '../../../base/time.js'
@@ -11,7 +12,7 @@ import { replyOf } from './replies.js'
 /** `Decoder.Bytes` of GLIDE: bulk strings as Buffers. */
 const BYTES = { decoder: 0 }
 
-/** For so long the nodes of a Cluster are believed, and after a failure. */
+/** How long the known nodes of a Cluster are trusted, and how long after a failure. */
 const NODES_MS = 10_000
 const NODES_AFTER_FAILURE_MS = 500
 
@@ -23,7 +24,7 @@ export class Watch {
   readonly masters: (string | undefined)[]
   readonly #client: GlideLike
   readonly #isCluster: boolean
-  /** A reply has come, and of a single server no sign since that the connection is lost. */
+  /** A reply has come and, for a single server, no sign since that the connection is lost. */
   #isUp = false
   #asking: Promise<void> | undefined
   /** When a Cluster is to be asked again. */
@@ -39,8 +40,8 @@ export class Watch {
     this.#client.customCommand([command, ...args], BYTES).then(this.#heard, this.#failed)
 
   /**
-   * GLIDE would keep a command that it cannot send now, to be counted later. While no connection is
-   * known it is sent nothing but what tells of one.
+   * GLIDE would keep a command that it cannot send now, to be counted later. So without a known
+   * connection, it is sent only the command that shows one.
    */
   unready(): string | undefined {
     if (isClosed(this.#client)) return 'the client is closed'
@@ -73,8 +74,8 @@ export class Watch {
     throw error
   }
 
-  /** Lets a lazy client begin. GLIDE answers when it is connected, or the timeout of a request has
-   *  passed. */
+  /** Lets a lazy client connect. GLIDE answers when it is connected, or when the request's timeout
+   *  has passed. */
   #ask(): Promise<void> {
     const [command, args] = this.#isCluster ? (['cluster', ['SLOTS']] as const) : PING
     this.#askAtMs = processTime.nowMs() + NODES_MS
@@ -87,7 +88,7 @@ export class Watch {
     return this.#asking
   }
 
-  /** @throws {Error} where a proxy has answered */
+  /** @throws {Error} if a proxy has answered something else */
   #read(reply: unknown): void {
     if (!this.#isCluster) return
     for (const [first, last, [host, port]] of reply as [number, number, unknown[]][])
@@ -97,5 +98,5 @@ export class Watch {
 
 const PING = ['ping', []] as const
 
-/** What a command ends with that was under way, and one that GLIDE has kept for too long. */
+/** How a command fails that was under way, or that GLIDE has kept for too long. */
 const LOST = /^(Connection|Timeout)Error$/

@@ -21,7 +21,7 @@ export function checkedClient(given: unknown): RedisLike {
     refuse('enableAutoPipelining', true, 'only ioredis can send a command past it; leave it out')
   }
   for (const [option, forbidden, right] of OF_A_REPLICA) {
-    // A Cluster sends to masters what may write, whatever the options of its nodes say.
+    // A Cluster sends writing commands to masters, whatever the options of its nodes say.
     if (isCluster || options[option] !== forbidden) continue
     const why = `a replica cannot count, and its copy lags: ${right}, or give a client of its own`
     refuse(option, forbidden, why)
@@ -31,7 +31,7 @@ export function checkedClient(given: unknown): RedisLike {
   return client
 }
 
-/** By the states of a client that can send no commands. */
+/** Why a client in one of these states is refused: it can send no commands. */
 const UNFIT: Readonly<Record<string, string>> = {
   pipeline: 'is a pipeline or a transaction of one; give the client itself',
   end: 'is closed; give one that is not',
@@ -88,16 +88,16 @@ function optionsOf(options: unknown): Options {
 }
 
 /**
- * A host that drops packets is tried for no longer. Most need well below a second, also with TLS
- * and far away.
+ * A host that drops packets is given up after this time. Most connections take well below a second,
+ * even with TLS and over a long distance.
  */
 const LONGEST_CONNECT_MS = 5_000
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 const isMs = (value: unknown): boolean => typeof value === 'number' && value > 0
 
-// How long a retryStrategy waits is not looked at: ioredis's own makes Redis come into use again
-// some seconds late at most.
+// How long a retryStrategy waits is not checked: with ioredis's own, Redis is used again at most
+// some seconds late.
 const IS_SAFE = {
   enableOfflineQueue: (value: unknown) => value === false,
   maxRetriesPerRequest: (value: unknown) => value === 0,
@@ -109,7 +109,7 @@ const IS_SAFE = {
 }
 type Option = keyof typeof IS_SAFE
 
-/** Where a lost connection is made again, which a Cluster's nodes leave to the Cluster. */
+/** For connections that reconnect by themselves; a Cluster's nodes leave that to the Cluster. */
 const OF_A_RECONNECT: readonly Option[] = ['maxRetriesPerRequest', 'autoResendUnfulfilledCommands']
 const OF_A_CLIENT: readonly Option[] = [
   'enableOfflineQueue',
@@ -123,7 +123,8 @@ function unsafeOf(options: Options, some: readonly Option[]): Option[] {
   return some.filter((option) => !IS_SAFE[option](options[option]))
 }
 
-/** A node that became a replica refers to its successor (MOVED): reconnectOnError is not needed. */
+/** A Cluster's node that became a replica redirects to its successor (MOVED), so reconnectOnError
+ *  is not needed. */
 function unsafeOfCluster(options: Options): Option[] {
   const ofNodes = optionsOf(options.redisOptions)
   const reconnects = isFunction(options.clusterNodeRetryStrategy) ? OF_A_RECONNECT : []

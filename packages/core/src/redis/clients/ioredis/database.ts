@@ -1,14 +1,15 @@
-// The database of a client, selected before the first call of each connection. ioredis selects it
-// itself, but where Redis refuses that, it goes on in database 0, where nothing is counted that
-// other clients have counted.
+// Selects a client's database before the first call of each connection. ioredis selects it by
+// itself, but if Redis refuses, it goes on in database 0, which lacks what other clients have
+// counted.
 
 import type { Send } from '../../connection.js'
 import type { RedisLike } from './redis-like.js'
 
-/** What is read of ioredis's `Redis`. Others have no `stream`, and select what they need. */
+/** What Weir reads of ioredis's `Redis`. Other clients have no `stream`, and select their database
+ *  by themselves. */
 interface Selecting {
   readonly options?: { readonly db?: number }
-  /** How its connection is, as far as it knows. */
+  /** The connection's state, as far as the client knows. */
   readonly condition?: { readonly select?: number } | null
   /** The connection. */
   readonly stream?: object
@@ -22,7 +23,7 @@ interface Selection {
 /** By connection: all stores on a client wait for one selection. */
 const selections: WeakMap<object, Selection> = new WeakMap()
 
-/** The number of a client's database, 0 of a Cluster, which has no other. The application may have
+/** The number of a client's database; 0 for a Cluster, which has no other. The application may have
  *  selected another one since the client was made. */
 export function databaseNumber(client: RedisLike): number {
   if (client.isCluster === true) return 0
@@ -31,8 +32,8 @@ export function databaseNumber(client: RedisLike): number {
 }
 
 /**
- * What is to be asked before each call. Undefined: the client's database is selected. Else the call
- * waits for the promise, and fails if that does.
+ * Returns a function to call before each command. If it returns undefined, the client's database is
+ * selected. Otherwise, the command waits for the promise, and fails if the promise does.
  */
 export function selectionOf(client: RedisLike, send: Send): () => Promise<unknown> | undefined {
   let selectedOn: object | undefined
@@ -48,7 +49,7 @@ export function selectionOf(client: RedisLike, send: Send): () => Promise<unknow
     }
     // What Redis refuses now it may permit later.
     const again = (): void => void selections.delete(stream)
-    // Called before what waits for the reply, so that calls keep their order.
+    // Called before those who wait for the reply, so that calls keep their order.
     reply.then(done, again)
     return selection
   }

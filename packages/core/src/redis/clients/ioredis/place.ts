@@ -1,5 +1,5 @@
 // Where a client connects, as far as its options say. Equal texts are one place; one place may have
-// several, as 'localhost' and '127.0.0.1', or one node of a Cluster and another.
+// several texts, such as 'localhost' and '127.0.0.1', or two nodes of one Cluster.
 
 import { memoized } from '../../../base/cache.js'
 import { databaseNumber } from './database.js'
@@ -15,12 +15,12 @@ interface Options extends Address {
   readonly path?: unknown
   readonly keyPrefix?: unknown
   readonly sentinels?: readonly Address[] | null
-  /** Of the master that the Sentinels watch. */
+  /** Name of the master that the Sentinels watch. */
   readonly name?: unknown
 }
 
 let strangers = 0
-/** What a client is called that does not say where it connects. */
+/** The name of a client that does not say where it connects. */
 const strangerOf = memoized((_: RedisLike) => {
   strangers += 1
   return `#${strangers}`
@@ -43,7 +43,7 @@ function addressOf(client: RedisLike, options: Options): string {
   return strangerOf(client)
 }
 
-/** A node of ioredis is an address, a port or a URL, which may have a password. */
+/** ioredis takes a node as an address, a port or a URL, which may have a password. */
 function nodeOf(node: Address | number | string | null): string {
   if (typeof node !== 'object' || node === null) return String(node).replace(/^.*@/, '')
   return `${node.host}:${node.port}`

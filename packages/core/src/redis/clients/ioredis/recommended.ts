@@ -1,7 +1,7 @@
-// How an ioredis client should be set up so that a failure of Redis is noticed in time, and never
+// How to set up an ioredis client so that Weir notices a failure of Redis in time, and nothing is
 // counted twice.
 
-/** For connections to the nodes of a Cluster, which queues and connects again by itself. */
+/** For connections to the nodes of a Cluster, which queues and reconnects by itself. */
 const OF_NODES = {
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
@@ -17,7 +17,7 @@ const OF_NODES = {
  * - maxRetriesPerRequest 0, autoResendUnfulfilledCommands false: a call is made once; a resent one
  *   would count twice
  * - connectTimeout 500 (ms): a host that drops packets is given up, so that a Sentinel is asked
- *   again. (A connection that falls silent is given up by Weir itself, after a second.)
+ *   again. (Weir itself gives up a connection that falls silent, after a second.)
  * - retryStrategy: reconnects after 50 ms, doubling up to 1 s, with jitter; ioredis 6 would wait up
  *   to 5 s
  * - reconnectOnError: a primary that became a replica (READONLY) is left
@@ -38,7 +38,7 @@ export const recommendedRedisOptions: {
 /**
  * Options for `new Cluster(nodes, recommendedClusterOptions)`: the same options, at both levels of
  * ioredis. Redirections that ioredis retries itself wait 10 ms instead of 100, which would use up
- * the deadline. It retries four times; then a call for several keys is made for each key.
+ * the deadline. It retries four times; then Weir makes a separate call for each key of a call.
  */
 export const recommendedClusterOptions: {
   readonly enableOfflineQueue: false

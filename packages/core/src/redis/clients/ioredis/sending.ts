@@ -21,7 +21,7 @@ export interface NodeConnection {
 
 type Builtin = NonNullable<RedisLike['createBuiltinCommand']>
 
-/** What a node says of a call that is none of its own, or not now. Nothing has run. */
+/** How a node answers a call that it does not serve, or not now. Nothing has run. */
 const REDIRECTION = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b/
 
 /** Whether the client gathers commands in pipelines by itself. */
@@ -33,7 +33,7 @@ export function pipelines({ options }: RedisLike): boolean {
 export interface Sending {
   /** Through the client. */
   readonly send: Send
-  /** To a node of a Cluster whose connection is made or being made, past the Cluster, which would
+  /** Directly to a node of a Cluster whose connection is made or being made: the Cluster would
    *  write each command by itself. A command that the node redirects goes through the client. */
   readonly directly: (to: NodeConnection) => Send
 }
@@ -42,8 +42,8 @@ export function sendingBy(client: RedisLike): Sending {
   const commands: Record<string, (...args: unknown[]) => Promise<unknown>> = {}
 
   /**
-   * Sends a command on a line. Not by way of ioredis's auto pipelining: that loses the command of
-   * `callBuffer` and throws where nobody can catch it, and Weir's calls are batches already.
+   * Sends a command on a line, past ioredis's auto pipelining, which loses the command of
+   * `callBuffer` and throws where nobody can catch it. Weir's calls are batches already.
    */
   function builtIn(line: object, command: string, args: string[]): Promise<unknown> {
     commands[command] ??= (client.createBuiltinCommand as Builtin)(command).buffer
@@ -55,7 +55,7 @@ export function sendingBy(client: RedisLike): Sending {
     : (command, args) => client.callBuffer(command, args)
 
   const directly = memoized((to: NodeConnection): Send => {
-    // The Cluster's options: a keyPrefix is not known to its nodes.
+    // The Cluster's options, as its nodes do not know the keyPrefix.
     const line = { options: client.options, sendCommand: (made: unknown) => to.sendCommand?.(made) }
     return (command, args) =>
       builtIn(line, command, args).then(undefined, (error: Error) => {

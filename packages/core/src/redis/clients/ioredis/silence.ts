@@ -1,6 +1,7 @@
-// Gives up a connection on which nothing has come for too long, though something was asked: to a
-// host that drops packets it would last for many minutes. ioredis's `socketTimeout` does the same
-// with a timer and a listener for each write, which costs a lone call a tenth of its time.
+// Gives up a connection on which nothing has come for too long although a command was sent: a
+// connection to a host that drops packets would last for many minutes. ioredis's `socketTimeout`
+// does the same with a timer and a listener for each write, which costs a lone call a tenth of its
+// time.
 
 import { memoized } from '../../../base/cache.js'
 import type { Time } from '../../../base/time.js'
@@ -9,7 +10,7 @@ import type { NodeConnection, Stream } from './sending.js'
 /** The shortest silence after which a connection is given up. */
 const SILENCE_MS = 1_000
 
-/** How much had come on a connection when it was looked at. */
+/** How much had come on a connection when it was last checked. */
 interface Heard {
   stream: Stream | undefined
   bytes: number | undefined
@@ -19,8 +20,9 @@ interface Heard {
 }
 
 /**
- * Looks at a connection on which something was asked, or is just now: by Weir, or by the client
- * itself where it is new. If nothing has come since an earlier look, it is given up.
+ * Checks a connection on which a command was sent, or is just being sent: by Weir or, on a new
+ * connection, by the client itself. If nothing has come since an earlier check, the connection is
+ * given up.
  * @param deadlineMs how long a reply may take
  */
 export function silenceWatch(deadlineMs: number, time: Time): (to: NodeConnection) => void {
@@ -43,7 +45,7 @@ export function silenceWatch(deadlineMs: number, time: Time): (to: NodeConnectio
       return
     }
     if (nowMs - heard.sinceMs < silenceMs) return
-    // An event loop that was held up is no silence: what is there already is read first.
+    // A blocked event loop is no silence: what has already arrived is read first.
     const giveUp = (): void => {
       const why = `Weir closed this connection: nothing has come for ${silenceMs} ms`
       if (isSilent()) to.stream?.destroy?.(new Error(why))

@@ -1,4 +1,4 @@
-// The shapes of node-redis's clients that their adapter uses, and which kind one is.
+// What the adapter uses of node-redis's clients, and the check of a client's kind.
 
 import { invalid, rangeError } from '../../../base/errors.js'
 
@@ -59,8 +59,8 @@ export function checkedClient(client: NodeRedisLike): Kind {
   return kind
 }
 
-/** Whether it subscribes, and so can send nothing else. RESP3 has a kind of reply for what is
- *  published. It is the default of version 6, whose clients know of a prefix. */
+/** Whether a client subscribes with RESP2, and so can send nothing else. RESP3 has a separate kind
+ *  of reply for published messages. It is the default of version 6, whose clients have a prefix. */
 export function isSilenced(client: NodeRedisLike): boolean {
   const { isPubSubActive = false, options } = client as SingleClient
   return isPubSubActive && (options?.RESP ?? ('_keyPrefix' in client ? 3 : 2)) === 2

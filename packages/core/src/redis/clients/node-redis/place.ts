@@ -10,20 +10,20 @@ interface Address {
   readonly path?: unknown
 }
 
-/** What is read of the options of any kind of client. */
+/** What Weir reads of the options of any kind of client. */
 interface Options {
   readonly url?: string
   readonly socket?: Address
   readonly database?: number
   readonly rootNodes?: readonly Options[]
   readonly sentinelRootNodes?: readonly Address[]
-  /** Of the master that the Sentinels watch. */
+  /** Name of the master that the Sentinels watch. */
   readonly name?: string
   readonly keyPrefix?: unknown
 }
 
 let strangers = 0
-/** What a client is called that does not say where it connects. */
+/** The name of a client that does not say where it connects. */
 const strangerOf = memoized((_: NodeRedisLike) => {
   strangers += 1
   return `node-redis #${strangers}`
@@ -35,7 +35,7 @@ export function placeOfClient(client: NodeRedisLike): readonly string[] {
   return [addressOf(client, options), String(options.database ?? 0), prefixOf(client)]
 }
 
-/** Version 6 has it as an option, which commands of `sendCommand` do not get. */
+/** Version 6 has the prefix as an option, which `sendCommand` does not apply. */
 export function prefixOf(client: NodeRedisLike): string {
   return String(optionsOf(client).keyPrefix ?? '')
 }
@@ -53,7 +53,7 @@ function addressOf(client: NodeRedisLike, options: Options): string {
   return strangerOf(client)
 }
 
-/** A URL may have a password, and the number of a database. */
+/** A URL may have a password and the number of a database, which are left out. */
 function nodeOf({ url, socket }: Options): string {
   if (socket?.host !== undefined || socket?.path !== undefined) return textOf(socket)
   return url === undefined ? textOf(socket ?? {}) : new URL(url).host

@@ -1,12 +1,12 @@
-// How a client of node-redis should be set up so that a failure of Redis is noticed in time.
+// How to set up a node-redis client so that Weir notices a failure of Redis in time.
 
 /**
  * Options for `createClient({ url, ...recommendedNodeRedisOptions })`.
  *
  * - disableOfflineQueue: what Redis cannot decide now is decided locally, not queued to be counted
  *   later
- * - connectTimeout 500 (ms): a host that drops packets is given up. (A connection that falls silent
- *   is given up by Weir itself, after a second.)
+ * - connectTimeout 500 (ms): a host that drops packets is given up. (Weir itself gives up a
+ *   connection that falls silent, after a second.)
  * - socketTimeout 5,000, pingInterval 2,000 (ms): a new connection on which the server says nothing
  *   is given up, and one that is idle is kept
  * - reconnectStrategy: reconnects after 50 ms, doubling up to 1 s, with jitter

@@ -1,7 +1,7 @@
-// Looks at a connection of node-redis, and gives it up if nothing has come for too long though
-// something was asked: to a host that drops packets it would last for many minutes. The client's
-// own `socketTimeout` does not do that, as each write begins it anew; it does end a handshake that
-// is silent. A primary that became a replica is left as well.
+// Watches a node-redis connection, and gives it up if nothing has come for too long although a
+// command was sent: a connection to a host that drops packets would last for many minutes. The
+// client's own `socketTimeout` does not do that, as each write restarts it; it does end a silent
+// handshake. A connection to a primary that became a replica is given up as well.
 
 import { memoized } from '../../../base/cache.js'
 import { processTime } from '../../../base/time.js'
@@ -10,18 +10,18 @@ import type { SingleClient } from './client.js'
 /** The shortest silence after which a connection is given up. */
 const SILENCE_MS = 1_000
 /** Time for a reply after the event loop was held up: the client writes at the end of a turn, so
- *  what was asked before may be written only now. */
+ *  earlier commands may be written only now. */
 const GRACE_MS = 100
 
-/** One for each client: what several stores ask there is heard of by all of them. */
+/** One for each client: all stores on it learn from each other's replies. */
 export const watchOf: (client: SingleClient) => Watch = memoized((client) => new Watch(client))
 
 export class Watch {
   readonly #client: SingleClient
   #silenceMs = SILENCE_MS
-  /** Replies that are waited for. */
+  /** How many replies are awaited. */
   #waiting = 0
-  /** Since when something is waited for and nothing has come. */
+  /** Since when a reply is awaited and nothing has come. */
   #silentFromMs: number | undefined
   #isGivingUp = false
   #leftMs = Number.NEGATIVE_INFINITY
@@ -30,7 +30,7 @@ export class Watch {
     this.#client = client
   }
 
-  /** A reply may take so long, by the most patient store. */
+  /** Notes how long a reply may take; the most patient store decides. */
   mayTake(ms: number): void {
     this.#silenceMs = Math.max(this.#silenceMs, ms)
   }
@@ -45,7 +45,7 @@ export class Watch {
     }
     reply.then(heard, (error: Error) => {
       heard()
-      // Where it was connected by name, that may lead to another server now.
+      // If it was connected by name, the name may lead to another server now.
       if (error.message.startsWith('READONLY')) this.#leave()
     })
     this.#look(this.#silentFromMs)
@@ -71,10 +71,10 @@ export class Watch {
 
   #connectAgain(): void {
     const client = this.#client
-    // `destroy()` does not end an attempt of version 5 to connect.
+    // In version 5, `destroy()` does not end an attempt to connect.
     if (!client.isReady) return
     client.destroy()
-    // Once it knows that its connection has ended.
+    // Once the client knows that its connection has ended.
     afterReading(() => {
       if (!client.isOpen) client.connect().catch(() => {})
     })
