@@ -26,9 +26,9 @@ export interface RateLimiterOptions {
    *  answer, with a warning. Default: they throw WEIR_POLICY_FAILED, as other methods always do.
    *  For a key that it was asked about, its last answer holds. */
   readonly whenPolicyFails?: 'deny' | 'allow' | PolicyInput | undefined
-  /** Called after each decision with a copy of it. `mode` is `'consume'` for `consume`, `wait` and
-   *  `consumeUpTo`, and `'peek'` for `peek`. What it throws, or its promise rejects with, becomes a
-   *  warning, never a failed decision. */
+  /** Called after each decision of `consume`, `wait` and `consumeUpTo`, with the mode `'consume'`,
+   *  and of `peek`, with `'peek'`. It gets a copy of the decision. What it throws, or its promise
+   *  rejects with, becomes a warning, never a failed decision. */
   readonly onDecision?:
     | ((decision: Decision, key: string, mode: 'consume' | 'peek') => void)
     | undefined
@@ -58,7 +58,7 @@ export interface DecideOptions {
   readonly cost?: Cost | undefined
   /** What is allowed, for this call only, or a function that returns it. */
   readonly policy?: PolicyInput | (() => PolicyInput | Promise<PolicyInput>) | undefined
-  /** For `consume`, `wait` and `peek`: the request's class, one of the limiter's `reserve` or
+  /** For calls that consume, wait or peek: the request's class, one of the limiter's `reserve` or
    *  `'critical'`. Units that the class leaves to others are neither granted nor shown as
    *  remaining; a cost of 0 is granted all the same. Default: no class, which leaves nothing. */
   readonly priority?: string | undefined
