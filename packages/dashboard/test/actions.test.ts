@@ -263,3 +263,21 @@ test('an onAction that throws is logged once, and the action is done', async () 
   }
   expect(lines).toEqual([expect.stringContaining('the audit is away')])
 })
+
+test('where the store hides keys, an override that cannot be found by its hash is not said to be gone', async () => {
+  const server = await startRedis()
+  open.push({ close: () => server.stop() })
+  const client = new Redis(server.url, recommendedRedisOptions)
+  open.push({ close: () => client.disconnect() })
+  const store = redisStore(client, { hashKeys: 'a secret of sixteen characters' })
+  open.push(store)
+  const live = livePolicies(store, { name: 'plans', defaults: { plan: hourly } })
+  open.push(live)
+  await live.override('u42', fixedWindow({ name: 'hourly', limit: 9, window: '1h' }))
+  await expect.poll(() => live.overrides().length).toBe(1)
+  const { act, frame } = acting([live])
+  const handle = (await frame()).live[0]?.overrides[0]?.handle
+  const { answer } = await act({ kind: 'remove', live: 'plans', handle, confirm: 'plans' })
+  expect(answer.note).toMatchObject({ outcome: 'failed', why: expect.stringContaining('hashKeys') })
+  expect(live.overrides()).toHaveLength(1)
+})

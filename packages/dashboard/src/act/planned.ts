@@ -145,7 +145,11 @@ const liveActions: Readonly<
     const { kind, key, policy } = override
     const what = `remove the override of ${kind} ${collector.show(key)} of ${id}`
     const of = kind === 'prefix' ? { prefix: key } : key
-    return { what, key, run: async () => (await live.remove(of, policy.name)).isChanged }
+    const run = async (): Promise<boolean> => {
+      if ((await live.remove(of, policy.name)).isChanged) return true
+      throw new Error('a store with hashKeys finds an override by its whole key alone; roll back')
+    }
+    return { what, key, run }
   },
   rollback(_, fields, live, id) {
     confirm(fields, id)
