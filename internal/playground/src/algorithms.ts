@@ -1,5 +1,5 @@
-// Every algorithm, as the settings make it, and the most that it lets through in any window: the
-// formulas of docs/algorithms.md, from the file of which that table is written.
+// Every algorithm, as a policy with the page's settings, and the most that it lets through in any
+// window, by the formulas from which the table in docs/algorithms.md is written.
 
 import {
   fixedWindow,
@@ -14,22 +14,22 @@ import {
 import { aimedAtGrid, anyWindow, aroundEdge, fromBucket } from '../../fleet/src/promises/bounds.js'
 import { type Settings, WINDOWS } from './settings.js'
 
-/** What of the settings makes a policy. */
+/** The settings that a policy is made from. */
 export type Numbers = Pick<Settings, 'limit' | 'window' | 'burst'>
 
 export interface Algorithm {
   readonly id: string
   readonly title: string
-  /** What it does, in a sentence. */
+  /** What the algorithm does, in a sentence. */
   readonly says: string
   policy(numbers: Numbers): Policy
-  /** How a user writes it. */
+  /** The policy in code, as a user writes it. */
   call(numbers: Numbers): string
   /** The most units in any window. */
   bound(numbers: Numbers): number
   /** The bound, in words. */
   readonly because: string
-  /** Its windows begin where those of the clock do. */
+  /** Whether its windows begin on the clock's. */
   readonly isOnClock: boolean
 }
 

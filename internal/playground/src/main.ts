@@ -1,5 +1,5 @@
-// One script is both: the page, and the worker that the page makes of the same text to go through a
-// log. So the kernels are in the file once.
+// One script is both the page and the worker that reads a log, which the page makes from the same
+// text. So the kernels are in the file only once.
 
 import { startWorker } from './log/worker.js'
 import { startPage } from './page/page.js'

@@ -1,17 +1,17 @@
 import type { Arrival } from './traffic.js'
 
-/** The most that passed in any window of one key. */
+/** The most that passed for one key in any window. */
 export interface Most {
   readonly count: number
-  /** When the first of such windows begins; 0 where nothing passed. */
+  /** When the first such window begins; 0 if nothing passed. */
   readonly fromMs: number
-  /** Whose it is, as a place in the keys. */
+  /** The key's place in the list of keys. */
   readonly key: number
 }
 
 /**
- * A window excludes its end: what passes at 0 s and at 60 s is in no minute together.
- * @param passed in the order of time
+ * A window excludes its end: no minute holds both 0 s and 60 s.
+ * @param passed the arrivals that passed, in the order of time
  */
 export function mostInAnyWindow(passed: readonly Arrival[], windowMs: number): Most {
   let most: Most = { count: 0, fromMs: 0, key: 0 }

@@ -1,4 +1,4 @@
-/** Numbers from 0 to below 1. */
+/** Returns numbers from 0 up to, but not including, 1. */
 export type Random = () => number
 
 /** mulberry32: the same numbers for the same seed, in every browser. */

@@ -1,20 +1,20 @@
 // What Redis would be asked, from the algorithms' Lua (packages/core/src/algorithms/*/kernel.lua)
-// and from docs/redis.md. The tests hold all of it to these, and to a real Redis.
+// and from docs/redis.md. Tests compare all of it with these, and with a real Redis.
 
 import type { Policy } from '@weir/core'
 
-/** The limiter's name on this page; it is in the keys. */
+/** The limiter's name on this page; keys in Redis have it. */
 export const LIMITER = 'api'
 
 interface KernelFacts {
-  /** Commands of the script, after TIME. */
+  /** The script's commands for every request, after TIME. */
   readonly reads: readonly string[]
-  /** Commands of the script for a request that passes. A refused one writes nothing. */
+  /** Its further commands for a request that passes. A refused request writes nothing. */
   readonly writes: readonly string[]
   readonly state: string
 }
 
-/** By the ids of kernels. */
+/** By kernel id. */
 const KERNELS: Readonly<Record<string, KernelFacts>> = {
   bucket1: {
     reads: ['GET'],
@@ -30,7 +30,7 @@ const KERNELS: Readonly<Record<string, KernelFacts>> = {
   },
 }
 
-/** The table of docs/redis.md, "Memory": with a key of 20 characters. */
+/** The table under "Memory" in docs/redis.md, for a key of 20 characters. */
 export const BYTES: Readonly<
   Record<string, { readonly factory: string; readonly first: string; readonly most: string }>
 > = {
@@ -52,15 +52,15 @@ export const BYTES: Readonly<
 }
 
 export interface Asked extends KernelFacts {
-  /** Of the first key of the traffic. */
+  /** The Redis key of the traffic's first key. */
   readonly key: string
-  /** What a decision sends. */
+  /** The command that a decision sends. */
   readonly call: string
-  /** Of a key, in words. */
+  /** How many bytes a key takes, in words. */
   readonly bytes: string
 }
 
-/** @param key plain: letters and digits, which Redis has as they are */
+/** @param key letters and digits only, which need no encoding in Redis */
 export function askedOf(policy: Policy, key: string): Asked {
   const kernel = policy.kernel as NonNullable<Policy['kernel']>
   const name = policy.nameWithoutLimit ?? policy.name

@@ -5,7 +5,7 @@ import { type Most, mostInAnyWindow } from './most.js'
 import { LIMITER } from './redis.js'
 import type { Arrival, Traffic } from './traffic.js'
 
-/** Into how many columns a picture divides the time. */
+/** The columns into which a picture divides the time. */
 export const COLUMNS = 240
 
 export interface Run {
@@ -13,12 +13,12 @@ export interface Run {
   readonly passed: number
   readonly refused: number
   readonly most: Most
-  /** Of each request, whether it passed, and what was left to its key afterwards. */
+  /** For each request, whether it passed, and what its key had left afterwards. */
   readonly decisions: readonly Pick<Decision, 'allowed' | 'remaining'>[]
   readonly columns: Columns
 }
 
-/** By column of the picture. */
+/** Figures for each column of the picture. */
 export interface Columns {
   readonly passed: readonly number[]
   readonly refused: readonly number[]
@@ -31,7 +31,7 @@ function columnOf(atMs: number, endMs: number): number {
   return Math.min(COLUMNS - 1, Math.floor((atMs * COLUMNS) / endMs))
 }
 
-/** @param windowMs in which what passed is counted */
+/** @param windowMs the window in which passed requests are counted */
 export function runOf(policy: Policy, traffic: Traffic, windowMs: number): Run {
   const { arrivals, keys, startMs, endMs } = traffic
   let nowMs = startMs
@@ -59,7 +59,7 @@ export function runOf(policy: Policy, traffic: Traffic, windowMs: number): Run {
       counts[column] = (counts[column] as number) + 1
     }
     nowMs = Math.max(nowMs, startMs + Math.ceil(((column + 1) * endMs) / COLUMNS) - 1)
-    // A cost of 0 writes nothing, and says what is left.
+    // A cost of 0 writes nothing and tells what is left.
     columns.left.forEach((left, key) => {
       left[column] = decide(key, 0).remaining
     })

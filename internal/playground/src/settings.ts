@@ -1,10 +1,10 @@
-// What a link carries: all that the picture depends on, and nothing else. A link comes from
-// anybody, so it is read strictly, and nothing of its text is ever shown.
+// The settings that a link carries: all that the picture depends on, and nothing else. A link may
+// come from anybody, so it is read strictly, and none of its text is ever shown.
 
 export const TRAFFICS = ['steady', 'bursts', 'edges', 'keys', 'poisson'] as const
 export type TrafficName = (typeof TRAFFICS)[number]
 
-/** Windows that the page offers, by what policies call them, in ms. */
+/** The windows that the page offers, in ms, by the durations that policies take. */
 export const WINDOWS = {
   '1s': 1_000,
   '5s': 5_000,
@@ -24,7 +24,7 @@ export interface Settings {
   readonly rate: number
   /** How long the traffic lasts, in windows. */
   readonly windows: number
-  /** Of the chance in the traffic. */
+  /** The seed of the traffic's random numbers. */
   readonly seed: number
   readonly limit: number
   readonly window: WindowName
@@ -32,7 +32,7 @@ export interface Settings {
   readonly burst: number
 }
 
-/** A whole number from the least to the most. */
+/** The range of a whole number. */
 export interface Range {
   readonly least: number
   readonly most: number
@@ -65,14 +65,14 @@ export function linkOf(settings: Settings): string {
 
 export interface Read {
   readonly settings: Settings
-  /** What of the link was not taken, as sentences that have no word of it. */
+  /** What was wrong with the link, in sentences that repeat none of its text. */
   readonly problems: readonly string[]
 }
 
 /** Longer than any link that this page makes. */
 const LONGEST = 300
 
-/** The settings of a link. What is missing or wrong is as in DEFAULTS. Never throws. */
+/** A link's settings, with DEFAULTS for those that are missing or wrong. Never throws. */
 export function settingsOf(link: string): Read {
   const text = link.startsWith('#') ? link.slice(1) : link
   if (text === '') return { settings: DEFAULTS, problems: [] }
@@ -93,7 +93,7 @@ export function settingsOf(link: string): Read {
   return { settings: settings as unknown as Settings, problems }
 }
 
-/** The first value of each name; how many parts are none of these. */
+/** The first value of each name, and how many parts of the link are none of these. */
 function valuesIn(text: string): {
   readonly values: ReadonlyMap<keyof Settings, string>
   readonly strangers: number
@@ -109,14 +109,14 @@ function valuesIn(text: string): {
   return { values, strangers }
 }
 
-/** Undefined: it is no value of the setting. */
+/** The setting's value. Undefined: the text is not a valid one. */
 function readAs(name: keyof Settings, value: string): string | number | undefined {
   if (name === 'traffic') return TRAFFICS.find((each) => each === value)
   if (name === 'window') return WINDOW_NAMES.find((each) => each === value)
   return countOf(name, value)
 }
 
-/** A whole number in the range of the setting; undefined: it is none. */
+/** A whole number in the setting's range. Undefined: the text is not one. */
 export function countOf(name: CountName, text: string): number | undefined {
   const { least, most } = RANGES[name]
   const count = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN

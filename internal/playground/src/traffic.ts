@@ -1,27 +1,27 @@
-// When requests come, and from whom. The same settings give the same requests, in whole ms.
+// When requests come, and from which key. Equal settings give equal requests, at whole ms.
 
 import { type Random, randomOf } from './random.js'
 import { type Settings, type TrafficName, WINDOWS } from './settings.js'
 
 export interface Arrival {
-  /** Since the traffic began. */
+  /** In ms since the traffic began. */
   readonly atMs: number
-  /** Whose it is, as a place in `keys`. */
+  /** The key's place in `keys`. */
   readonly key: number
 }
 
 export interface Traffic {
   readonly arrivals: readonly Arrival[]
   readonly keys: readonly string[]
-  /** When it begins, in ms since 1970. */
+  /** When the traffic begins, in ms since 1970. */
   readonly startMs: number
-  /** How long it lasts. */
+  /** How long the traffic lasts, in ms. */
   readonly endMs: number
-  /** When windows of the clock begin, since the traffic began. */
+  /** When the clock's windows begin, in ms since the traffic began. */
   readonly edgesMs: readonly number[]
 }
 
-/** Traffic begins in the midst of a window of the clock: so long after its edge. */
+/** Traffic begins in the middle of one of the clock's windows, this long after its edge. */
 function afterEdgeMs(windowMs: number): number {
   return (windowMs * 2) / 5
 }
@@ -72,7 +72,7 @@ function evenly(count: number, fromMs: number, ms: number): Arrival[] {
   return Array.from({ length: count }, (_, i) => ({ atMs: fromMs + (i * ms) / count, key: 0 }))
 }
 
-/** Two in each window, each within a fortieth of it. */
+/** Two bursts in each window, each within a fortieth of it. */
 function bursts({ rate, windows, windowMs, random }: Plan, key: number): Arrival[] {
   const arrivals: Arrival[] = []
   for (let burst = 0; burst < 2 * windows; burst += 1) {
@@ -84,13 +84,13 @@ function bursts({ rate, windows, windowMs, random }: Plan, key: number): Arrival
   return arrivals
 }
 
-/** How often the attacker begins anew, in windows: by then most limits are as fresh. */
+/** After how many windows the attacker begins anew: by then, most limits are fresh again. */
 const RAID_WINDOWS = 4
 
 /**
- * Somebody who knows where windows begin and end, and asks `rate` times at the last moment of one
- * and at the first of the next. First around an edge of the clock, and from there on evenly for
- * whatever comes back; then around the end of a window that begins with a request.
+ * An attacker who knows where windows begin and end, and sends `rate` requests at the last moment
+ * of one window and at the first of the next: at first around an edge of the clock's windows, then
+ * evenly for whatever comes back, then around the end of a window that a request began.
  */
 function edges({ rate, windows, windowMs }: Plan): Arrival[] {
   const arrivals: Arrival[] = []

@@ -1,4 +1,4 @@
-// The dashboard: one page that shows limiters at work, for any server.
+// The dashboard: one page that shows limiters at work, on any server.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { quote } from '@weir/core/http'
@@ -13,31 +13,31 @@ import { Viewers } from './server/viewers.js'
 import { processTime, type Time } from './time.js'
 import { allOf } from './watched.js'
 
-/** What `dashboard()` makes. */
+/** What `dashboard()` returns. */
 export interface Dashboard {
   /**
-   * Answers requests for the page: a handler for Express, middie, Nest and `node:http`. What is
-   * none of the page's goes to `next`, and where there is no `next`, is answered 404.
+   * Answers requests for the page: a handler for Express, middie, Nest and `node:http`. Hands other
+   * requests to `next`; if there is no `next`, answers them with 404.
    * @example app.use('/weir', dashboard({ limiters: [limiter] }).handler)
    */
   readonly handler: (request: IncomingMessage, response: ServerResponse, next?: Next) => void
   /**
-   * The same for servers of Request and Response. Never rejects.
+   * The same for servers that use `Request` and `Response`. Never rejects.
    * @example Bun.serve({ fetch: dashboard({ limiters: [limiter] }).fetch })
    */
   readonly fetch: (request: Request) => Promise<Response>
   /**
-   * The address to open, with the token where one is needed.
-   * @param base where it is mounted: `'http://localhost:3000/weir'`
+   * The address to open, with the token if one is needed.
+   * @param base where the page is mounted: `'http://localhost:3000/weir'`
    */
   address(base: string): string
-  /** Sends all viewers away for good, and ends timers and subscriptions. */
+  /** Disconnects all viewers for good, and ends timers and subscriptions. */
   close(): void
 }
 
 /**
- * A page that shows what limiters do: decisions, who is refused, stores, live limits, and all
- * processes that share a store. While nobody looks at it, it costs nothing.
+ * A page that shows what limiters do: decisions, refused keys, stores, live limits, and all
+ * processes that share a store. While nobody looks at the page, it costs nothing.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
  * @example
  * const limiter = rateLimit({ limit: 100, window: '1m' })
@@ -47,7 +47,7 @@ export function dashboard(options: DashboardOptions): Dashboard {
   return dashboardIn(processTime, options)
 }
 
-/** `dashboard` in another time than the process's. */
+/** `dashboard` with a clock and timers other than the process's. */
 export function dashboardIn(time: Time, options: DashboardOptions): Dashboard {
   checkOptions(options)
   const { limiters, actions = false, showKeys = false, log = console.log, onAction } = options
@@ -85,7 +85,7 @@ export function dashboardIn(time: Time, options: DashboardOptions): Dashboard {
   }
 }
 
-/** Tells of each trouble once: what is asked for each second would fill a log. */
+/** Logs each kind of failure once: failures that recur every second would fill the log. */
 function tellingOnce(log: (line: string) => void): (what: string, error: unknown) => void {
   const known = new Set<string>()
   return (what, error) => {

@@ -1,4 +1,4 @@
-// What the dashboard is given.
+// The dashboard's options.
 
 import { quote } from '@weir/core/http'
 import type { ActionNote } from './protocol.js'
@@ -7,30 +7,30 @@ import type { Limiters } from './watched.js'
 
 /** Options of `dashboard()`. */
 export interface DashboardOptions {
-  /** What is shown: limiters, middleware that has one, `overload()`, `livePolicies()`; or a
-   *  function that gives what there is now. Their stores are shown, too. */
+  /** What to show: limiters, middleware that has one, `overload()`, `livePolicies()`; or a function
+   *  that returns the current ones. Their stores are also shown. */
   readonly limiters: Limiters
   /**
-   * Says who may see the page: false, true, or the name under which actions are noted. Asked for
-   * each request but those for scripts and styles; what it throws is a refusal with 500. Default: a
-   * token is needed, which is made at the start and printed.
+   * Says who may see the page: false, true, or the name under which actions are noted. Called for
+   * each request except those for scripts and styles; if it throws, the request is refused with
+   * 500. Default: the page asks for a token, which is made and printed at the start.
    * @example authorize: (request: express.Request) => request.user?.isAdmin && request.user
    */
   readonly authorize?: Authorize | undefined
-  /** True: who sees the page may change limits, reset and block keys, and switch limiters off.
+  /** True: whoever sees the page may change limits, reset and block keys, and switch limiters off.
    *  Default false. */
   readonly actions?: boolean | undefined
-  /** True: keys are shown whole. Default false: their start and a mark are. */
+  /** True: keys are shown whole. Default false: only their start and a mark. */
   readonly showKeys?: boolean | undefined
-  /** Where the page is, below where the framework mounts it: `'/weir'`. For what has no mounts,
-   *  such as Koa, `node:http` and Fetch. Default: there. */
+  /** The page's path below the framework's mount: `'/weir'`. For servers without mounts, such as
+   *  Koa, `node:http` and Fetch. Default: the mount itself. */
   readonly path?: string | undefined
-  /** Called when somebody has done something, or tried to. `key`: the whole key that it was
+  /** Called after each action, done or attempted. `key`: the whole key that the action was
    *  about. */
   readonly onAction?:
     | ((note: ActionNote & { readonly key?: string | undefined }) => void)
     | undefined
-  /** Prints a line: with the token, at the start, and once if a function of yours fails. Default
+  /** Prints a line: at the start, with the token; and once if one of your functions fails. Default
    *  `console.log`. */
   readonly log?: ((line: string) => void) | undefined
 }

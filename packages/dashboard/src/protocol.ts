@@ -1,7 +1,7 @@
-// What the server tells the page, and what the page asks: JSON of these shapes. The page has the
-// same types, so nothing of it is written twice.
+// What the server sends to the page, and what the page asks: JSON of these shapes. Server and page
+// share these types.
 
-/** One look at everything, each second, as the data of a server-sent event `frame`. */
+/** The state of everything shown, sent each second as the data of a server-sent event `frame`. */
 export interface Frame {
   /** Grows by 1. */
   readonly sequence: number
@@ -14,24 +14,25 @@ export interface Frame {
   readonly stores: readonly StoreFrame[]
   readonly guards: readonly GuardFrame[]
   readonly live: readonly LiveFrame[]
-  /** Other processes that have reported, this one first. */
+  /** The processes that have reported, this one first. */
   readonly fleet: readonly ProcessFrame[]
-  /** What was done by actions of this process, the latest first; at most 100. */
+  /** Actions that this process was asked for, the latest first; at most 100. */
   readonly actions: readonly ActionNote[]
-  /** Limiters beyond the first 200, which are not shown. */
+  /** How many limiters beyond the first 200 are not shown. */
   readonly omitted: number
 }
 
-/** Totals since the limiter was made, of this process, as `limiter.stats()` has them. The page
- *  makes rates of the differences between frames. */
+/** This process's totals since the limiter was made, as `limiter.stats()` has them. The page
+ *  computes rates from the differences between frames. */
 export interface LimiterFrame {
-  /** Tells it apart in actions and lookups: its name, and `#2` behind where two have one name. */
+  /** Names the limiter in actions and lookups: its name, with `#2` behind it for the second limiter
+   *  of that name. */
   readonly id: string
   readonly name: string
   readonly enabled: boolean
   readonly shadow: boolean
   readonly waiting: number
-  /** Only rows that are not 0. */
+  /** Only rows whose count is not 0. */
   readonly decisions: readonly {
     readonly outcome: 'allowed' | 'denied' | 'shadow_denied' | 'error'
     readonly source: 'store' | 'cache' | 'lease' | 'local' | 'none'
@@ -58,20 +59,21 @@ export interface LimiterFrame {
   readonly undecided: Readonly<
     Record<'skip' | 'allowList' | 'denyList' | 'preflight' | 'noKey', number>
   >
-  /** Waits that ended, their sum in seconds, and how many took at most so many seconds. */
+  /** How many waits ended, and their sum in seconds. */
   readonly waits: { readonly count: number; readonly sum: number }
-  /** Keys that were refused since somebody watches, most first; at most 20. */
+  /** Keys that were refused since watching began, the most refused first; at most 20. */
   readonly refusedKeys: readonly KeyRow[]
-  /** Keys that were allowed with at most a fifth left, the latest first; at most 20. */
+  /** Keys that were allowed with at most a fifth of a limit left, the latest first; at most 20. */
   readonly nearKeys: readonly NearRow[]
 }
 
 export interface KeyRow {
-  /** As shown: masked unless `showKeys`. */
+  /** The key as it is shown: masked, unless `showKeys` is set. */
   readonly key: string
-  /** Looks the key up without telling it: of this process and this watch. */
+  /** Stands for the key in lookups and actions, without revealing it. Valid in this process, while
+   *  somebody watches. */
   readonly handle: string
-  /** At most this many refusals, and at least `count - error`. */
+  /** The key was refused at most this often, and at least `count - error` times. */
   readonly count: number
   readonly error: number
   readonly lastMs: number
@@ -100,7 +102,8 @@ export interface StoreFrame {
     readonly state: 'closed' | 'open' | 'half-open'
     readonly inFlight: number
     readonly calls: Readonly<Record<'ok' | 'timeout' | 'error' | 'notSent', number>>
-    /** Upper bounds in seconds, and counts of each bucket (not cumulative); the last is beyond. */
+    /** Upper bounds in seconds, and each bucket's count (not cumulative); the last bucket is for
+     *  longer durations. */
     readonly durations: { readonly bounds: readonly number[]; readonly counts: readonly number[] }
   }[]
   readonly memory:
@@ -123,17 +126,17 @@ export interface LiveFrame {
   readonly refused: number
   readonly heardMsAgo: number | undefined
   readonly isCurrent: boolean
-  /** What holds: by name, as JSON of policyFrom, and the default where another holds. */
+  /** The policies that hold, by name, as JSON for policyFrom; with the default if another holds. */
   readonly policies: readonly {
     readonly name: string
     readonly policy: object
     readonly default: object | undefined
   }[]
-  /** How many there are; `overrides` has the first 100. */
+  /** How many overrides there are; `overrides` has the first 100. */
   readonly overrideCount: number
   readonly overrides: readonly {
     readonly kind: 'key' | 'prefix'
-    /** Shown as keys are. */
+    /** Masked as other keys are. */
     readonly key: string
     readonly handle: string
     readonly name: string
@@ -169,37 +172,37 @@ export interface ProcessFrame {
     readonly waiting: number
     readonly refusedKeys: readonly Pick<KeyRow, 'key' | 'count' | 'error'>[]
   }[]
-  /** Of its stores: the worst state of a node. */
+  /** The worst state of any node of its stores. */
   readonly health: 'closed' | 'open' | 'half-open'
   readonly memoryBytes: number
   readonly uptimeMs: number
 }
 
-/** What was noted of an action. */
+/** What was noted about an action. */
 export interface ActionNote {
-  /** When, in ms since the Unix epoch, by the clock of the process. */
+  /** When, in ms since the Unix epoch, by the process's clock. */
   readonly atMs: number
-  /** The name that `authorize` gave; `'authorized'` where it gave none, `'token'` where there is no
+  /** The name that `authorize` gave; `'authorized'` if it gave none, `'token'` if there is no
    *  `authorize`. */
   readonly who: string
-  /** What was to be done, with the key as the page shows it. */
+  /** The action in words, with the key as the page shows it. */
   readonly what: string
-  /** `refused`: Weir refuses it, and nothing was changed. `failed`: the store did not answer. */
+  /** `refused`: Weir refused it, and nothing changed. `failed`: the store did not answer. */
   readonly outcome: 'done' | 'refused' | 'failed'
-  /** Why it was refused or failed; of what was done, what there is to say. */
+  /** Why the action was refused or failed; if it was done, anything else to say about it. */
   readonly why: string | undefined
 }
 
-/** POST lookup: what holds for a key. Takes nothing. */
+/** POST lookup: what holds for a key. Takes no units. */
 export type LookupRequest = { readonly limiter: string } & KeyOrHandle
 
 export interface Lookup {
   readonly limiter: string
   readonly key: string
   readonly allowed: boolean
-  /** Why it would be refused now, in a sentence; undefined: it would pass. */
+  /** Why a request would be refused now, in a sentence; undefined: it would pass. */
   readonly why: string | undefined
-  /** null: never; 0: it would pass. */
+  /** When a request would pass: null: never; 0: now. */
   readonly retryAfterMs: number | null
   readonly policies: readonly {
     readonly policy: string
@@ -208,11 +211,11 @@ export interface Lookup {
     readonly limit: number | null
     readonly remaining: number | null
     readonly windowMs: number | undefined
-    /** null: never; 0: a request would pass. */
+    /** When the policy would let a request pass: null: never; 0: now. */
     readonly retryAfterMs: number | null
     readonly resetAfterMs: number
     readonly block: { readonly level: number; readonly blocked: boolean } | undefined
-    /** 'key', 'prefix': an override of live policies. */
+    /** 'key', 'prefix': an override in live policies. */
     readonly from: 'code' | 'live' | 'key' | 'prefix'
   }[]
   /** What this page cannot know, in sentences. */
@@ -220,8 +223,8 @@ export interface Lookup {
 }
 
 /**
- * POST actions, as JSON. `confirm` repeats the name of what is changed: to set and unset, `name`;
- * of the other changes of live policies, `live`; else `limiter`.
+ * POST actions, as JSON. `confirm` repeats the name of what is changed: `name` to set and unset,
+ * `live` for other changes to live policies, and else `limiter`.
  */
 export type Action = { readonly confirm: string } & (
   | { readonly kind: 'set'; readonly live: string; readonly name: string; readonly policy: object }
@@ -244,7 +247,7 @@ export type Action = { readonly confirm: string } & (
   | { readonly kind: 'enable' | 'disable'; readonly limiter: string }
 )
 
-/** Whose counters: one of both. */
+/** Whose counters: either `key` or `handle`. */
 export interface KeyOrHandle {
   readonly key?: string
   readonly handle?: string
@@ -256,21 +259,22 @@ export interface ActionAnswer {
   readonly problem?: Problem
 }
 
-/** What went wrong, as JSON: of Weir (`WEIR_...`), or of the page's server (`not-authorized`). */
+/** What went wrong, as JSON: with a code of Weir's (`WEIR_...`), or of the page's server
+ *  (`not-authorized`). */
 export interface Problem {
   readonly code: string
   readonly message: string
 }
 
 // Paths under the mount: GET '' (page), GET app.js, GET app.css, GET events (server-sent events),
-// POST lookup, POST actions. What is refused is answered with a Problem:
+// POST lookup, POST actions. Refused requests are answered with a Problem:
 //   401 no-token          there is no authorize, and the request has no token
 //   403 not-authorized    authorize said no
-//   403 foreign-origin    POST from elsewhere, or events asked for by another site
+//   403 foreign-origin    another site sent the POST or asked for events
 //   403 actions-off       actions are not switched on
 //   400 invalid-request, 404 not-found, 405 wrong-method, 409 not-confirmed, 413 too-large,
 //   414 too-long, 415 not-json, 500 failed, 502 store-failed
 //   503 too-many-viewers  with Retry-After in s; closed
-// GET '' without access is answered 401 or 403 with the page all the same, which finds the same
-// status when it asks for events; the assets are open to everybody. An action that was refused or
-// failed is answered 200 with an ActionAnswer that has a `problem`.
+// GET '' without access is answered with 401 or 403, and still with the page, which gets the same
+// status when it asks for events. Assets are open to everybody. An action that was refused or
+// failed is answered with 200 and an ActionAnswer that has a `problem`.

@@ -1,17 +1,17 @@
-// Time as the dashboard needs it: a value, so that tests need not wait.
+// The clock and timers that the dashboard uses: a value, so that tests need not wait.
 
 export interface Time {
   /** Ms since the Unix epoch. */
   nowMs(): number
   /** Ms on a clock that never goes back. */
   steadyMs(): number
-  /** Calls back once, after `ms`. Returns what cancels it. */
+  /** Calls back once, after `ms`. Returns a function that cancels the call. */
   after(ms: number, action: () => void): () => void
-  /** Calls back again and again. Returns what ends it. */
+  /** Calls back every `ms`. Returns a function that ends the calls. */
   every(ms: number, action: () => void): () => void
 }
 
-/** The time of this process. No timer keeps it alive. */
+/** This process's time. Its timers do not keep the process alive. */
 export const processTime: Time = {
   nowMs: () => Date.now(),
   steadyMs: () => performance.now(),

@@ -1,23 +1,23 @@
-// What is shown, by what it has: by its class it could not be told, as there may be two copies of a
-// package.
+// What can be shown, recognised by its properties: there may be two copies of a package, so classes
+// cannot be compared.
 
 import type { LivePolicies, RateLimiter, Store } from '@weir/core'
 import type { OverloadPriority } from '@weir/core/http'
 
-/** What is asked of a limiter; `RateLimiter` has it, of any copy of @weir/core. */
+/** What the dashboard needs of a limiter; a `RateLimiter` of any copy of @weir/core has it. */
 export interface ShownLimiter
   extends Pick<RateLimiter, 'name' | 'stats' | 'peek' | 'reset' | 'block' | 'unblock'> {
-  /** False: it is switched off. */
+  /** False: the limiter is switched off. */
   enabled: boolean
-  /** Where it counts. */
+  /** Where the limiter counts. */
   readonly store: ShownStore
 }
 
-/** What is asked of a store. One without `stats` shows nothing of itself, one without `settings`
- *  nothing of other processes. */
+/** What the dashboard needs of a store. Without `stats`, the page shows no figures of the store;
+ *  without `settings`, none of other processes. */
 export type ShownStore = Pick<Store, 'stats' | 'settings'>
 
-/** What is asked of overload protection; `overload()` has it. */
+/** What the dashboard needs of overload protection; `overload()` has it. */
 export interface ShownOverload {
   /** The most requests that may be in flight. */
   readonly limit: number
@@ -25,11 +25,11 @@ export interface ShownOverload {
   readonly inFlight: number
   /** Requests refused. */
   readonly refused: number
-  /** What became of the requests of each class. */
+  /** The results of each class of requests. */
   readonly priorities?: readonly OverloadPriority[]
 }
 
-/** What is asked of live policies; `livePolicies()` has it. */
+/** What the dashboard needs of live policies; `livePolicies()` has it. */
 export type ShownLive = Pick<
   LivePolicies,
   | 'for'
@@ -47,31 +47,31 @@ export type ShownLive = Pick<
 /** A limiter, or a middleware that has one; overload protection; or live policies. */
 export type Shown = ShownLimiter | { readonly limiter: ShownLimiter } | ShownOverload | ShownLive
 
-/** What is to be shown; or a function that gives what there is now. */
+/** What to show; or a function that returns what there is now. */
 export type Limiters = Iterable<Shown> | (() => Iterable<Shown>)
 
-/** All that is shown, each by its id: a name, and `#2` behind it where two have one. */
+/** All that is shown, by id: a name, with `#2` behind it for the second of that name. */
 export interface All {
   readonly limiters: ReadonlyMap<string, ShownLimiter>
-  /** Those of the limiters. */
+  /** The limiters' stores. */
   readonly stores: ReadonlyMap<string, ShownStore>
   readonly guards: ReadonlyMap<string, ShownOverload>
   readonly live: ReadonlyMap<string, ShownLive>
-  /** Limiters beyond the first 200. */
+  /** How many limiters beyond the first 200 are not shown. */
   readonly omitted: number
 }
 
-/** Limiters that are shown. */
+/** The most limiters that are shown. */
 const MOST_LIMITERS = 200
 
 /**
- * A function that gives what is shown.
+ * Makes a function that returns what is shown now.
  * @throws {TypeError} WEIR_INVALID_OPTION
  */
 export function allOf(given: Limiters): () => All {
   const idOf = identities()
   if (typeof given === 'function') return () => sorted(given(), idOf)
-  // Read once: an iterator can be read once only.
+  // Read here, because an iterator can be read only once.
   const all = sorted(given, idOf)
   return () => all
 }
@@ -99,7 +99,7 @@ function sorted(given: Iterable<Shown>, idOf: ReturnType<typeof identities>): Al
   return { limiters, stores, guards, live, omitted }
 }
 
-/** Makes the function that names things. What was named once keeps its id. */
+/** Makes a function that gives things their ids. A thing keeps the id that it was given first. */
 function identities(): (it: object, name: string) => string {
   const known = new WeakMap<object, string>()
   const counts = new Map<string, number>()

@@ -9,7 +9,7 @@ export type { CommandIo, CommandTools, OpenStore } from './cli/command.js'
 /**
  * Runs a command.
  * @returns the exit code
- * @throws {SimulateError} with `exitCode: 2` where the command is misused
+ * @throws {SimulateError} with `exitCode: 2` if the command is misused
  */
 export async function command(
   group: 'simulate' | 'suggest' | 'why',

@@ -14,36 +14,36 @@ export interface ComparisonOptions
 }
 
 export interface Comparison {
-  /** Takes the next entry of the log. Throws as that of a simulation does. */
+  /** Takes the next entry of the log. Throws what `add` of a simulation throws. */
   add(entry: LogEntry): void
-  /** Ends both simulations, and says what changes. */
+  /** Ends both simulations and says what changes. */
   report(): CompareReport
 }
 
 export interface CompareReport {
   readonly before: SimulationReport
   readonly after: SimulationReport
-  /** Limiters that are in both, by their names; if each has one alone, these two. */
+  /** Limiters that both sets have under the same name; if each set has only one, these two. */
   readonly limiters: readonly ComparedLimiter[]
-  /** Limiters that are in one alone. */
+  /** Limiters that only one of the sets has. */
   readonly onlyBefore: readonly string[]
   readonly onlyAfter: readonly string[]
 }
 
-/** What changes for a limiter, if the log is taken so. */
+/** What changes for a limiter, for one reading of the log's times. */
 export interface ComparedLimiter {
   readonly limiter: string
   readonly times: RunReport['times']
   readonly refused: { readonly before: number; readonly after: number }
   readonly affected: { readonly before: number; readonly after: number }
-  /** Keys that are refused after it alone, and that were refused before it alone. */
+  /** Keys that only the policies after the change refuse, and keys that only those before it do. */
   readonly newlyAffected: ChangedKeys
   readonly noLongerAffected: ChangedKeys
 }
 
 export interface ChangedKeys {
   readonly count: number
-  /** The ten with the most refusals. */
+  /** The ten keys with the most refusals. */
   readonly most: readonly { readonly key: string; readonly refused: number }[]
 }
 
@@ -101,7 +101,7 @@ function comparedRun(
   }
 }
 
-/** How often each key was refused that was. */
+/** How often each key was refused; only keys that were. */
 function refusedIn({ keys }: LimiterSimulation, { affected }: LimiterRun): Map<string, number> {
   const refused = new Map<string, number>()
   keys.texts.forEach((text, key) => {

@@ -1,4 +1,4 @@
-// The errors of a simulation. Each has a code, says what was given, and what would be right.
+// The errors of a simulation. Each has a code, and says what was given and what would be right.
 
 import { quote, withPage } from '@weir/core/http'
 
@@ -15,11 +15,11 @@ export type SimulateErrorCode =
 /** What this package throws. */
 export interface SimulateError extends Error {
   readonly code: SimulateErrorCode
-  /** 2: the command was misused. Not there: it was not, and failed. */
+  /** 2: the command was misused. Absent: it was used correctly, and failed. */
   readonly exitCode?: 2
 }
 
-/** The user gave something that is wrong: "<what> is <value>; give <right>". */
+/** For a wrong value from the user: "<what> is <value>; give <right>". */
 export function misuse(
   what: string,
   value: unknown,
@@ -29,12 +29,12 @@ export function misuse(
   return misused(code, `${what} is ${quote(value)}; give ${right}`)
 }
 
-/** The user gave something that is wrong, as the message says. */
+/** For other mistakes of the user's, in the words of `message`. */
 export function misused(code: SimulateErrorCode, message: string): SimulateError {
   return Object.assign(new TypeError(withPage(code, message)), { code, exitCode: 2 as const })
 }
 
-/** What was asked for could not be done, as the message says. */
+/** For what was asked for correctly and could not be done. */
 export function failed(code: SimulateErrorCode, message: string, cause?: unknown): SimulateError {
   return Object.assign(new Error(withPage(code, message), { cause }), { code })
 }

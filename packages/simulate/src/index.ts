@@ -1,4 +1,4 @@
-// The public surface of @weir/simulate. Nothing here needs Node: it runs in a browser, too.
+// The public surface of @weir/simulate. Nothing here needs Node, so it also runs in a browser.
 
 export {
   type ChangedKeys,

@@ -6,16 +6,16 @@ import { misuse, misused } from './errors.js'
 import type { LogEntry } from './log/entry.js'
 import { whyRefused } from './run/algorithms.js'
 
-/** A limiter, and what it is asked of an entry of a log. */
+/** A limiter's policy, and the functions that say what it is asked about a log entry. */
 export interface LimiterInput {
   /** One policy or several, or a function of the key. */
   readonly policy: PolicyInput | ((key: string) => PolicyInput)
-  /** Who is limited. Undefined from it: nobody; the entry is not decided on. Default: as the option
-   *  `key` says. */
+  /** Who is limited. Returns undefined for an entry that is not to be decided on. Default: as the
+   *  option `key` says. */
   readonly key?: ((entry: LogEntry) => Key | undefined) | undefined
-  /** Units that a request takes. Default: what the field named by `fields.cost` has, or else 1. */
+  /** Units that a request takes. Default: the value of the field that `fields.cost` names, or 1. */
   readonly cost?: ((entry: LogEntry) => Cost) | undefined
-  /** True: the entry is not decided on. Default: none is skipped. */
+  /** Returns true for an entry that is not to be decided on. Default: none is skipped. */
   readonly skip?: ((entry: LogEntry) => boolean) | undefined
   /** The classes of the limiter, as its option `reserve`. */
   readonly reserve?: Readonly<Record<string, number>> | undefined
@@ -24,16 +24,15 @@ export interface LimiterInput {
 }
 
 /**
- * What a policies file exports as its default: a policy, a list of policies, or limiters by their
- * names.
+ * What a policies file exports as its default: a policy, a list of policies, or limiters by name.
  */
 export type PoliciesInput = PolicyInput | Readonly<Record<string, PolicyInput | LimiterInput>>
 
 /** A limiter, checked. */
 export interface Limiter extends LimiterInput {
-  /** Undefined: it was given none, and is called `default`. */
+  /** Undefined: the limiter was given no name, and is called `default`. */
   readonly name: string | undefined
-  /** Undefined: a function chooses them. */
+  /** Its policies. Undefined: a function chooses them. */
   readonly uses: readonly PolicyUse[] | undefined
 }
 
@@ -97,7 +96,7 @@ export function checkSimulated(policy: Policy, whose: string): void {
   throw misused('WEIR_NOT_SIMULATED', `${what}, which is not simulated: ${why}; leave it out`)
 }
 
-/** Whether a factory made it. `RateLimiter` refuses what is no policy, and says what is right. */
+/** Whether a factory made the value. `RateLimiter` refuses others, and says what is right. */
 function isPolicy(value: unknown): value is Policy {
   const { signature, numbers } = (value ?? {}) as Partial<Policy>
   return typeof signature === 'string' && Array.isArray(numbers)

@@ -28,8 +28,8 @@ export async function simulateLog(
 }
 
 /**
- * Replays log files through two sets of policies, and says what changes. Rejects as `simulateLog`
- * does.
+ * Replays log files through two sets of policies and says what changes. Rejects with what
+ * `simulateLog` rejects with.
  */
 export async function compareLogs(
   options: ComparisonOptions & LogOptions,

@@ -1,5 +1,5 @@
-// A simulation: entries go in, in the order of the log; are sorted; and are decided on by each
-// limiter at their times.
+// A simulation takes entries in the log's order and sorts them; then each limiter decides on them,
+// at their times.
 
 import type { Decision, Key } from '@weir/core'
 import { misuse } from './errors.js'
@@ -12,23 +12,24 @@ import { moveOf } from './run/moved.js'
 import { Timeline } from './run/timeline.js'
 
 export interface SimulationOptions {
-  /** What is allowed: a policy, a list of policies, or limiters by their names. */
+  /** What is allowed: a policy, a list of policies, or limiters by name. */
   readonly policies: PoliciesInput
-  /** Who is limited, where a limiter does not say: `'ip'`, `'user+path'`, or a function. Default:
-   *  the field named by `fields.key`, and else the address. */
+  /** Who is limited, for limiters that do not say: `'ip'`, `'user+path'`, or a function. Default:
+   *  the field that `fields.key` names; without one, the address. */
   readonly key?: string | ((entry: LogEntry) => Key | undefined) | undefined
-  /** The most keys of a limiter: where there are more, the simulation fails. 1 to 16,777,216, some
-   *  200 bytes each. Default 1,000,000. */
+  /** The most keys that a limiter may have: with more, the simulation fails. 1 to 16,777,216, each
+   *  of which takes about 200 bytes. Default 1,000,000. */
   readonly maxKeys?: number | undefined
-  /** Simulates one of so many keys, by a hash of the key: 1 to 1,000,000. Default 1, which is
-   *  all. */
+  /** Simulates one in this many keys, chosen by a hash of the key: 1 to 1,000,000. Default 1, which
+   *  is all. */
   readonly sample?: number | undefined
-  /** Leaves out entries before it. In us since 1970. Default: none. */
+  /** Leaves out entries before this time, in us since 1970. Default: none. */
   readonly fromUs?: number | undefined
-  /** Leaves out entries at it and after it. In us since 1970. Default: none. */
+  /** Leaves out entries at and after this time, in us since 1970. Default: none. */
   readonly toUs?: number | undefined
-  /** Called after each decision, with the time of the log. Of a log of whole seconds, each entry is
-   *  decided on twice: see `times` of `RunReport`. What it throws, `add` and `report` throw. */
+  /** Called after each decision, with the log's time. If the log has whole seconds, each entry is
+   *  decided on twice: see `times` of `RunReport`. `add` and `report` throw what the listener
+   *  throws. */
   readonly onDecision?: DecisionListener | undefined
   /** What `policies` is called in errors. Default `'policies'`. */
   readonly source?: string | undefined
@@ -47,12 +48,12 @@ export interface Simulation {
    * @throws {SimulateError} WEIR_TOO_MANY_KEYS, WEIR_NOT_SIMULATED
    */
   add(entry: LogEntry): void
-  /** Ends the simulation, and says what it found out. */
+  /** Ends the simulation and returns its results. */
   report(): SimulationReport
 }
 
 /**
- * Replays a log through the limiters of @weir/core, by the log's time.
+ * Replays a log through the limiters of @weir/core, by the log's times.
  * @throws {SimulateError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_NOT_SIMULATED
  * @throws {TypeError | RangeError} what `RateLimiter` throws
  * @example

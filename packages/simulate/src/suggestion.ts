@@ -1,5 +1,5 @@
-// The limit that fits a log: the smallest that refuses no more than is wanted, as a curve over
-// limits and windows.
+// The limit that fits a log: the smallest that refuses no more than the user accepts, with a curve
+// over other limits, for each window.
 
 import { type Cost, type Duration, unlimited } from '@weir/core'
 import { misuse } from './errors.js'
@@ -19,29 +19,29 @@ export type { SuggestedAlgorithm } from './suggest/candidates.js'
 
 export interface SuggestionOptions
   extends Omit<SimulationOptions, 'policies' | 'source' | 'onDecision'> {
-  /** Which part may be refused: 0.001 for 0.1 %. 0 to 1. */
+  /** The share that may be refused, 0 to 1: 0.001 for 0.1 %. */
   readonly affect: number
-  /** Of what: of the keys, each of which counts if it is refused once, or of the requests. Default
-   *  `'keys'`. */
+  /** What `affect` is a share of: the keys, each of which counts once it is refused, or the
+   *  requests. Default `'keys'`. */
   readonly of?: 'keys' | 'requests' | undefined
-  /** Windows, for each of which a limit is found. Default 1 s, 10 s, 1 min and 1 h. */
+  /** The windows to find a limit for. Default 1 s, 10 s, 1 min and 1 h. */
   readonly windows?: readonly Duration[] | undefined
-  /** Of a bucket, the limit is its capacity, and what comes back in a window. Default
-   *  `'sliding-window'`. */
+  /** The algorithm to find limits for. A bucket's limit is its capacity, which is also what it
+   *  refills in one window. Default `'sliding-window'`. */
   readonly algorithm?: SuggestedAlgorithm | undefined
-  /** Units that a request takes. Default: what the field named by `fields.cost` has, or else 1. */
+  /** Units that a request takes. Default: the value of the field that `fields.cost` names, or 1. */
   readonly cost?: ((entry: LogEntry) => Cost) | undefined
-  /** True: the entry is left out. Default: none is. */
+  /** Returns true for an entry to leave out. Default: none is left out. */
   readonly skip?: ((entry: LogEntry) => boolean) | undefined
 }
 
 export interface Suggesting {
   /**
    * Takes the next entry of the log.
-   * @throws {SimulateError} WEIR_TOO_MANY_KEYS, WEIR_LOG_UNREADABLE for over 33,554,432 entries
+   * @throws {SimulateError} WEIR_TOO_MANY_KEYS; WEIR_LOG_UNREADABLE above 33,554,432 entries
    */
   add(entry: LogEntry): void
-  /** Searches, and says what it found. */
+  /** Searches, and returns the limits found. */
   report(): SuggestionReport
 }
 
@@ -54,25 +54,25 @@ export interface SuggestionReport extends TimelineReport {
   readonly withoutKey: number
   readonly withoutCost: number
   readonly skipped: number
-  /** One of so many keys was looked at. 1: all. */
+  /** One in this many keys was looked at. 1: all. */
   readonly sample: number
   readonly windows: readonly WindowSuggestion[]
 }
 
-/** The limit for one window, if the log is taken so. */
+/** The limit for one window and one reading of the log's times. */
 export interface WindowSuggestion {
   readonly windowMs: number
   readonly times: RunReport['times']
-  /** The smallest limit that, as all larger ones, refuses no more than is wanted. Undefined: the
-   *  algorithm has none that is large enough. */
+  /** The smallest limit that, like every larger one, refuses no more than `affect`. Undefined: the
+   *  algorithm has no limit that is large enough. */
   readonly limit: number | undefined
-  /** False: so many limits are between those that were tried that a smaller one might do. */
+  /** False: there are too many limits to try each, so a smaller one might do. */
   readonly isSmallest: boolean
-  /** What the limit does, and others around it, the smallest first. */
+  /** What this limit and others around it refuse, the smallest first. */
   readonly curve: readonly CurvePoint[]
 }
 
-/** What a limit does. */
+/** What a limit refuses. */
 export interface CurvePoint {
   readonly limit: number
   /** Keys that are refused at least once. */
@@ -213,13 +213,13 @@ class Suggested implements Suggesting {
   }
 }
 
-/** How many of all may be refused. A part such as 0.1 is no exact number, and 0.1 of 10 is 1. */
+/** How many of all may be refused. A share such as 0.1 has no exact double, but 0.1 of 10 is 1. */
 function partOf(affect: number, all: number): number {
   return Math.floor(affect * all + 1e-9 * all)
 }
 
 /**
- * The limit, and others below and above it: fewer where requests are counted, as each of these
+ * The limit, and others below and above it. Fewer if requests are counted, because each such limit
  * takes a replay.
  */
 function limitsAround({ ranges }: Candidates, { limit }: Found, isOfRequests: boolean): number[] {

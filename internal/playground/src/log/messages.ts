@@ -1,8 +1,8 @@
-// What the page and the worker that reads a log say to each other.
+// The messages between the page and the worker that reads a log.
 
 import type { Settings } from '../settings.js'
 
-/** What the page asks, once for each worker. */
+/** What the page asks of a worker, once. */
 export interface LogOrder {
   readonly file: Blob
   /** Who is limited, as `weir simulate --key` takes it. */
@@ -16,7 +16,7 @@ export type LogMessage =
   | { readonly kind: 'done'; readonly result: LogResult }
   | { readonly kind: 'failed'; readonly why: string }
 
-/** From least to most, as whole seconds may leave it open. The same where they do not. */
+/** The range of a figure, which whole seconds may leave open. Otherwise both are the same. */
 export type Span = readonly [least: number, most: number]
 
 export interface LogResult {
@@ -24,7 +24,7 @@ export interface LogResult {
   readonly lines: number
   readonly brokenCount: number
   readonly broken: readonly { readonly line: number; readonly text: string; readonly why: string }[]
-  /** What is to be known of the log, in sentences. */
+  /** Notes on the log, in sentences. */
   readonly notes: readonly string[]
   readonly requests: number
   readonly keys: number
@@ -37,10 +37,10 @@ export interface AlgorithmResult {
   readonly keysAffected: Span
   /** The most that passed for a key in any window. */
   readonly most: number
-  /** How long that window is: of a bucket, the time in which it fills up. Undefined: nothing
+  /** The window's length; for a bucket, the time in which it fills up. Undefined: nothing
    *  passed. */
   readonly windowMs: number | undefined
-  /** The most that may pass in it. */
+  /** The most that may pass in the window. */
   readonly bound: number | undefined
   /** The keys that were refused most, printable. */
   readonly worst: readonly {

@@ -1,6 +1,6 @@
 /**
- * Text of strangers as it may be shown: cut, and without signs that are invisible or turn the
- * direction of what follows.
+ * A stranger's text, made fit to be shown: cut short, and without characters that are invisible or
+ * change the writing direction.
  */
 export function printable(text: string, most = 100): string {
   const cut = text.length > most ? `${text.slice(0, most)}…` : text

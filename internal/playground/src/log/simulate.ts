@@ -1,4 +1,4 @@
-// A log through every algorithm at once, by @weir/simulate.
+// Replays a log through every algorithm at once, with @weir/simulate.
 
 import type { Policy } from '@weir/core'
 import {
@@ -19,8 +19,8 @@ export interface LogSimulation extends Pick<LogReader, 'write'> {
 }
 
 /**
- * Takes a log in parts.
- * @throws {Error} for a key that cannot be read; `write` and `end` throw for what does not fit
+ * Takes a log part by part.
+ * @throws {Error} for an invalid key; `write` and `end` throw if the log does not fit
  */
 export function logSimulation(numbers: Numbers, key: string): LogSimulation {
   const policies: Record<string, Policy> = {}

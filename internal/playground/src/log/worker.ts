@@ -1,11 +1,11 @@
-// The worker that reads a log: a part of the file at a time, so that the page stays as quick, and a
-// file may be larger than what fits.
+// The worker that reads a log, a part of the file at a time: the page stays responsive, and the
+// file may be larger than memory.
 
 import type { LogMessage, LogOrder } from './messages.js'
 import { printable } from './printable.js'
 import { logSimulation } from './simulate.js'
 
-/** Messages of progress are no more often than that. */
+/** The least time between two progress messages. */
 const TELL_MS = 100
 const GZIP = [0x1f, 0x8b]
 
@@ -20,7 +20,7 @@ export function startWorker(): void {
   })
 }
 
-/** An error's own words may have words of the log in them. */
+/** The error's message, made printable, because it may quote the log. */
 function whyOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   return `The log could not be read: ${printable(message, 500)}`
@@ -35,7 +35,7 @@ async function resultOf({ file, key, settings }: LogOrder, tell: (message: LogMe
   return simulated.end()
 }
 
-/** The text of a file, which may be compressed. What is no UTF-8 becomes U+FFFD. */
+/** A file's text, decompressed if need be. Bytes that are not UTF-8 become U+FFFD. */
 async function textOf(
   file: Blob,
   tell: (message: LogMessage) => void,

@@ -1,4 +1,4 @@
-// What each algorithm makes of the traffic: a card, and a row of the table.
+// How each algorithm decides on the traffic: a card, and a row of the table.
 
 import type { Algorithm } from '../algorithms.js'
 import { type Asked, askedOf } from '../redis.js'
@@ -9,7 +9,7 @@ import { type Frame, gauge, leftover, ticks } from './charts.js'
 import { element } from './dom.js'
 import { countText, shareText, timeText } from './texts.js'
 
-/** An algorithm's run, and what is needed to show it. */
+/** An algorithm's run, with all that is needed to show it. */
 export interface Shown {
   readonly algorithm: Algorithm
   readonly run: Run
@@ -17,7 +17,7 @@ export interface Shown {
   readonly traffic: Traffic
   /** The most requests in a column. */
   readonly tallest: number
-  /** The largest bound of all. */
+  /** The largest bound of all algorithms. */
   readonly largest: number
 }
 
@@ -62,7 +62,7 @@ function figures({ algorithm, run, settings, largest }: Shown): HTMLElement {
   return element('div', { class: 'measures' }, list, scale, because)
 }
 
-/** What can be left at the most. */
+/** The most that can be left. */
 function capacityOf({ algorithm, settings }: Shown): number {
   return algorithm.policy(settings).limit
 }
@@ -92,14 +92,14 @@ function leftLabel({ run, traffic }: Shown, capacity: number): string {
   return `Left over time, of ${countText(capacity)}. ${lowest.join('. ')}.`
 }
 
-/** Between the pictures: what the second one shows. */
+/** The caption of the second picture. */
 function leftCaption({ keys }: Traffic, capacity: number): HTMLElement {
   const [first, second] = keys
   const whose = second === undefined ? '' : `: ${first} solid, ${second} dashed`
   return element('p', { class: 'left-caption' }, `left, of ${countText(capacity)}${whose}`)
 }
 
-/** Times under the pictures. */
+/** The times under the pictures. */
 function axis({ window }: Settings, { endMs }: Traffic): HTMLElement {
   const windowMs = WINDOWS[window]
   const times = [0, 1 / 2, 1].map((part) => element('span', {}, timeText(part * endMs, windowMs)))
@@ -134,7 +134,7 @@ function scriptText({ reads, writes }: Asked): string {
   return `TIME, ${reads.join(', ')}; for a request that passes also ${passes}`
 }
 
-/** A row for each algorithm: the pictures in numbers. */
+/** The pictures in numbers, with a row for each algorithm. */
 export function tableOf(all: readonly Shown[]): HTMLElement {
   const { window } = (all[0] as Shown).settings
   const names = ['algorithm', 'passed', 'refused', `most in any ${window}`, 'bound']

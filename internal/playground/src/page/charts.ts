@@ -1,4 +1,4 @@
-// Pictures of a run. They are stretched to the width that there is, so they have no text within.
+// Pictures of a run. They stretch to the available width, so they contain no text.
 
 import { COLUMNS, type Columns } from '../run.js'
 import { drawn } from './dom.js'
@@ -9,11 +9,11 @@ const LEFT_HEIGHT = 40
 
 export interface Frame {
   readonly endMs: number
-  /** What is marked with a line, since the traffic began. */
+  /** Times to mark with a line, in ms since the traffic began. */
   readonly edgesMs: readonly number[]
-  /** What is shaded; undefined: nothing. */
+  /** The span to shade; undefined: none. */
   readonly shaded: { readonly fromMs: number; readonly ms: number } | undefined
-  /** In words, for those who do not see it. */
+  /** The picture in words, for screen readers. */
   readonly label: string
 }
 
@@ -28,8 +28,8 @@ function picture(height: number, label: string, name: string): SVGSVGElement {
 }
 
 /**
- * What passed, upwards, and what was refused, downwards, by column.
- * @param most requests in a column of any of the pictures that are compared
+ * Passed requests, upwards, and refused ones, downwards, by column.
+ * @param most the most requests in a column of any picture that is compared
  */
 export function ticks(
   { passed, refused }: Pick<Columns, 'passed' | 'refused'>,
@@ -46,7 +46,7 @@ export function ticks(
   return svg
 }
 
-/** One request is as tall as a tenth of the most at the least, so that it is seen. */
+/** A column's bar is at least a tenth of the tallest, so that a single request can be seen. */
 function bars(counts: readonly number[], most: number, direction: 1 | -1): string {
   return counts
     .map((count, column) => {

@@ -1,5 +1,5 @@
 // The settings as radio buttons and sliders. A slider stops at round numbers; the field beside it
-// takes any.
+// takes any whole number.
 
 import {
   type CountName,
@@ -40,11 +40,11 @@ const TRAFFIC_TEXTS: Readonly<Record<TrafficName, readonly [name: string, says: 
 }
 
 export interface Controls {
-  /** Shows settings that came from elsewhere. */
+  /** Shows settings that come from elsewhere, such as a link. */
   show(settings: Settings): void
 }
 
-/** @param onChange called with what the user has set */
+/** @param onChange called with the settings when the user changes one */
 export function controls(first: Settings, onChange: (settings: Settings) => void): Controls {
   let settings = first
   const shows: ((settings: Settings) => void)[] = []
@@ -87,7 +87,7 @@ function radio(name: TrafficName, onChoose: () => void) {
   return { input, label: element('label', { class: 'choice' }, input, text) }
 }
 
-/** A slider over the stops, and a field for any number of the range. */
+/** A slider over the stops, and a field for any number in the range. */
 function counter({ name, label, unit, stops }: Counted, onSet: (value: number) => void) {
   const { least, most } = RANGES[name]
   const id = `count-${name}`
@@ -110,12 +110,12 @@ function counter({ name, label, unit, stops }: Counted, onSet: (value: number) =
     current = value
     slider.value = String(nearest(stops, value))
     slider.setAttribute('aria-valuetext', `${value} ${unit}`)
-    // Nobody's typing is overwritten while it means the same.
+    // Does not overwrite what the user types while it means the same number.
     if (Number(field.value) !== value || document.activeElement !== field)
       field.value = String(value)
     field.setAttribute('aria-invalid', 'false')
   }
-  // Whoever leaves a field that says nothing valid sees what holds.
+  // On leaving a field with an invalid value, shows the value that holds.
   field.addEventListener('change', () => {
     if (countOf(name, field.value) === undefined) field.value = String(current)
     field.setAttribute('aria-invalid', 'false')
@@ -159,7 +159,7 @@ function windowRow(set: Set, shows: Shows): HTMLElement {
   )
 }
 
-/** Where chance plays no part, the seed changes nothing. */
+/** The seed's row, disabled for traffic without random numbers. */
 function seedRow(set: Set, shows: Shows): HTMLElement {
   const button = element('button', { type: 'button', id: 'redraw' }, 'Draw again')
   const output = element('output', {})

@@ -3,7 +3,7 @@
 type Child = Node | string
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>
 
-/** An HTML element. An attribute that is true is there, one that is false or undefined is not. */
+/** An HTML element. An attribute that is true is set; one that is false or undefined is not. */
 export function element<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   attributes: Attributes = {},
@@ -15,7 +15,7 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   return made
 }
 
-/** An element of SVG. */
+/** An SVG element. */
 export function drawn<Name extends keyof SVGElementTagNameMap>(
   name: Name,
   attributes: Attributes = {},

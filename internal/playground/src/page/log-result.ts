@@ -1,4 +1,4 @@
-// What the limits would have made of a log.
+// How the limits would have decided on a log.
 
 import { ALGORITHMS } from '../algorithms.js'
 import type { AlgorithmResult, LogResult, Span } from '../log/messages.js'
@@ -79,7 +79,7 @@ function rowOf(
   )
 }
 
-/** Of a window that is not that of the settings, how long it is. */
+/** The window's length, if it is not the one in the settings. */
 function ofWindow(windowMs: number | undefined, { window }: Settings): string {
   if (windowMs === undefined || Math.abs(windowMs - WINDOWS[window]) < 1) return ''
   return ` in ${timeText(windowMs, windowMs)}`

@@ -1,5 +1,5 @@
-// A log of the user's: a file that is chosen or dropped, read by a worker, shown as a table. A
-// change of the limits reads it again.
+// The user's log: a file that is chosen or dropped, read by a worker, and shown as a table. When
+// the limits change, it is read again.
 
 import type { LogMessage, LogOrder } from '../log/messages.js'
 import { type Settings, WINDOWS } from '../settings.js'
@@ -11,18 +11,18 @@ export interface OwnLog {
   settingsChanged(settings: Settings): void
 }
 
-/** Sliders move on while a log is read. */
+/** How long settings must stay unchanged before the log is read again: sliders keep moving. */
 const AGAIN_AFTER_MS = 300
 const DEFAULT_KEY = 'ip'
 
-/** @param source the script that a worker runs */
+/** @param source the script that the worker runs */
 export function ownLog(source: string): OwnLog {
   const tools = toolsOf()
   const results = byId('log-results')
   let file: File | undefined
   let settings: Settings | undefined
   let worker: Worker | undefined
-  /** Of the worker's text. */
+  /** The object URL of the worker's script. */
   let address = ''
   let again: ReturnType<typeof setTimeout> | undefined
 
@@ -98,7 +98,7 @@ function problem(why: string): HTMLElement {
 }
 
 interface Tools {
-  /** How much is read, from 0 to 1; undefined: nothing is being read. */
+  /** Shows how much is read, from 0 to 1; undefined: nothing is being read. */
   reading(part: number | undefined): void
   named(name: string): void
   key(): string
@@ -158,7 +158,7 @@ function toolsOf(): Tools {
     onFile(take) {
       input.addEventListener('change', () => {
         take(input.files?.[0])
-        // The same file can be chosen again.
+        // So that the same file can be chosen again.
         input.value = ''
       })
       onDrop(drop, take)
@@ -168,7 +168,7 @@ function toolsOf(): Tools {
   }
 }
 
-/** Of all the page, as a file that misses a small field would replace the page. */
+/** Takes files dropped anywhere: one that missed a small field would replace the page. */
 function onDrop(drop: HTMLElement, take: (file: File | undefined) => void): void {
   addEventListener('dragover', (event) => {
     event.preventDefault()

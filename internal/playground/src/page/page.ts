@@ -1,4 +1,4 @@
-// The page: settings from the link, results under them, and the link that shows the same.
+// The page: settings from the link, the results with them, and a link that shows the same.
 
 import { DEFAULTS, linkOf, type Settings, settingsOf } from '../settings.js'
 import { controls } from './controls.js'
@@ -6,10 +6,10 @@ import { byId, element } from './dom.js'
 import { ownLog } from './log.js'
 import { showResults } from './results.js'
 
-/** Browsers refuse to change the address more often than some times a second. */
+/** Browsers refuse to change the address more than a few times a second. */
 const LINK_AFTER_MS = 200
 
-/** @param source this very script, for a worker that runs it */
+/** @param source the text of this script, for a worker to run */
 export function startPage(source: string): void {
   const first = settingsOf(location.hash)
   let settings = first.settings
@@ -48,7 +48,7 @@ export function startPage(source: string): void {
   })
   copying(() => settings)
   byId('skip').addEventListener('click', (event) => {
-    // Its address would be the link's place.
+    // Following it would replace the settings in the address.
     event.preventDefault()
     byId('results').focus()
   })
@@ -63,7 +63,7 @@ function showProblems(problems: readonly string[]): void {
   box.replaceChildren(...problems.map((problem) => element('p', {}, problem)))
 }
 
-/** Copies the link; where the browser does not let it, shows it to be copied by hand. */
+/** Copies the link; if the browser does not allow that, shows the link to be copied by hand. */
 function copying(settings: () => Settings): void {
   const button = byId('copy')
   const field = byId<HTMLInputElement>('link')

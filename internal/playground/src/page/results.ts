@@ -1,4 +1,4 @@
-// Runs the traffic under each algorithm, and shows what came of it.
+// Runs the traffic under each algorithm, and shows the results.
 
 import { ALGORITHMS } from '../algorithms.js'
 import { runOf } from '../run.js'

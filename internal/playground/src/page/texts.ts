@@ -1,4 +1,4 @@
-// Numbers and times, as the page writes them. In English, as the rest of the page.
+// Numbers and times in words: in English, like the rest of the page.
 
 const whole = new Intl.NumberFormat('en-US')
 
@@ -6,7 +6,7 @@ export function countText(count: number): string {
   return whole.format(count)
 }
 
-/** A share in percent. What is neither none nor all never looks so. */
+/** A share in percent. Shows 0 % only for none, and 100 % only for all. */
 export function shareText(part: number, all: number): string {
   if (all === 0 || part === 0) return '0\u00a0%'
   if (part === all) return '100\u00a0%'

@@ -1,4 +1,4 @@
-// Does what somebody asks for on the page, and notes it: who, when, what, and how it ended.
+// Does what somebody asks for on the page, and notes who asked, when, for what, and how it ended.
 
 import type { Collector } from '../collect/collector.js'
 import type { ActionAnswer, ActionNote } from '../protocol.js'
@@ -13,7 +13,7 @@ export interface Acting {
   readonly time: Time
 }
 
-/** @throws {Refused} for a request that is not right; that is not noted, as nothing was tried */
+/** @throws {Refused} for an invalid request, which is not noted, because nothing was tried */
 export async function act(
   { collector, notes, time }: Acting,
   body: unknown,

@@ -1,8 +1,8 @@
-// What comes in the JSON of a request: checked field by field.
+// The fields of a request's JSON, each checked when it is read.
 
 import { invalidRequest } from './problem.js'
 
-/** As long as a key may be. */
+/** The longest key that is accepted, in characters. */
 const LONGEST_KEY = 8_192
 const LONGEST_NAME = 200
 
@@ -20,7 +20,7 @@ export interface Fields {
   object(field: string): object
 }
 
-/** @throws {Refused} now or from any method, for what is not right */
+/** @throws {Refused} now or from any method, for invalid fields */
 export function fieldsOf(body: unknown): Fields {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw invalidRequest('send an object as JSON')

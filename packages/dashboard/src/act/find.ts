@@ -20,7 +20,7 @@ function found<It>(it: It | undefined, what: string): It {
   throw new Refused(404, 'not-found', `there are no ${what} of that name here`)
 }
 
-/** The key of a request about a limiter: as it is, or by its handle. @throws {Refused} */
+/** The key that a request about a limiter gives, itself or by its handle. @throws {Refused} */
 export function keyOf(collector: Collector, { name }: ShownLimiter, fields: Fields): string {
   const given = fields.key()
   if ('key' in given) return given.key

@@ -1,4 +1,4 @@
-// What holds for one key: asked of its limiter by `peek`, which takes nothing and writes nothing.
+// What holds for one key. Asks the limiter with `peek`, which takes nothing and writes nothing.
 
 import type { Decision, PolicyResult } from '@weir/core'
 import type { Collector } from '../collect/collector.js'
@@ -9,7 +9,7 @@ import { fieldsOf } from './fields.js'
 import { keyOf, limiterOf } from './find.js'
 import { plain } from './problem.js'
 
-/** @throws {Refused} and what `peek` rejects with */
+/** @throws {Refused}, and rejects with what `peek` rejects with */
 export async function lookup(collector: Collector, body: unknown): Promise<Lookup> {
   const fields = fieldsOf(body)
   const id = fields.name('limiter')
@@ -46,7 +46,7 @@ export async function lookup(collector: Collector, body: unknown): Promise<Looku
   }
 }
 
-/** The decision, or why there can be none. */
+/** The decision, or the reason why there is none. */
 async function peeked(
   limiter: ShownLimiter,
   key: string,
@@ -81,7 +81,7 @@ function orNever(ms: number): number | null {
   return finite(ms) ?? null
 }
 
-/** Where a policy comes from: of live policies of that name, the one that holds for the key. */
+/** Where a policy comes from: the live policy of that name that holds for the key, or the code. */
 function originOf(
   { policy }: PolicyResult,
   key: string,

@@ -1,4 +1,4 @@
-// What was done by actions: the last hundred.
+// Notes on the last hundred actions.
 
 import type { ActionNote } from '../protocol.js'
 
@@ -9,7 +9,7 @@ export class Notes {
   /** The latest first. */
   #all: readonly ActionNote[] = []
 
-  /** @param onAction called with each; `key`: the whole key that it was about */
+  /** @param onAction called with each note; `key`: the whole key that the action was about */
   constructor(onAction: (note: ActionNote, key: string | undefined) => void) {
     this.#onAction = onAction
   }

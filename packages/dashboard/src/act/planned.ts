@@ -1,4 +1,4 @@
-// What an action would do: read and checked, so that it can be noted before it is done.
+// An action, read and checked before it is done, so that it can be noted.
 
 import { type Duration, policyFrom } from '@weir/core'
 import type { Collector } from '../collect/collector.js'
@@ -10,11 +10,11 @@ import { invalidRequest, Refused } from './problem.js'
 
 /** An action that is ready. */
 export interface Planned {
-  /** What it does, in words, with the key as it is shown. */
+  /** What the action does, in words, with the key as it is shown. */
   readonly what: string
-  /** The whole key that it is about. */
+  /** The whole key that the action is about. */
   readonly key: string | undefined
-  /** Does it. What it answers is more to say. Rejects if it failed. */
+  /** Does the action. Resolves to anything else to say about it; rejects if it failed. */
   readonly run: () => Promise<string | undefined>
 }
 
@@ -25,7 +25,7 @@ const KINDS: readonly Kind[] = [
   ...(['reset', 'block', 'unblock', 'enable', 'disable'] as const),
 ]
 
-/** @throws {Refused} for what is not right or not confirmed */
+/** @throws {Refused} for an invalid or unconfirmed action */
 export function planned(collector: Collector, body: unknown): Planned {
   const fields = fieldsOf(body)
   const kind = fields.oneOf('kind', KINDS)
@@ -49,7 +49,7 @@ function toggle(collector: Collector, fields: Fields, isOn: boolean): Planned {
   return { what, key: undefined, run: () => toggled(collector, limiter, isOn) }
 }
 
-/** Here at once, whatever the store does. */
+/** Switches a limiter: in this process at once, whatever the store does. */
 async function toggled(
   { fleet }: Collector,
   limiter: ShownLimiter,
@@ -109,7 +109,7 @@ function ofLive(collector: Collector, fields: Fields, kind: LiveKind): Planned {
   }
 }
 
-/** @returns whether anything has changed */
+/** @returns whether anything changed */
 type LivePlan = Omit<Planned, 'run'> & { readonly run: () => Promise<boolean> }
 
 const liveActions: Readonly<

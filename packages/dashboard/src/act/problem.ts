@@ -1,4 +1,4 @@
-// What goes wrong with a request of the page: answered, never thrown at anybody else.
+// Failures of the page's requests: they are answered, never thrown into the application.
 
 import type { Problem } from '../protocol.js'
 
@@ -20,7 +20,7 @@ export function invalidRequest(message: string): Refused {
   return new Refused(400, 'invalid-request', message)
 }
 
-/** What an error of Weir says, or that of anything else. */
+/** The answer for an error, of Weir's or any other. */
 export function problemOf(error: unknown): Problem {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
   return {
@@ -29,7 +29,7 @@ export function problemOf(error: unknown): Problem {
   }
 }
 
-/** Without control characters, which a log or a terminal might obey. */
+/** The text without control characters, which a log or a terminal might obey. */
 export function plain(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ')
 }

@@ -1,4 +1,4 @@
-// All that is shown, once a second while somebody watches, and nothing while nobody does.
+// Collects all that is shown, once a second while somebody watches, and nothing while nobody does.
 
 import { randomBytes } from 'node:crypto'
 import type { ActionNote, Frame, ProcessFrame } from '../protocol.js'
@@ -12,14 +12,14 @@ import { keyMarker, keyShower, type ShowKey } from './shown-key.js'
 import type { Snapshot } from './snapshot.js'
 import { guardFrame, healthOf, storeFrame } from './store-frame.js'
 
-/** What all viewers see alike. */
+/** The part of a frame that is the same for all viewers. */
 export type CommonFrame = Omit<Frame, 'viewer'>
 
 export interface CollectorOptions {
   readonly showKeys: boolean
-  /** What was done by actions, the latest first. */
+  /** Notes on actions, the latest first. */
   readonly notes: () => readonly ActionNote[]
-  /** Called when the function that says what is shown has thrown. */
+  /** Called when the user's function that says what to show has thrown. */
   readonly failed: (error: unknown) => void
 }
 
@@ -61,8 +61,8 @@ export class Collector {
     this.all()
   }
 
-  /** All that there is now; what is new is taken notice of. Where the function that says it fails,
-   *  what there was. */
+  /** All that is shown now; begins to follow what is new. If the user's function that says what to
+   *  show fails, what it returned last. */
   all(): All {
     try {
       this.#all = this.#allNow()
@@ -87,7 +87,7 @@ export class Collector {
     this.#listen()
   }
 
-  /** What is now. */
+  /** The current frame. */
   frame(): CommonFrame {
     const all = this.all()
     this.#sequence += 1
@@ -124,7 +124,7 @@ export class Collector {
       if (limiter.name === name && limiter.store === store) limiter.enabled = isOn
   }
 
-  /** @param to the store that is to keep it; undefined: none */
+  /** @param to the store that will keep the snapshot; undefined: none */
   #snapshot({ limiters, stores }: All, to?: ShownStore): Snapshot {
     return {
       atMs: this.#time.nowMs(),
@@ -157,8 +157,8 @@ export class Collector {
   }
 }
 
-/** Whether keys do not leave the process for a store: it hides keys (`hashKeys`), or that of the
- *  limiter does. */
+/** Whether a limiter's keys must not go to a store: because that store hides keys (`hashKeys`), or
+ *  the limiter's own does. */
 function isSecret(to: ShownStore | undefined, own: ShownStore): boolean {
   return to !== undefined && [to, own].some(({ settings }) => settings?.hidden !== undefined)
 }

@@ -1,5 +1,5 @@
-// The processes on the same stores: each reports itself while somebody watches, wherever that is.
-// While nobody does, nothing is asked of a store.
+// The processes on the same stores: each reports on itself while somebody watches any of them.
+// While nobody does, no store is asked anything.
 
 import { hostname } from 'node:os'
 import type { ProcessFrame } from '../protocol.js'
@@ -17,9 +17,9 @@ const REPORT_TTL_MS = 8_000
 
 export interface FleetOptions {
   readonly time: Time
-  /** Which no other process has. */
+  /** A text that no other process has. */
   readonly mark: string
-  /** What a store is to keep of this process. */
+  /** This process's snapshot, for a store to keep. */
   readonly snapshot: (store: ShownStore) => Snapshot
   /** Switches the limiters of a name on a store. */
   readonly apply: (store: ShownStore, limiter: string, isOn: boolean) => void
@@ -33,7 +33,7 @@ interface Peers {
   readonly settings: WatchableSettings
   readonly switches: Switches
   forget: () => void
-  /** Somebody watches, says the heartbeat. */
+  /** Whether somebody watches, as the heartbeat says. */
   isWatched: boolean
   isAsking: boolean
   watchedAtMs: number
@@ -43,7 +43,7 @@ interface Peers {
 }
 
 export class Fleet {
-  /** This process, as the stores of Redis call it. */
+  /** This process's name on Redis stores. */
   readonly process: string
   readonly #options: FleetOptions
   readonly #bornMs: number
@@ -58,7 +58,7 @@ export class Fleet {
     this.process = `${hostname().slice(0, 64)}-${process.pid}-${options.mark}`
   }
 
-  /** From now on it is heard whether somebody watches processes on these stores. */
+  /** Begins to hear whether somebody watches processes on these stores. */
   know(stores: Iterable<ShownStore>): void {
     if (this.#isClosed) return
     for (const store of stores) {
@@ -90,12 +90,12 @@ export class Fleet {
     })
   }
 
-  /** Whether somebody elsewhere, or here, watches by a store. */
+  /** Whether somebody watches, in this process or another, as the stores say. */
   get isWatched(): boolean {
     return [...this.#peers.values()].some((peers) => peers.isWatched)
   }
 
-  /** Whether somebody watches here. */
+  /** Says whether somebody watches here. */
   watch(isWatching: boolean): void {
     this.#isWatching = isWatching
     this.#run()
@@ -110,7 +110,8 @@ export class Fleet {
     return [...all.values()].sort((one, two) => (one.process < two.process ? -1 : 1))
   }
 
-  /** What switches limiters in other processes. Undefined: no process sees others on that store. */
+  /** The switches for limiters in other processes. Undefined: processes on that store cannot see
+   *  each other. */
   switchesOf(store: ShownStore): Switches | undefined {
     return this.#peers.get(store)?.switches
   }
@@ -143,7 +144,8 @@ export class Fleet {
     }
   }
 
-  /** An outage is shown by the health of the store; what was read last is shown until it is old. */
+  /** Reads what others report. In an outage the last reports are shown until they are old; the
+   *  store's health shows the outage itself. */
   async #look(peers: Peers): Promise<void> {
     const { time, mark, snapshot } = this.#options
     const { settings, switches } = peers

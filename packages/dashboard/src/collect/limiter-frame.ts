@@ -1,4 +1,4 @@
-// What is shown of a limiter: its stats, to the unit, and the keys that were seen.
+// What the page shows of a limiter: exact stats, and the keys that were seen.
 
 import type { LimiterStats } from '@weir/core'
 import type { KeyRow, LimiterFrame, NearRow } from '../protocol.js'

@@ -1,5 +1,5 @@
-// What is shown of live policies. What a process knows itself is read each second; history, and
-// what other processes make of it, is asked of the store every 5 s.
+// What the page shows of live policies. What this process knows is read each second; the history,
+// and what other processes have applied, is asked of the store every 5 s.
 
 import { createHmac, randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -19,7 +19,7 @@ interface Read {
   history: readonly PolicyChange[]
 }
 
-/** The override of a handle. */
+/** The override that a handle stands for. */
 export type OverrideOf = (live: ShownLive, handle: string) => Override | undefined
 
 export class LiveFrames {
@@ -61,19 +61,19 @@ export class LiveFrames {
     }
   }
 
-  /** The next frame shall have what was changed. */
+  /** Forgets what was read, so that the next frame shows a change. */
   forget(live: ShownLive): void {
     const read = this.#reads.get(live)
     if (read !== undefined) read.atMs = Number.NEGATIVE_INFINITY
   }
 
-  /** Reads it, unless it was read before. */
+  /** Reads the live policies from the store, unless they were read before. */
   async loaded(live: ShownLive): Promise<void> {
     const read = this.#readOf(live)
     if (read.list === undefined) await this.#readAgain(live, read)
   }
 
-  /** The names that `live.set` knows, as far as they were read. */
+  /** The names that `live.set` knows, of those that were read. */
   namesOf(live: ShownLive): readonly string[] {
     return Object.keys(defaultsOf(this.#reads.get(live)?.list))
   }
@@ -99,7 +99,7 @@ export class LiveFrames {
     return { version, madeAtMs, what, was: was && dataOf(was), policy: policy && dataOf(policy) }
   }
 
-  /** What was read last; begins to read anew where that is long ago. */
+  /** What was read last; begins to read again if that was long ago. */
   #read(live: ShownLive): Read {
     const read = this.#readOf(live)
     const nowMs = this.#time.steadyMs()
@@ -125,19 +125,19 @@ export class LiveFrames {
       const [list, history] = await Promise.all([live.list(), live.history()])
       Object.assign(read, { list, history })
     } catch {
-      // What was read last is shown on; `heardMsAgo` says how old it is.
+      // The page goes on showing what was read last; `heardMsAgo` says how old that is.
     } finally {
       read.isReading = false
     }
   }
 }
 
-/** As `policyFrom` reads it, of what a factory has made. */
+/** A factory's policy, as the data that `policyFrom` reads. */
 function dataOf({ algorithm, name, limit, windowMs, options }: Policy): object {
   return { algorithm, ...(options ?? { name, limit, windowMs }) }
 }
 
-/** Those of this process, or where it has not reported yet, of any. */
+/** This process's defaults, or any process's if this one has not reported yet. */
 function defaultsOf(list: LiveList | undefined): Readonly<Record<string, Policy>> {
   const own = `${hostname().slice(0, 64)}-${process.pid}-`
   const all = list?.processes ?? []
@@ -153,7 +153,7 @@ function named(live: ShownLive, list: LiveList | undefined): LiveFrame['policies
   })
 }
 
-/** Undefined: another process has that name, and this one does not. */
+/** The policy that holds. Undefined: only another process has that name. */
 function current(live: ShownLive, name: string): Policy | undefined {
   try {
     return live.for(name)

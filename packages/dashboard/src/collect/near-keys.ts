@@ -1,6 +1,6 @@
-// The keys that were lately allowed with little left.
+// The keys that were last allowed with little left.
 
-/** A key, and how near it is to its limit. */
+/** A key, and how close it is to its limit. */
 export interface NearKey {
   readonly key: string
   readonly handle: string
@@ -8,17 +8,17 @@ export interface NearKey {
   policy: string
   remaining: number
   limit: number
-  /** The key as it is shown, once it was. */
+  /** The key as it is shown; undefined until it has been shown. */
   shown: string | undefined
 }
 
 export class NearKeys {
   readonly #most: number
   readonly #handle: () => string
-  /** The one that was seen last is the last. */
+  /** In the order in which keys were last seen. */
   readonly #byKey = new Map<string, NearKey>()
 
-  /** @param most that are kept */
+  /** @param most how many keys are kept */
   constructor(most: number, handle: () => string) {
     this.#most = most
     this.#handle = handle
@@ -37,12 +37,12 @@ export class NearKeys {
     this.#byKey.set(key, known)
   }
 
-  /** It is no longer near. */
+  /** Removes a key that is no longer near its limit. */
   delete(key: string): void {
     this.#byKey.delete(key)
   }
 
-  /** Those seen last, the latest first. */
+  /** The keys seen last, the latest first. */
   latest(most: number): readonly NearKey[] {
     return [...this.#byKey.values()].slice(-most).reverse()
   }

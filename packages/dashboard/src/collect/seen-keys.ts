@@ -1,5 +1,5 @@
-// Which keys are refused, and which are near, of each limiter: fed by the channel `weir:decision`
-// while somebody watches, and forgotten afterwards.
+// The keys of each limiter that are refused or near their limit: learnt from the channel
+// `weir:decision` while somebody watches, and forgotten afterwards.
 
 import { createHash } from 'node:crypto'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
@@ -9,14 +9,14 @@ import { NearKeys } from './near-keys.js'
 import { Sketch } from './sketch.js'
 
 const CHANNEL = 'weir:decision'
-/** Slots of a limiter, so an error is at most a 256th of its refusals. */
+/** Slots for each limiter, so a count's error is at most a 256th of the limiter's refusals. */
 const REFUSED = 256
 const NEAR = 64
-/** The share of a limit at which a key is near, as in `stats()`. */
+/** A key with at most this share of a limit left is near it, as in `stats()`. */
 const NEAR_SHARE = 0.2
 
-/** Characters of a key that are kept. Of a longer one its start and its hash, so that nobody fills
- *  the memory by long keys. */
+/** The longest key that is kept whole, in characters. Of a longer one, the start and a hash are
+ *  kept, so that nobody can fill the memory with long keys. */
 const LONGEST = 1_024
 const CUT = /^.{64}…[0-9a-f]{64}…$/s
 
@@ -30,8 +30,8 @@ interface KeysOfLimiter {
   readonly near: NearKeys
 }
 
-/** By the names of limiters. Those that share a name share their keys, as decisions do not say
- *  more. */
+/** Seen keys, by limiter name. Limiters with the same name share their keys, because decisions tell
+ *  only the name. */
 export class SeenKeys {
   readonly #time: Pick<Time, 'nowMs'>
   readonly #isShown: (limiter: string) => boolean
@@ -39,7 +39,7 @@ export class SeenKeys {
   #handles = 0
   #isListening = false
 
-  /** @param isShown whether a limiter of that name is shown */
+  /** @param isShown says whether a limiter of that name is shown */
   constructor(time: Pick<Time, 'nowMs'>, isShown: (limiter: string) => boolean) {
     this.#time = time
     this.#isShown = isShown
@@ -62,19 +62,19 @@ export class SeenKeys {
     return this.#byLimiter.get(limiter)
   }
 
-  /** The key of a handle. Undefined: it is not known any more, or too long to be kept. */
+  /** The key of a handle. Undefined: no longer known, or too long to be kept. */
   keyOf(limiter: string, handle: string): string | undefined {
     const keys = this.#byLimiter.get(limiter)
     const key = keys?.refused.keyOf(handle) ?? keys?.near.keyOf(handle)
     return key === undefined || CUT.test(key) ? undefined : key
   }
 
-  // What a listener of a channel throws ends the process, so it believes nothing.
+  // A listener that throws ends the process, so this one trusts nothing in the message.
   readonly #onDecision = (message: unknown): void => {
     const decision = message as Decision
     const { limiter, limit } = decision
     if (typeof decision.key !== 'string' || typeof limit !== 'number') return
-    // `unlimited()`, and what a limiter decides that is switched off.
+    // Decisions of `unlimited()`, and of limiters that are switched off, have no limit.
     if (limit === Number.POSITIVE_INFINITY || !this.#isShown(limiter)) return
     const key = kept(decision.key)
     const policy = decision.policy?.name ?? ''

@@ -6,23 +6,23 @@ export type ShowKey = (key: string) => string
 
 const LONGEST = 200
 
-/** Makes the function that shows of keys only a mark, by which equal keys are equal in this
- *  process, and in no other. */
+/** Makes a function that shows only a mark of a key. Within this process, equal keys have equal
+ *  marks; other processes have other marks. */
 export function keyMarker(): ShowKey {
   const secret = randomBytes(16)
   return (key) => `…~${createHmac('sha256', secret).update(key).digest('hex').slice(0, 4)}`
 }
 
 /**
- * Makes the function that shows keys: whole, or their start, at most three characters of ten or
- * more, and a mark.
+ * Makes a function that shows keys: whole, or as a mark after their start, which is at most three
+ * characters of ten or more.
  */
 export function keyShower(showKeys: boolean, mark: ShowKey): ShowKey {
   if (showKeys) return (key) => (key.length > LONGEST ? `${key.slice(0, LONGEST)}…` : key)
   return (key) => `${startOf(key)}${mark(key)}`
 }
 
-/** By characters, not by halves of them. */
+/** The key's start, by characters, so that none is cut in half. */
 function startOf(key: string): string {
   const characters = [...key.slice(0, 20)]
   const most = characters.length >= 10 ? 3 : characters.length >= 6 ? 2 : 0

@@ -1,25 +1,25 @@
-// Who is counted most, of any number of keys, in a fixed number of slots: the algorithm
-// Space-Saving (Metwally, Agrawal, El Abbadi 2005). A key without a slot takes that of the smallest
-// count, and goes on from there; what it took over is the error of its count.
+// The most counted of any number of keys, in a fixed number of slots: the Space-Saving algorithm
+// (Metwally, Agrawal, El Abbadi 2005). A key without a slot takes the slot with the smallest count
+// and counts on from there; the count that it took over is its error.
 //
 // With m slots and n keys counted: count - error <= true count <= count; no error is above n / m;
 // and a key whose true count is above n / m has a slot.
 
-/** A key, and what is known of it. */
+/** A key, and what is known about it. */
 export class Slot {
   key: string
-  /** Tells the key without saying it; another one for each key that takes the slot. */
+  /** Stands for the key without revealing it; each key that takes the slot gets a new one. */
   handle: string
-  /** At most how often it was counted, and at least that less `error`. */
+  /** The key was counted at most this often, and at least `count - error` times. */
   count: number
   error: number
-  /** In the heap. */
+  /** The slot's place in the heap. */
   place: number
   lastMs = 0
   policy = ''
   /** `Infinity`: never. */
   retryAfterMs = 0
-  /** The key as it is shown, once it was. */
+  /** The key as it is shown; undefined until it has been shown. */
   shown: string | undefined = undefined
 
   constructor(key: string, handle: string, place: number) {
@@ -35,16 +35,16 @@ export class Sketch {
   readonly #slots: number
   readonly #handle: () => string
   readonly #byKey = new Map<string, Slot>()
-  /** The smallest count first: no slot is above those at twice its place, plus 1 and 2. */
+  /** The smallest count first: no count is above those at places 2i + 1 and 2i + 2. */
   readonly #heap: Slot[] = []
 
-  /** @param handle gives a text that no other key has */
+  /** @param handle returns a text that no other key has */
   constructor(slots: number, handle: () => string) {
     this.#slots = slots
     this.#handle = handle
   }
 
-  /** Counts a key once. Answers its slot, to be filled in. */
+  /** Counts a key once. Returns its slot, for the caller to fill in. */
   add(key: string): Slot {
     const slot = this.#byKey.get(key) ?? this.#slotFor(key)
     slot.count += 1
@@ -100,14 +100,14 @@ export class Sketch {
     this.#heap[two.place] = two
   }
 
-  /** The most counted, most first; of equal counts, what is surest. */
+  /** The most counted, the largest count first; among equal counts, the smallest error first. */
   top(most: number): readonly Slot[] {
     return [...this.#heap]
       .sort((one, two) => two.count - one.count || one.error - two.error)
       .slice(0, most)
   }
 
-  /** The key of a handle. Undefined: no slot has it any more. */
+  /** The key of a handle. Undefined: no slot has the key any more. */
   keyOf(handle: string): string | undefined {
     return this.#heap.find((slot) => slot.handle === handle)?.key
   }

@@ -1,10 +1,10 @@
-// What a process tells the dashboards of others about itself, as a short text. What others tell is
-// checked: whoever can write to the store can write anything.
+// What a process tells other processes' dashboards about itself, as a short text. What others tell
+// is checked: whoever can write to the store can write anything.
 
 import type { SettingsReport } from '@weir/core/store'
 import type { ProcessFrame } from '../protocol.js'
 
-/** In bytes. */
+/** The longest snapshot, in bytes. */
 export const LONGEST_SNAPSHOT = 4_096
 const MOST_KEYS = 5
 const LONGEST_KEY = 60
@@ -12,15 +12,15 @@ const LONGEST_NAME = 64
 const MOST_LIMITERS = 200
 
 type LimiterSnapshot = ProcessFrame['limiters'][number]
-/** All that is counted, in the order in which it stands in the text. */
+/** The counts, in the order in which the text has them. */
 const COUNTS = ['allowed', 'denied', 'shadowDenied', 'degraded', 'errors', 'waiting'] as const
 const HEALTH = ['closed', 'open', 'half-open'] as const
 
-/** What a process tells of itself. */
+/** What a process tells about itself. */
 export type Snapshot = Omit<ProcessFrame, 'process' | 'isThis'>
 
-/** The text of a snapshot: without keys, and then without the limiters that decided least, where it
- *  would be too long. */
+/** A snapshot's text. If it is too long, it leaves out keys, and then the limiters that decided
+ *  least. */
 export function textOfSnapshot(snapshot: Snapshot): string {
   const { atMs, health, memoryBytes, uptimeMs } = snapshot
   const head = [1, Math.round(atMs), health, Math.round(memoryBytes), Math.round(uptimeMs)]
@@ -58,7 +58,7 @@ function rowOf(limiter: LimiterSnapshot, keys: number): unknown[] {
   return [limiter.name, limiter.enabled ? 1 : 0, ...counts, top]
 }
 
-/** What another process told. Undefined: nothing that this version of Weir reads. */
+/** What another process told. Undefined: nothing that this version of Weir can read. */
 export function processFrame({ process, text }: SettingsReport): ProcessFrame | undefined {
   try {
     const [version, atMs, health, memoryBytes, uptimeMs, limiters] = listOf(JSON.parse(text))

@@ -1,4 +1,4 @@
-// What is shown of stores and of overload protection.
+// What the page shows of stores and of overload protection.
 
 import type { GuardFrame, StoreFrame } from '../protocol.js'
 import type { ShownOverload, ShownStore } from '../watched.js'
@@ -24,7 +24,7 @@ export function guardFrame(id: string, guard: ShownOverload): GuardFrame {
   return { id, limit, inFlight, refused, priorities: priorities.map((each) => ({ ...each })) }
 }
 
-/** The worst state of a node. */
+/** The worst state of any node of the stores. */
 export function healthOf(stores: Iterable<ShownStore>): 'closed' | 'open' | 'half-open' {
   const states = [...stores].flatMap((store) => {
     return store.stats?.().nodes.map(({ state }) => state) ?? []

@@ -1,6 +1,6 @@
-// Limiters that are switched off and on by hand, in all processes that are watched: written to the
-// settings of their store as fields `.off:<limiter>`. A process follows the changes that are made
-// after its start, so that it begins as its code says.
+// Limiters that somebody switches off and on, in all processes that are watched: written to their
+// store's settings as fields `.off:<limiter>`. A process follows only changes that are made after
+// its start, so that it begins as its code says.
 
 import { randomBytes } from 'node:crypto'
 import type { SettingsNews } from '@weir/core/store'
@@ -8,7 +8,7 @@ import type { Time } from '../time.js'
 import { SETTINGS_NAME, type WatchableSettings } from './settings.js'
 
 const FIELD = '.off:'
-/** Fields are not counted, so this is not reached. */
+/** The settings ask for a maximum; these fields are not counted, so it is never reached. */
 const MOST = 10_000
 
 export interface SwitchesOptions {
@@ -16,14 +16,14 @@ export interface SwitchesOptions {
   readonly time: Time
   /** When this process began to follow, on the steady clock. */
   readonly bornMs: number
-  /** Switches the limiters of a name that count on this store. */
+  /** Switches the limiters of that name that count on this store. */
   readonly apply: (limiter: string, isOn: boolean) => void
 }
 
 export class Switches {
   readonly #options: SwitchesOptions
   #known: Pick<SettingsNews, 'id' | 'version'> | undefined
-  /** The last change that was followed, by the store's clock, in us. */
+  /** When the last change that was followed was made, by the store's clock, in us. */
   #followedUs: number | undefined
 
   constructor(options: SwitchesOptions) {
@@ -36,7 +36,7 @@ export class Switches {
     const askedMs = time.steadyMs()
     const known = this.#known
     let news = await settings.news(SETTINGS_NAME, known)
-    // They are not all remembered, or the store has lost them.
+    // The store no longer remembers all changes, or has lost them.
     if (news.changes === undefined) news = await settings.news(SETTINGS_NAME)
     this.#known = { id: news.id, version: news.version }
     this.#followedUs ??= news.nowUs - (askedMs - bornMs) * 1_000
@@ -47,10 +47,10 @@ export class Switches {
     }
   }
 
-  /** Switches a limiter for all processes that are watched, this one included once it reads. */
+  /** Switches a limiter in all processes that are watched; in this one at its next `read`. */
   async write(limiter: string, isOn: boolean): Promise<void> {
     const { settings, time } = this.#options
-    // A change is one only if the text is another one.
+    // Random bytes, because a change counts as one only if the text differs.
     const value = `${isOn ? 'on' : 'off'} ${Math.round(time.nowMs())} ${randomBytes(6).toString('hex')}`
     const id = randomBytes(12).toString('hex')
     const field = `${FIELD}${limiter}`

@@ -1,5 +1,5 @@
 // Whether somebody watches: from the first viewer until 10 s after the last, so that a viewer who
-// loads the page anew finds what was seen before.
+// reloads the page finds what was seen before.
 
 import type { Time } from '../time.js'
 
@@ -17,7 +17,7 @@ export class Watching {
     this.#changed = changed
   }
 
-  /** A viewer has come. Returns what to call, once, when it is gone. */
+  /** A viewer has come. Returns a function to call once when the viewer is gone. */
   enter(): () => void {
     this.#viewers += 1
     this.#cancel?.()

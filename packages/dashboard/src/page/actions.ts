@@ -1,4 +1,4 @@
-// The changes that can be made from the page: each a question, and the request that it sends.
+// The changes that the page can make: each is a question, and the request that confirming it sends.
 
 import type { Action, ActionAnswer, LimiterFrame, LiveFrame } from '../protocol.js'
 import { ask, type Field } from './dialog.js'
@@ -8,9 +8,9 @@ import type { LookedUp, LookupActs } from './parts/lookup.js'
 import { messageOf } from './stream.js'
 import { changeWords, policyWords } from './words.js'
 
-/** Called with what was done. */
+/** Called with a sentence that says what was done. */
 type Done = (what: string) => void
-/** Without what each action has. */
+/** An action without the field that all actions have. */
 type Deed = Action extends infer One ? (One extends Action ? Omit<One, 'confirm'> : never) : never
 
 async function send(deed: Deed, confirm: string, done: Done): Promise<string | undefined> {
@@ -46,7 +46,7 @@ export function switching(limiter: LimiterFrame, enabled: boolean, done: Done): 
   })
 }
 
-/** What can be done about a key that was looked up. */
+/** The actions on a key that was looked up. */
 export function keyActs(live: () => readonly LiveFrame[], done: Done): LookupActs {
   const about = ({ found }: LookedUp): string => `${shown(found.key)} of ${shown(found.limiter)}`
   const deed = (kind: 'reset' | 'unblock', of: LookedUp) =>

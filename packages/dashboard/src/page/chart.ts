@@ -11,12 +11,12 @@ const NARROW_PX = 480
 export interface Chart {
   /** Draws the points. */
   readonly draw: (points: readonly Point[]) => void
-  /** Draws anew, in the colours that hold now. */
+  /** Redraws in the current colours. */
   readonly recolour: () => void
 }
 
-/** A chart within an element, whose width it takes. `onPoint` hears of the point that the pointer
- *  is at; undefined: of none. */
+/** A chart in an element, as wide as the element. `onPoint` is called with the point under the
+ *  pointer; undefined: none. */
 export function chartIn(element: HTMLElement, onPoint: (point: Point | undefined) => void): Chart {
   let points: readonly Point[] = []
   let plot: uPlot | undefined
@@ -38,7 +38,7 @@ export function chartIn(element: HTMLElement, onPoint: (point: Point | undefined
     if (plot === undefined) make()
     else plot.setData(dataOf(points))
   }
-  // Of 200 limiters, only the charts that are seen cost anything.
+  // Draws only charts in view, so that 200 limiters cost no more than those on the screen.
   const seeing = new IntersectionObserver(([entry]) => {
     isSeen = entry?.isIntersecting ?? false
     if (isSeen) draw()
@@ -55,8 +55,8 @@ export function chartIn(element: HTMLElement, onPoint: (point: Point | undefined
   }
 }
 
-/** Each series with those that it stands on, the topmost first: each is painted over the one
- *  before it. */
+/** The series, each summed with those below it, the topmost first: each is painted over the one
+ *  before. */
 const PAINTED: readonly Outcome[] = [...OUTCOMES].reverse()
 
 function dataOf(points: readonly Point[]): uPlot.AlignedData {
@@ -113,7 +113,7 @@ function optionsFor(
   }
 }
 
-/** From one minute to five, so that the first minute fills the chart. */
+/** One to five minutes: the range grows, so that the first minute already fills the chart. */
 function timeRange(max: number, element: HTMLElement): [number, number] {
   const last = Number.isFinite(max) && max > 0 ? max : Date.now() / 1_000
   const span = Math.min(KEPT_MS, Math.max(SHORTEST_MS, Number(element.dataset.spanMs ?? 0)))

@@ -1,4 +1,4 @@
-// A dialog that says what will happen, and does it when that is confirmed.
+// A dialog that says what will happen, and does it once the user confirms.
 
 import { button, el, setText } from './dom.js'
 import { shown } from './format.js'
@@ -11,26 +11,26 @@ export interface Field {
   readonly hint?: string
 }
 
-/** What the fields hold; of a box that is checked, `on`. */
+/** The fields' values; `on` for a checked box. */
 export type Values = Readonly<Record<string, string>>
 
 export interface Question {
   readonly title: string
   readonly fields: readonly Field[]
-  /** What will happen, in sentences, with the fields as they are. Throws an Error that says what is
-   *  wrong with them. */
+  /** What will happen with the fields' current values, in sentences. Throws an Error that says what
+   *  is wrong with them. */
   readonly says: (values: Values) => string
-  /** What has to be typed; undefined: a click is enough. */
+  /** The text to type as confirmation; undefined: a click is enough. */
   readonly typed: string | undefined
-  /** On the button. */
+  /** The button's text. */
   readonly does: string
-  /** Does it; resolves to what went wrong, undefined: nothing. */
+  /** Does what was confirmed. Resolves to what went wrong; undefined: nothing. */
   readonly run: (values: Values) => Promise<string | undefined>
 }
 
 let opened = 0
 
-/** Opens the dialog. It closes when the deed is done, or by Escape. */
+/** Opens the dialog. It closes once the action is done, or on Escape. */
 export function ask(question: Question): void {
   const id = `dialog-${++opened}`
   const inputs = question.fields.map((field) => ({

@@ -1,19 +1,19 @@
-// The few calls on the DOM that the page makes. What comes from outside becomes text or the value
-// of an attribute, never markup.
+// The few DOM calls that the page makes. Text from outside becomes a text node or an attribute's
+// value, never markup.
 
 type Listener = (event: Event) => void
-/** Attributes by name; a function listens to the event that its name has behind `on`. */
+/** Attributes by name; a function named `on...` listens to that event. */
 type Props = Readonly<Record<string, string | number | boolean | Listener | undefined>>
 type Child = Node | string | undefined
 
-/** A piece of the page, and what brings it up to date. */
+/** A piece of the page, and the function that updates it. */
 export interface Part<T> {
   readonly element: HTMLElement
   readonly update: (data: T) => void
 }
 
-/** A new element. `props` as a text is its class; an attribute that is false or undefined is left
- *  out. */
+/** A new element. If `props` is a text, it is the class. Attributes that are false or undefined are
+ *  left out. */
 export function el<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   props: Props | string = {},
@@ -29,7 +29,7 @@ export function el<Tag extends keyof HTMLElementTagNameMap>(
   return element
 }
 
-/** Sets an attribute, or takes it away where the value is false or undefined. */
+/** Sets an attribute; removes it if the value is false or undefined. */
 export function setAttribute(
   element: Element,
   name: string,
@@ -43,7 +43,7 @@ export function setAttribute(
   if (element.getAttribute(name) !== text) element.setAttribute(name, text)
 }
 
-/** Sets the text of an element. One that has it already is left alone, with what is selected. */
+/** Sets an element's text. Leaves an unchanged text alone, so that a selection in it survives. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text
 }
@@ -55,12 +55,12 @@ export function byId(id: string): HTMLElement {
   return element
 }
 
-/** A button that does something at once or opens a dialog. */
+/** A button that acts at once or opens a dialog. */
 export function button(text: string, onclick: () => void, kind = 'button'): HTMLButtonElement {
   return el('button', { type: 'button', class: kind, onclick }, text)
 }
 
-/** A part for each row, kept by key: what has the focus or is selected stays what it is. */
+/** A part for each row, kept by key, so that focus and selection survive an update. */
 export function rowsOf<T>(
   parent: HTMLElement,
   keyOf: (row: T) => string,

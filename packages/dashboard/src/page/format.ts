@@ -1,4 +1,4 @@
-// How figures, times and texts from outside are written. Counts are exact; rates have three digits.
+// Formats figures, times and texts from outside. Counts are exact; rates have three digits.
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 const digits = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
@@ -19,8 +19,7 @@ export function measured(value: number): string {
   return value >= 10_000 ? compact.format(value) : digits.format(value)
 }
 
-/** A part of a whole in percent. One that is not nothing is not shown as nothing, and one that is
- *  not all is not shown as all. */
+/** A part of a whole in percent. Shows 0 % only for none, and 100 % only for all. */
 export function share(part: number, all: number): string {
   if (all === 0) return NOTHING
   const percent = (100 * part) / all
@@ -55,7 +54,7 @@ export function duration(ms: number | null | undefined): string {
   return rest === 0 ? `${first} ${name}` : `${first} ${name} ${rest} ${next?.[0]}`
 }
 
-/** The time of day, of another day with its date. */
+/** The time of day; for another day, with its date. */
 export function clock(ms: number, now: number = Date.now()): string {
   const at = new Date(ms)
   const isToday = at.toDateString() === new Date(now).toDateString()
@@ -69,11 +68,11 @@ export function bytes(value: number): string {
   return `${digits.format(value / 1_000 ** power)} ${units[power - 1]}`
 }
 
-// Control characters, and marks that turn the direction of what stands beside them, tear a line.
+// Control characters and marks that change the writing direction garble a line.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
 const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
 
-/** A text from outside on one line: what cannot be seen is written as its code. */
+/** A text from outside on one line, with invisible characters written as codes. */
 export function shown(text: string, longest: number = LONGEST): string {
   const cut = text.length > longest ? `${text.slice(0, longest)}…` : text
   return cut.replace(INVISIBLE, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -1,8 +1,8 @@
-// What frames leave behind: rates are differences of totals between two frames.
+// What the page remembers of earlier frames. Rates are differences of totals between two frames.
 
 import type { LimiterFrame, StoreFrame } from '../protocol.js'
 
-/** What a chart shows: the last five minutes. */
+/** How far back a chart goes: five minutes. */
 export const KEPT_MS = 300_000
 const GAP_MS = 5_000
 const RECENT_MS = 60_000
@@ -11,7 +11,7 @@ export const OUTCOMES = ['allowed', 'shadow_denied', 'denied', 'error'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 export type Totals = Readonly<Record<Outcome, number>>
 
-/** All decisions of a limiter, by outcome. */
+/** A limiter's decisions, by outcome. */
 export function totalsOf(limiter: LimiterFrame): Totals {
   const totals = { allowed: 0, shadow_denied: 0, denied: 0, error: 0 }
   for (const { outcome, count } of limiter.decisions) totals[outcome] += count
@@ -28,14 +28,14 @@ export interface Point {
   readonly rates: Totals | null
 }
 
-/** The rates of a limiter. */
+/** A limiter's rates. */
 export class Rates {
   /** The oldest first. */
   readonly points: Point[] = []
   readonly #totals: { readonly atMs: number; readonly totals: Totals }[] = []
 
-  /** Takes the totals of a frame. After a break, or where the counters began anew, the line of the
-   *  chart is broken, as the average over the break would say nothing. */
+  /** Takes a frame's totals. After a break, or if the counters began anew, the chart's line is
+   *  broken, because an average over the break would mean nothing. */
   push(atMs: number, totals: Totals): void {
     const last = this.#totals.at(-1)
     if (last !== undefined && atMs <= last.atMs) {
@@ -63,7 +63,7 @@ export class Rates {
     return this.points.at(-1)?.rates ?? undefined
   }
 
-  /** What was counted in the last minute, or since the page was opened. */
+  /** The decisions of the last minute, or since the page was opened. */
   recent(): Totals {
     const first = this.#totals[0]?.totals
     const last = this.#totals.at(-1)?.totals
@@ -87,7 +87,7 @@ function isBehind(totals: Totals, last: Totals): boolean {
 
 type Node = StoreFrame['nodes'][number]
 
-/** How long the calls to a node took in the last minute. */
+/** How long calls to a node took in the last minute. */
 export class Durations {
   readonly #seen: { readonly atMs: number; readonly node: Node }[] = []
   #isFirst = true
@@ -111,13 +111,13 @@ export class Durations {
     return (this.#seen.at(-1)?.node.calls[result] ?? 0) - first
   }
 
-  /** At most how many seconds this fraction of the calls took; Infinity: more than the last bound
-   *  says; undefined: there was no call. */
+  /** The time, in seconds, that this fraction of the calls did not exceed. Infinity: above the last
+   *  bound; undefined: there were no calls. */
   quantile(fraction: number): number | undefined {
     const last = this.#seen.at(-1)?.node.durations
     if (last === undefined) return undefined
     const first = this.#seen[0]?.node.durations.counts ?? []
-    // What a page that was just opened knows is all since the store was made.
+    // A page that was just opened knows only the totals since the store was made.
     const counts = last.counts.map((each, i) => each - (this.#isFirst ? 0 : (first[i] ?? 0)))
     const all = counts.reduce((sum, each) => sum + each, 0)
     if (all === 0) return undefined

@@ -1,4 +1,4 @@
-// The drawings of the page, made of DOM nodes.
+// The page's drawings, made of DOM nodes.
 
 const SVG = 'http://www.w3.org/2000/svg'
 
@@ -17,7 +17,7 @@ function svg(
   return drawing
 }
 
-/** Water that a weir holds back, and lets over its edge. */
+/** Weir's mark: water flowing over a weir. */
 export function mark(): SVGSVGElement {
   const drawing = svg(
     '0 0 24 24',
@@ -28,7 +28,7 @@ export function mark(): SVGSVGElement {
   return drawing
 }
 
-/** What an empty part of the page shows. */
+/** The drawing for an empty part of the page. */
 export function stillWater(): SVGSVGElement {
   const drawing = svg(
     '0 0 64 24',

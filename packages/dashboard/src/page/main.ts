@@ -1,4 +1,4 @@
-// The page: takes the frames, keeps what they leave behind, and brings its parts up to date.
+// The page: takes the frames, keeps their history, and updates its parts.
 
 import type { Frame } from '../protocol.js'
 import { keyActs, liveActs, switching } from './actions.js'
@@ -14,7 +14,7 @@ import { log } from './parts/log.js'
 import { lookup } from './parts/lookup.js'
 import { connect, type Link } from './stream.js'
 
-/** The past of one kind of thing, by its name. */
+/** The histories of one kind of thing, by name. */
 function kept<T extends { clear(): void }>(
   make: () => T,
 ): { readonly of: (id: string) => T; readonly clear: () => void } {
@@ -50,7 +50,7 @@ let isPaused = false
 
 const recolour: (() => void)[] = []
 let saying: ReturnType<typeof setTimeout> | undefined
-/** Says something in passing. What is on the page already is only said to screen readers. */
+/** Shows a message for a while. One of kind `quiet` is only for screen readers. */
 const say = (text: string, kind: 'shown' | 'quiet' = 'shown'): void => {
   clearTimeout(saying)
   setAttribute(byId('said'), 'data-kind', kind)
@@ -85,7 +85,7 @@ const parts: readonly (readonly [id: string, part: Part<Frame>])[] = [
   ['fleet', fleet()],
 ]
 
-/** The connection and the age of the figures. */
+/** Shows the connection's state and the age of the figures. */
 function showLink(): void {
   const ageMs = frame === undefined ? 0 : performance.now() - cameAt
   const data: HeaderData = { frame, link, ageMs, isPaused }

@@ -1,17 +1,17 @@
-// The connection that frames come by: server-sent events, read with fetch, since an EventSource
-// does not say by which status it was refused.
+// The connection that delivers frames: server-sent events, read with fetch, because an EventSource
+// does not tell the status of a refusal.
 
 import type { Frame } from '../protocol.js'
 
-/** How the connection is. */
+/** The connection's state. */
 export type Link =
   | { readonly state: 'connecting' }
   | { readonly state: 'live' }
-  /** Lost; tried again at an instant of the browser's clock. */
+  /** Lost; tried again at this time, by the browser's clock. */
   | { readonly state: 'waiting'; readonly reason: string; readonly retryAtMs: number }
-  /** Refused: who looks has to do something first. */
+  /** Refused: the viewer has to do something first. */
   | { readonly state: 'refused'; readonly status: number; readonly reason: string }
-  /** Given up while nobody sees the page. */
+  /** Closed while nobody sees the page. */
   | { readonly state: 'resting' }
 
 export interface Stream {
@@ -21,9 +21,9 @@ export interface Stream {
 
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 30_000
-/** Frames come each second: a connection that says nothing for so long is dead. */
+/** Frames come each second, so a connection that is silent for this long is dead. */
 const SILENT_MS = 10_000
-/** A page in a hidden tab costs the server a frame each second, so it leaves after so long. */
+/** A page in a hidden tab costs the server a frame each second, so it leaves after this time. */
 const HIDDEN_MS = 300_000
 
 export function connect(
@@ -54,7 +54,7 @@ export function connect(
     const heard = (frame: Frame): void => {
       failures = 0
       if (link.state !== 'live') tell({ state: 'live' })
-      // Apart, so that an error in the page is none of the connection.
+      // In a task of its own, so that an error in the page is not taken for one of the connection.
       queueMicrotask(() => onFrame(frame))
     }
     void read(address, mine, heard).then((end) => {
@@ -67,7 +67,7 @@ export function connect(
       tell({ state: 'refused', ...end })
       return
     }
-    // The server ends a connection now and then, to see anew who looks.
+    // The server ends connections now and then, to check access again.
     if (end.hadFrames && performance.now() - reopenedAt > SILENT_MS) {
       reopenedAt = performance.now()
       open()
@@ -151,19 +151,19 @@ async function refusalOf(response: Response): Promise<End> {
   return { reason, retryAfterMs: seconds > 0 ? seconds * 1_000 : 0 }
 }
 
-/** What an answer of the server says that is no success. */
+/** The message of an unsuccessful answer. */
 export async function messageOf(response: Response): Promise<string> {
   const text = await response.text().catch(() => '')
   try {
     const { message } = JSON.parse(text) as { message?: unknown }
     if (typeof message === 'string') return message
   } catch {
-    // An answer of something between: its status says enough.
+    // Not the server's answer but a proxy's: its status says enough.
   }
   return `The server answered ${response.status}.`
 }
 
-/** Calls back with the data of each event named `frame` in what it is given, piece by piece. */
+/** Parses a stream piece by piece, and calls back with the data of each event named `frame`. */
 export function eventParser(onData: (data: string) => void): (piece: string) => void {
   let rest = ''
   let data: string[] = []

@@ -4,7 +4,7 @@ import { count, duration, shown } from './format.js'
 
 type Numbers = Readonly<Record<string, unknown>>
 
-/** A policy as `policyFrom` reads it, in a few words. */
+/** A policy, given as `policyFrom` reads it, in a few words. */
 export function policyWords(policy: object): string {
   const { algorithm, name: _, ...options } = policy as Numbers
   const kind = shown(String(algorithm ?? 'policy')).replaceAll('-', ' ')
@@ -29,7 +29,7 @@ function plain(value: unknown): string {
   return shown(typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value)))
 }
 
-/** What a change does to a policy: each option that differs, from what to what; '' for none. */
+/** How a change alters a policy: each option that differs, with both values; '' for none. */
 export function changeWords(was: object | undefined, to: object): string {
   if (was === undefined) return policyWords(to)
   const before = was as Numbers
@@ -45,8 +45,8 @@ function optionOf(value: unknown): string {
   return value === undefined ? 'nothing' : plain(value)
 }
 
-/** The limit of a policy as a limiter counts it. Undefined: it differs by request, or holds for
- *  what is in progress at once. */
+/** A policy's limit in words. Undefined: it differs by request, or limits concurrent requests, for
+ *  which there is no window. */
 export function limitWords(limit: number | undefined, windowMs: number | undefined): string {
   if (limit === undefined) return 'set by each request'
   return windowMs === undefined

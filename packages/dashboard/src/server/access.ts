@@ -1,41 +1,42 @@
-// Who may see the page: whom `authorize` lets in; without it, who has the token that was printed at
-// the start. Where a request comes from proves nothing: behind a proxy all come from loopback.
+// Who may see the page: those whom `authorize` lets in; without it, those who have the token that
+// was printed at the start. An address proves nothing: behind a proxy, all requests come from
+// loopback.
 
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { plain, Refused } from '../act/problem.js'
 import type { Asked } from './exchange.js'
 
-/** What `authorize` answers. */
+/** What `authorize` returns. */
 export type Authorized = boolean | { readonly name: string }
 
-/** Says who may see the page: false, true, or the name under which actions are noted. It is given
- *  the request as the framework has it; a function for that type of request may be given. */
+/** Says who may see the page: false, true, or the name under which actions are noted. It gets the
+ *  framework's request, and may be declared for that type of request. */
 export type Authorize = {
   ask(request: IncomingMessage | Request): Authorized | Promise<Authorized>
 }['ask']
 
-/** Who is let in. */
+/** Somebody who is let in. */
 export interface Viewer {
-  /** Undefined: `authorize` did not say. */
+  /** The name that `authorize` gave. Undefined: none. */
   readonly name: string | undefined
-  /** For notes. */
+  /** How notes on actions call the viewer. */
   readonly who: string
 }
 
 export interface Access {
-  /** Undefined: `authorize` says who may see the page. */
+  /** The token that lets in. Undefined: `authorize` says who may see the page. */
   readonly token: string | undefined
   /** @throws {Refused} 401 or 403 */
   viewer(asked: Asked): Promise<Viewer>
-  /** The cookie for whom the query has the token. Undefined: it has none, or another one. */
+  /** The cookie to set if the query has the token. Undefined: it has none, or a wrong one. */
   cookie(asked: Asked): string | undefined
 }
 
-/** 24 bytes are 192 bits: nobody needs to count guesses. */
+/** 192 bits: too many to guess, so guesses need not be limited. */
 const TOKEN_BYTES = 24
 const LONGEST_NAME = 100
-/** Those of other dashboards may be on the same host, as cookies do not tell ports apart. */
+/** Other dashboards on the host add their cookies, because cookies do not tell ports apart. */
 const MOST_COOKIES = 50
 
 export function accessBy(authorize: Authorize | undefined): Access {
@@ -60,14 +61,14 @@ function byAuthorize(authorize: Authorize): Access {
 
 function byToken(): Access {
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
-  // The cookie is not the token, so that no address can be made of it.
+  // The cookie is not the token itself, so that nobody can make an address from it.
   const session = createHmac('sha256', token).update('session').digest('base64url')
   const name = `weir-dashboard-${createHash('sha256').update(token).digest('hex').slice(0, 8)}`
   const isToken = equalTo(token)
   const isSession = equalTo(session)
   return {
     token,
-    // Without a path: a browser takes the mount as it knows it, also where a proxy renames it.
+    // Without a path: the browser takes the mount as it sees it, even if a proxy renames it.
     cookie({ query, isSecure }) {
       const given = new URLSearchParams(query).get('token')
       if (given === null || !isToken(given)) return undefined
@@ -83,7 +84,7 @@ function byToken(): Access {
   }
 }
 
-/** Compares in constant time, as far as lengths go, too. */
+/** Makes a comparison that takes the same time for all texts, whatever their lengths. */
 function equalTo(right: string): (given: string) => boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
   const expected = digest(right)

@@ -1,5 +1,4 @@
-// The page's files, which the build has put into the code: there is no file to read, and no path to
-// make up.
+// The page's files, which the build puts into the code: no file is read, so no path can be forged.
 
 import { createHash } from 'node:crypto'
 import { ASSETS } from '../page/assets.generated.js'
@@ -19,13 +18,13 @@ function tagOf(name: AssetName): string {
   return tag
 }
 
-/** The page itself, which is never kept. */
+/** The page itself, which browsers must not store. */
 export function page(status: number): Answer {
   const { type, body } = ASSETS['index.html']
   return { status, headers: { ...HEADERS, 'Content-Type': type }, body }
 }
 
-/** A script or a style sheet: kept, and asked about each time. */
+/** A script or a style sheet, which browsers store and revalidate each time. */
 export function asset(name: AssetName, { header }: Asked): Answer {
   const { type, body } = ASSETS[name]
   const tag = tagOf(name)

@@ -1,4 +1,4 @@
-// Bodies of requests: JSON of at most 64 kB.
+// Request bodies: JSON of at most 64 kB.
 
 import { invalidRequest, Refused } from '../act/problem.js'
 
@@ -13,7 +13,7 @@ export function checkLength(length: string | undefined | null): void {
   if (Number(length ?? 0) > LONGEST) throw tooLarge()
 }
 
-/** @throws {Refused} 413, as soon as there is too much; 400 for what is no JSON */
+/** @throws {Refused} 413 as soon as the body is too long; 400 if it is not JSON */
 export async function jsonOf(chunks: AsyncIterable<Uint8Array>): Promise<unknown> {
   const all: Uint8Array[] = []
   let length = 0

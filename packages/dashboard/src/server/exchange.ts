@@ -1,4 +1,4 @@
-// A request and its answer, as all servers have them: node.ts and fetch.ts translate.
+// A request and its answer, independent of the server: node.ts and fetch.ts translate.
 
 import type { IncomingMessage } from 'node:http'
 
@@ -12,7 +12,8 @@ export interface Asked {
   readonly path: string | undefined
   /** Without the question mark. */
   readonly query: string
-  /** It came by TLS, to this server or to a proxy. Made up by the client, it harms the client. */
+  /** Whether the request came by TLS, to this server or to a proxy. A client that forges this harms
+   *  only itself. */
   readonly isSecure: boolean
   /** For `authorize`. */
   readonly original: IncomingMessage | Request
@@ -22,7 +23,7 @@ export interface Asked {
   json(): Promise<unknown>
 }
 
-/** An answer: a text, or a stream of texts. */
+/** An answer: one text, or a stream of texts. */
 export type Answer = Plain | Streamed
 
 interface Plain {
@@ -34,13 +35,13 @@ interface Plain {
 interface Streamed {
   readonly status: 200
   readonly headers: Readonly<Record<string, string>>
-  /** Called once the answer has begun. Returns what to call when its reader is gone. */
+  /** Called once the answer has begun. Returns a function to call when the reader is gone. */
   readonly open: (reader: Reader) => () => void
 }
 
-/** Who reads a stream. */
+/** The client that reads a stream. */
 export interface Reader {
-  /** Sends a text; where the last one is still under way, sends nothing. Answers whether it did. */
+  /** Sends a text, unless the last one is still being sent. Returns whether it did. */
   send(text: string): boolean
   /** Ends the stream. */
   end(): void

@@ -1,4 +1,4 @@
-// The page for servers that have Request and Response.
+// The page for servers that use `Request` and `Response`.
 
 import { checkLength, jsonOf } from './body.js'
 import type { Answer, Asked, Reader } from './exchange.js'

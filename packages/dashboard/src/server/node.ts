@@ -1,4 +1,4 @@
-// The page for servers of Node: Express, Koa, middie, node:http.
+// The page for Node's servers: Express, Koa, middie, node:http.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { invalidRequest } from '../act/problem.js'
@@ -7,7 +7,7 @@ import type { Answer, Asked, Reader } from './exchange.js'
 import { placeOf } from './place.js'
 import { answerTo, isRoute, type Serving } from './routes.js'
 
-/** For what is none of the page's. */
+/** Takes requests that are not the page's. */
 export type Next = (error?: unknown) => unknown
 
 export type NodeHandler = (request: IncomingMessage, response: ServerResponse, next?: Next) => void
@@ -42,13 +42,13 @@ function askedOf(request: IncomingMessage, place: Pick<Asked, 'base' | 'path' | 
     original: request,
     header,
     async json() {
-      // A body parser may have been there before.
+      // A body parser may have read the body before.
       const { body } = request as { body?: unknown }
       if (body !== undefined && request.readableEnded) return body
       if (request.readableEnded)
         throw invalidRequest('the body was read before; mount the dashboard before body parsers')
       checkLength(header('content-length'))
-      // A request that is destroyed takes the connection with it, and the answer.
+      // Destroying the request would also destroy the connection, and so the answer.
       return jsonOf(request.iterator({ destroyOnReturn: false }))
     },
   }
@@ -65,7 +65,7 @@ function write(answer: Answer, request: IncomingMessage, response: ServerRespons
     stream(answer.open, response)
     return
   }
-  // What is still on its way of a body that was refused ends with the connection.
+  // A refused body may still be arriving: closing the connection ends it.
   if (!request.complete && request.httpVersionMajor < 2) response.setHeader('Connection', 'close')
   if (answer.status !== 304) response.setHeader('Content-Length', Buffer.byteLength(answer.body))
   response.end(request.method === 'HEAD' ? undefined : answer.body)
@@ -79,12 +79,12 @@ function stream(open: (reader: Reader) => () => void, response: ServerResponse):
   if (response.destroyed) leave()
 }
 
-/** Has at most one text buffered. */
+/** A reader that buffers at most one text. */
 export function readerOf(response: ServerResponse): Reader {
   let hasBegun = false
   return {
     send(text) {
-      // Before the first text, the head may be under way.
+      // Before the first text, the head may still be in the buffer.
       if (response.destroyed || (hasBegun && response.writableLength > 0)) return false
       hasBegun = true
       response.write(text)

@@ -1,15 +1,15 @@
-// Whether a request comes from the page itself, as browsers say it. Other sites cannot make up
-// these headers, and cannot send JSON here without asking first, which is not answered.
+// Whether a request comes from the page itself, by the headers that browsers send. Other sites
+// cannot forge these headers, and cannot send JSON here without a preflight, which gets no answer.
 
 import { Refused } from '../act/problem.js'
 import type { Asked } from './exchange.js'
 
 /**
- * For what is posted.
+ * Checks a POST.
  *
- * `Sec-Fetch-Site` is what the browser itself has compared, with the address that it shows, so it
- * holds behind a proxy that changes `Host`, as nginx does by default. Browsers send it over TLS and
- * to localhost. Elsewhere `Origin` must name the host that was asked.
+ * For `Sec-Fetch-Site` the browser compares the sender with the address that it shows, so the
+ * header is right even behind a proxy that changes `Host`, as nginx does by default. Browsers send
+ * it over TLS and to localhost. Elsewhere `Origin` must name the host that was asked.
  * @throws {Refused} 403, 415
  */
 export function checkPosted({ header }: Asked): void {
@@ -28,7 +28,8 @@ export function checkPosted({ header }: Asked): void {
   throw new Refused(403, 'foreign-origin', `Origin is not the host of this server; ${right}`)
 }
 
-/** For the stream: another site shall not take up the places of viewers. @throws {Refused} 403 */
+/** Checks a request for the stream, so that other sites cannot take up the viewers' places.
+ *  @throws {Refused} 403 */
 export function checkStreamed({ header }: Asked): void {
   const site = header('sec-fetch-site')
   if (site === undefined || site === 'same-origin' || site === 'none') return

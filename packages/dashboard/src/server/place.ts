@@ -1,15 +1,15 @@
-// Where the page is mounted: by the framework (Express, middie), which leaves of `url` what follows
-// the mount, and below that by the option `path`.
+// Where the page is mounted: by the framework (Express, middie), which cuts the mount off `url`,
+// and below that by the option `path`.
 
 import type { Asked } from './exchange.js'
 
 export type Place = Pick<Asked, 'base' | 'path' | 'query'>
 
 /**
- * @param url as the handler is given it
- * @param original as the client sent it; undefined: the same
+ * @param url the URL that the handler is given
+ * @param original the URL that the client sent; undefined: the same
  * @param path the option: `''`, `'/weir'`
- * @returns undefined: it is none of the page's
+ * @returns undefined if the URL is not the page's
  */
 export function placeOf(
   url: string,
@@ -18,7 +18,7 @@ export function placeOf(
 ): Place | undefined {
   const [own, query] = partsOf(url)
   const [whole] = partsOf(original ?? url)
-  // Express and middie give the mount itself as '/', with its slash or without.
+  // For the mount itself, Express and middie give '/', whether the client sent the slash or not.
   const isWithoutSlash = own === '/' && !whole.endsWith('/')
   const mount = isWithoutSlash ? whole : whole.endsWith(own) ? whole.slice(0, -own.length) : ''
   const base = mount + path
@@ -33,7 +33,7 @@ function partsOf(url: string): [path: string, query: string] {
   return at < 0 ? [url, ''] : [url.slice(0, at), url.slice(at + 1)]
 }
 
-/** From the mount without its slash to the one with it, whatever the host is called. */
+/** A redirect from the mount without its slash to the one with it, on any host name. */
 export function withSlash(base: string, query: string): string {
   const name = base.slice(base.lastIndexOf('/') + 1)
   const token = /(?:^|&)token=([\w-]{1,128})(?:&|$)/.exec(query)?.[1]

@@ -1,4 +1,4 @@
-// What is answered to a request: a table of paths and methods, and nothing else.
+// The answers to requests: a table of paths and methods; nothing else is answered.
 
 import { type Acting, act } from '../act/act.js'
 import { lookup } from '../act/lookup.js'
@@ -17,9 +17,9 @@ const LONGEST_QUERY = 2_048
 export interface Serving extends Acting {
   readonly access: Access
   readonly viewers: Viewers
-  /** Actions are switched on. */
+  /** Whether actions are switched on. */
   readonly mayAct: boolean
-  /** Told of what a function of the user's threw. */
+  /** Called when a user's function has thrown. */
   readonly failed: (what: string, error: unknown) => void
 }
 
@@ -36,7 +36,7 @@ const ROUTES: ReadonlyMap<string, Readonly<Record<string, Route>>> = new Map([
   ['actions', { POST: theActions }],
 ])
 
-/** Whether there is anything under a path. */
+/** Whether a path is in the table. */
 export function isRoute(path: string | undefined): boolean {
   return path === undefined || ROUTES.has(path)
 }
@@ -64,7 +64,7 @@ function routed(serving: Serving, asked: Asked): Answer | Promise<Answer> {
   return route(serving, asked)
 }
 
-/** The page; for who has no access, with the status that says so. The page says the rest. */
+/** The page. Those without access get it with the status that says so; the page explains it. */
 async function thePage({ access }: Serving, asked: Asked): Promise<Answer> {
   const cookie = access.cookie(asked)
   if (cookie !== undefined) return entered(asked, cookie)
@@ -77,9 +77,9 @@ async function thePage({ access }: Serving, asked: Asked): Promise<Answer> {
   }
 }
 
-/** The token is in the cookie now, and leaves the address. */
+/** Moves the token from the address into the cookie. */
 function entered({ header }: Asked, cookie: string): Answer {
-  // A link from another site: of a redirect, browsers would not send the cookie along.
+  // After a link from another site, browsers would not send the cookie along with a redirect.
   if (header('sec-fetch-site') === 'cross-site') {
     const headers = { ...HEADERS, 'Set-Cookie': cookie, Refresh: '0; url=./' }
     return { status: 200, headers: { ...headers, 'Content-Type': 'text/plain' }, body: '' }
@@ -93,7 +93,7 @@ async function theEvents({ access, viewers, mayAct }: Serving, asked: Asked): Pr
   const headers = {
     ...HEADERS,
     'Content-Type': 'text/event-stream; charset=utf-8',
-    // A proxy or a middleware that gathers or compresses would hold frames back.
+    // Keeps proxies and middleware from buffering or compressing, which would hold frames back.
     'Cache-Control': 'no-store, no-transform',
     'X-Accel-Buffering': 'no',
   }
@@ -153,7 +153,7 @@ function refusal({ failed }: Serving, error: unknown): Answer {
     const isMisuse = error instanceof TypeError || error instanceof RangeError
     return problem(isMisuse ? 400 : 502, known)
   }
-  // What a user's function threw is not for those who look.
+  // Viewers must not see what a user's function threw.
   failed('answering', error)
   return problem(500, { code: 'failed', message: 'the server failed to answer; its log says why' })
 }

@@ -1,5 +1,5 @@
-// Who looks at the page now: each is sent a frame a second, which is made once for all. A viewer
-// who is slow misses frames, and one who takes none for half a minute is sent away.
+// The current viewers: each is sent a frame a second, which is made once for all. A slow viewer
+// misses frames; one that takes none for half a minute is disconnected.
 
 import type { Collector } from '../collect/collector.js'
 import { Watching } from '../collect/watching.js'
@@ -7,16 +7,16 @@ import type { Frame } from '../protocol.js'
 import type { Time } from '../time.js'
 import type { Reader } from './exchange.js'
 
-/** When a browser by itself comes back. */
+/** Tells the browser when to reconnect by itself. */
 const BEGINNING = 'retry: 3000\n\n'
 const MOST_VIEWERS = 32
 const FRAME_MS = 1_000
-/** Without a frame taken. */
+/** A viewer that has taken no frame for this long is disconnected. */
 const STUCK_MS = 30_000
-/** Then access is checked anew, as the page comes back. */
+/** After this time a connection ends, so that access is checked again when the page reconnects. */
 const LONGEST_MS = 3_600_000
 
-/** A frame, as it was made once for all. */
+/** The part of a frame that is made once for all viewers. */
 interface Made {
   readonly sequence: number
   /** Its JSON, without the brace at its start. */
@@ -26,7 +26,7 @@ interface Made {
 
 interface Viewer {
   readonly reader: Reader
-  /** The part of a frame that is its own, as JSON without its end. */
+  /** The viewer's own part of a frame, as JSON without its end. */
   readonly own: string
   readonly sinceMs: number
   tookMs: number
@@ -57,14 +57,14 @@ export class Viewers {
     return this.#all.size >= MOST_VIEWERS
   }
 
-  /** Nobody is let in any more. */
+  /** Whether viewers are no longer let in. */
   get isClosed(): boolean {
     return this.#isClosed
   }
 
-  /** Returns what to call when the viewer is gone. */
+  /** Adds a viewer. Returns a function to call when the viewer is gone. */
   add(reader: Reader, viewer: Frame['viewer']): () => void {
-    // Several may have seen the last place free.
+    // Several requests may have seen the last place free.
     if (this.isFull || this.#isClosed) {
       reader.end()
       return () => {}
@@ -86,7 +86,7 @@ export class Viewers {
     }
   }
 
-  /** Sends a frame now, as something was done. */
+  /** Sends a frame now, because an action was done. */
   refresh(): void {
     if (this.#all.size > 0) this.#tick()
   }
@@ -114,7 +114,8 @@ export class Viewers {
     return last !== undefined && nowMs - last.madeMs < FRAME_MS ? last : undefined
   }
 
-  /** Undefined: it cannot be made, as a store of a user's throws, say. Viewers see it grow old. */
+  /** Undefined: the frame cannot be made, for example because a user's store throws. Viewers see
+   *  the last frame grow old. */
   #make(): Made | undefined {
     try {
       const frame = this.#collector.frame()

@@ -14,7 +14,7 @@ export interface CommandTools {
 
 export interface CommandIo {
   readonly out: (line: string) => void
-  /** Shows a line that the next one replaces. Undefined: nobody is looking. */
+  /** Shows a line that the next one replaces. Undefined: there is no terminal. */
   readonly progress: ((line: string) => void) | undefined
   readonly input: NodeJS.ReadableStream
   readonly env: NodeJS.ProcessEnv

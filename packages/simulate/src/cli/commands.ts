@@ -99,7 +99,7 @@ function sourcesOf({ logs }: Given, { input, signal, progress }: CommandIo) {
   return { logs: sources, signal, onProgress: progressTo(progress) }
 }
 
-/** Of a file, or of --limit and --window. */
+/** The policies, from a file, or from --limit and --window. */
 async function policiesOf({ values }: Given): Promise<PoliciesInput> {
   const { policy: file, limiter, limit, window, algorithm } = values
   const isShort = limit !== undefined || window !== undefined
@@ -133,7 +133,7 @@ function limiterIn(policies: PoliciesInput, name: string, file: string): PolicyI
   throw misuse('--limiter', name, `one of ${Object.keys(known).join(', ')}, which ${file} has`)
 }
 
-/** Key, cost and skip of a limiter of a policies file. */
+/** The key, cost and skip of a limiter in a policies file. */
 async function baseOf(file: unknown, name: unknown): Promise<Partial<Limiter>> {
   if (typeof file !== 'string') return {}
   const limiters = limitersOf(await policiesIn(file), file)
@@ -160,13 +160,13 @@ async function print(
   else for (const line of values.markdown ? asMarkdown(blocks) : asText(blocks)) out(line)
 }
 
-/** What is wanted of a simulation, for CI. */
+/** The largest shares that a simulation may have, for CI. */
 interface Wanted {
   readonly refused: number | undefined
   readonly affected: number | undefined
 }
 
-/** What is above it, in any run of any limiter. */
+/** A sentence for each share above its limit, in any run of any limiter. */
 function exceeded({ limiters }: SimulationReport, wanted: Wanted): readonly string[] {
   const limits = [
     ['--max-refused', 'requests', wanted.refused, 'refusedShare'],

@@ -1,5 +1,5 @@
-// What a command prints: a document of few kinds of blocks, which is written as text, as Markdown
-// or as HTML. Text of a log goes through here, and is made harmless for each of them.
+// What a command prints: a document with a few kinds of blocks, written as text, Markdown or HTML.
+// All text of a log goes through here, and is made harmless for each of the three.
 
 import { shown } from '../log/shown.js'
 
@@ -8,12 +8,12 @@ export type Block =
   | { readonly kind: 'heading'; readonly text: string }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'table'; readonly head: readonly string[]; readonly rows: readonly Row[] }
-  /** Of HTML alone; it stands beside a table that says the same. */
+  /** Only in HTML, beside a table that says the same. */
   | { readonly kind: 'plot'; readonly svg: string }
 
 export type Row = readonly string[]
 
-/** Numbers stand at the right of their columns. */
+/** Cells that are right-aligned. */
 const NUMBER = /^<?[\d,]+(\.\d+)?( ?%| ?[a-zA-Zµ]{1,3})?( (to|±) [\d,]+(\.\d+)?( ?%)?)?$/
 
 export function asText(blocks: readonly Block[]): string[] {
@@ -64,7 +64,7 @@ export function asMarkdown(blocks: readonly Block[]): string[] {
   })
 }
 
-/** So that nothing of it is markup, a link or a mention. */
+/** Escapes a text, so that no part of it becomes markup, a link or a mention. */
 function markdown(text: string): string {
   return shown(text, 2_000)
     .replace(/[\\`*_{}[\]<>|#~]/g, (one) => `\\${one}`)
@@ -122,7 +122,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Text, fit for HTML, also in attributes. */
+/** Escapes a text for HTML, including attributes. */
 export function escaped(text: string): string {
   return shown(text, 2_000).replace(/[&<>"']/g, (one) => ENTITIES[one] as string)
 }

@@ -6,7 +6,7 @@ export function asCount(count: number): string {
   return Number.isInteger(count) ? count.toLocaleString('en-US') : String(count)
 }
 
-/** `0.12 %`; of a sample `0.12 ± 0.03 %`, with twice the standard error. */
+/** `0.12 %`; for a sample `0.12 ± 0.03 %`, with twice the standard error. */
 export function asShare({ share, error }: Share): string {
   if (error === undefined) return `${asPercent(share)} %`
   const about = Number.isNaN(error) ? '?' : asPercent(2 * error)
@@ -20,7 +20,7 @@ export function asPercent(share: number): string {
   return percent >= 10 ? percent.toFixed(1) : String(Number(percent.toPrecision(2)))
 }
 
-/** `2026-10-10 13:55:36` of UTC, with a fraction if it has one. */
+/** `2026-10-10 13:55:36` in UTC, with a fraction if the time has one. */
 export function asTime(us: number | undefined): string {
   if (us === undefined || !Number.isFinite(us) || Math.abs(us) > 8.64e18) return '-'
   const text = new Date(Math.floor(us / 1_000)).toISOString()
@@ -39,7 +39,7 @@ export function asDuration(ms: number): string {
   return `${Number((ms / size).toPrecision(3))} ${name}`
 }
 
-/** What runs have in common, or from the smallest to the largest. */
+/** The value that all runs have, or the range from the smallest to the largest. */
 export function asRange(values: readonly number[], print: (value: number) => string): string {
   const texts = [...new Set([Math.min(...values), Math.max(...values)].map(print))]
   return texts.join(' to ')

@@ -73,7 +73,7 @@ type Values = Texts & {
 export interface Given {
   readonly values: Values
   readonly logs: readonly string[]
-  /** Of `--compare OLD NEW`. */
+  /** The files of `--compare OLD NEW`. */
   readonly compare: readonly [before: string, after: string] | undefined
 }
 
@@ -89,7 +89,8 @@ export function given(group: 'simulate' | 'suggest', args: readonly string[]): G
   }
 }
 
-/** `--compare OLD NEW` and `--compare OLD,NEW` name two files: `parseArgs` has no such option. */
+/** Takes out `--compare OLD NEW` or `--compare OLD,NEW`: `parseArgs` has no option with two values.
+ */
 function withoutCompare(args: readonly string[]): [string[], Given['compare']] {
   const at = args.indexOf('--compare')
   if (at < 0) return [[...args], undefined]
@@ -183,7 +184,7 @@ export function windowsIn(text: string | undefined): readonly string[] | undefin
   return windows
 }
 
-/** @throws {SimulateError} where there is no log */
+/** @throws {SimulateError} if there is no log */
 export function checkLogs(group: string, { logs }: Given): void {
   if (logs.length === 0) {
     const right = `a file, or - for standard input: weir ${group} access.log`

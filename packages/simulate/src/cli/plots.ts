@@ -32,7 +32,7 @@ function rect(kind: string, x: number, y: number, width: number, height: number)
   return `<rect class="${kind}" x="${left}" y="${top}" width="${across}" height="${down}"/>`
 }
 
-/** Requests in each step of time, and above the axis in red those that are refused. */
+/** Requests in each step of time, with the refused ones in red. */
 export function overTime(steps: readonly Step[], caption: string): string {
   const most = Math.max(1, ...steps.map(({ requests }) => requests))
   const width = (WIDTH - LEFT) / Math.max(1, steps.length)
@@ -51,7 +51,7 @@ export function overTime(steps: readonly Step[], caption: string): string {
   return figure(caption, axes(asCount(most)) + bars.join('') + times)
 }
 
-/** A bar for each of few values, the largest first. */
+/** A bar for each value, the largest first. */
 export function bars(
   rows: readonly { readonly label: string; readonly value: number }[],
   caption: string,
@@ -71,7 +71,7 @@ export function bars(
   return figure(caption, content.join(''), TOP + rows.length * 22 + 4)
 }
 
-/** Shares over limits, by the logarithm of the limit, and the limit that was found. */
+/** Shares over the logarithm of the limit, with the limit that was found. */
 export function curve(
   points: readonly { readonly limit: number; readonly share: number }[],
   found: number | undefined,

@@ -30,7 +30,7 @@ function spanOf({ firstUs, lastUs }: TimelineReport): string {
   return firstUs === undefined ? '' : `, ${asTime(firstUs)} to ${asTime(lastUs)} UTC`
 }
 
-/** What is to be known of how the log was read. */
+/** Notes on how the log was read. */
 export function notesOn(
   report: TimelineReport & { readonly sample: number },
   log: LogsReport,

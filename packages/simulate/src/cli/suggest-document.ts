@@ -89,7 +89,7 @@ function limitRow(runs: readonly WindowSuggestion[], of: 'keys' | 'requests'): R
   ]
 }
 
-/** Points that are printed: in HTML the plot has all. */
+/** The most points to print; the plot in HTML has all. */
 const PRINTED = 12
 
 function curveBlocks(runs: readonly WindowSuggestion[], of: 'keys' | 'requests'): readonly Block[] {

@@ -31,7 +31,7 @@ export async function policiesIn(path: string): Promise<PoliciesInput> {
   throw fails(`exports nothing as its default; give ${right}`)
 }
 
-/** What does not parse has its place in the first line of the stack. */
+/** A syntax error's stack begins with the place. */
 function syntaxPlace(stack: string | undefined): string {
   const [first = ''] = (stack ?? '').split('\n', 1)
   return /^(?:file:|\/|[A-Z]:\\).*:\d+$/.test(first) ? ` (${shown(first, 300)})` : ''

@@ -1,5 +1,5 @@
-// Reads logs, of one file or several: those are merged by the times of their entries, as they may
-// be of several servers, or one log that was cut.
+// Reads one or several logs. Several are merged by the times of their entries: they may come from
+// several servers, or be the parts of one log that was rotated.
 
 import { failed } from '../errors.js'
 import type { LogEntry } from '../log/entry.js'
@@ -17,17 +17,17 @@ import { type LogSource, sizeOf, textsOf } from './texts.js'
 export interface Progress {
   /** Bytes read, before they are unzipped. */
   readonly bytes: number
-  /** Bytes in all. Undefined: it is not known. */
+  /** Bytes in all. Undefined: not known. */
   readonly ofBytes: number | undefined
   readonly entries: number
 }
 
 export interface LogOptions extends ReaderOptions {
-  /** Paths of files, or bytes as they come; gzip is recognised. Several are merged by time. */
+  /** Paths of files, or streams of bytes; gzip is recognised. Several are merged by time. */
   readonly logs: readonly LogSource[]
-  /** Ends reading: the promise then rejects with its reason. */
+  /** Stops reading: the promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
-  /** Called some times a second. */
+  /** Called a few times a second. */
   readonly onProgress?: ((progress: Progress) => void) | undefined
 }
 
@@ -43,8 +43,9 @@ const PROGRESS_MS = 250
 const SHOWN = 5
 
 /**
- * @param each gets the entries, in the order of the log, or of several logs in that of their times
- * @throws {SimulateError} WEIR_LOG_UNREADABLE, also where no line of a log can be read
+ * @param each called with the entries: in the order of the log, or of their times if there are
+ * several logs
+ * @throws {SimulateError} WEIR_LOG_UNREADABLE, also if no line of a log can be read
  */
 export async function readLogs(
   options: LogOptions,
@@ -87,7 +88,7 @@ async function readOne(
   return reader.report()
 }
 
-/** The entries of a log that were read and not taken yet. */
+/** The entries of a log that were read and not yet passed on. */
 class Pulled {
   readonly #reader: LogReader
   readonly #texts: AsyncGenerator<string>

@@ -1,4 +1,4 @@
-// What a log file holds, as text that comes in parts: unzipped where it is zipped.
+// A log file's text, part by part; unzipped if the file is zipped.
 
 import { isAscii } from 'node:buffer'
 import { createReadStream } from 'node:fs'
@@ -9,12 +9,12 @@ import { createGunzip } from 'node:zlib'
 import { failed, misused } from '../errors.js'
 import { shown } from '../log/shown.js'
 
-/** A log: the path of a file, or bytes as they come. */
+/** A log: a file's path, or a stream of bytes. */
 export type LogSource = string | AsyncIterable<Uint8Array | string>
 
 const PART_BYTES = 2 ** 18
 
-/** The size of files, in bytes. Undefined: not all are files. */
+/** The size of all logs together, in bytes. Undefined: not all are files. */
 export async function sizeOf(sources: readonly LogSource[]): Promise<number | undefined> {
   let bytes = 0
   for (const source of sources) {
@@ -36,7 +36,7 @@ function unreadable(path: string, { message }: Error): Error {
 }
 
 /**
- * @param read called with the bytes that were read, before they are unzipped
+ * @param read called with the number of bytes that were read, before they are unzipped
  * @throws {SimulateError} WEIR_LOG_UNREADABLE
  */
 export async function* textsOf(
@@ -61,7 +61,7 @@ export async function* textsOf(
     yield decoder.end()
   } catch (error) {
     const { message, code } = error as Error & { readonly code?: unknown }
-    // What a caller threw, who has had enough, is no failure of the file.
+    // An error that the caller threw into the generator is not a failure of the file.
     if (typeof code !== 'string' || !/^(E[A-Z]|Z_)/.test(code)) throw error
     throw failed(
       'WEIR_LOG_UNREADABLE',
@@ -86,7 +86,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** By its first two bytes, whatever its name is. */
+/** Unzips gzip, which is known by its first two bytes, whatever the file's name. */
 async function unzipped(parts: AsyncGenerator<Buffer>): Promise<AsyncIterable<Buffer>> {
   let beginning: Buffer = Buffer.alloc(0)
   while (beginning.length < 2) {
@@ -96,7 +96,7 @@ async function unzipped(parts: AsyncGenerator<Buffer>): Promise<AsyncIterable<Bu
   }
   const all = joined(beginning, parts)
   if (beginning[0] !== 0x1f || beginning[1] !== 0x8b) return all
-  // What goes wrong is thrown to who reads what comes out of it.
+  // The callback ignores errors: the stream also throws them to its reader.
   return pipeline(Readable.from(all), createGunzip(), () => {})
 }
 

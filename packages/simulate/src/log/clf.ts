@@ -3,7 +3,7 @@
 //   203.0.113.7 - ann [10/Oct/2026:13:55:36 -0700] "GET /a HTTP/1.1" 200 2326 "referer" "agent"
 //
 // The first quote that is not escaped begins the request: both servers escape quotes within fields.
-// So the time is what stands in brackets before it, and no name of a user can forge one.
+// So the time is the bracketed text before that quote, and no user name can forge one.
 
 import type { LogEntry, Parsed } from './entry.js'
 import { clfTime } from './times.js'
@@ -14,7 +14,7 @@ const CLOSE = 93
 const CR = 13
 const ZERO = 48
 
-/** The entry of a line. */
+/** Parses a line. */
 export function parseClf(line: string): Parsed {
   const end = line.charCodeAt(line.length - 1) === CR ? line.length - 1 : line.length
   if (end === 0) return undefined
@@ -41,7 +41,7 @@ function quoteAfter(line: string, from: number): number {
   return at
 }
 
-/** An odd number of backslashes stands before it. */
+/** Whether an odd number of backslashes stands before the character. */
 function isEscaped(line: string, at: number, from: number): boolean {
   let first = at
   while (first > from && line.charCodeAt(first - 1) === BACKSLASH) first -= 1
@@ -58,7 +58,7 @@ function numberAt(line: string, at: number, count: number): number {
   return value
 }
 
-/** What most simulations do not ask for is cut out of the line when it is asked for. */
+/** Cuts fields that most simulations do not need out of the line only when they are asked for. */
 class ClfEntry implements LogEntry {
   readonly timeUs: number
   readonly status: number
@@ -176,7 +176,7 @@ const FIELDS: Readonly<Record<string, (entry: ClfEntry) => string | number | und
     userAgent: (entry: ClfEntry) => entry.header('user-agent'),
   })
 
-/** Undefined for `-`, which stands for what is not known. */
+/** The field; undefined for `-`, which means unknown. */
 function said(text: string): string | undefined {
   return text === '-' || text === '' ? undefined : text
 }

@@ -9,15 +9,15 @@ export interface LogEntry {
   readonly method: string | undefined
   /** The target of the request, with its query: `/search?q=1`. */
   readonly path: string | undefined
-  /** The host that was asked for. */
+  /** The host that the request named. */
   readonly host: string | undefined
   /** The status of the response. */
   readonly status: number | undefined
   /** The size of the response, in bytes. */
   readonly bytes: number | undefined
-  /** What the field named by `fields.key` has, as text. */
+  /** The value of the field that `fields.key` names, as text. */
   readonly key: string | undefined
-  /** What the field named by `fields.cost` has. `NaN`: it is there, and no number. */
+  /** The value of the field that `fields.cost` names. `NaN`: the field is there, but no number. */
   readonly cost: number | undefined
   /** A request header, by its name in any case: `header('user-agent')`. */
   header(name: string): string | undefined
@@ -25,5 +25,5 @@ export interface LogEntry {
   field(path: string): string | number | boolean | undefined
 }
 
-/** An entry; undefined: nothing is there, as in a blank line; a text: why it cannot be read. */
+/** An entry; undefined for a blank line; a text that says why the line cannot be read. */
 export type Parsed = LogEntry | string | undefined

@@ -1,4 +1,4 @@
-// The formats of logs, and which of them a log is in.
+// The formats of logs, and how to tell which one a log is in.
 
 import { misuse } from '../errors.js'
 import { parseClf } from './clf.js'
@@ -7,10 +7,10 @@ import { parseHar } from './har.js'
 import { FIELD_NAMES, type FieldNames, jsonParser } from './json.js'
 
 /**
- * How a log is written.
+ * A log's format.
  * - `clf`: the Common or the Combined Log Format of nginx and Apache
- * - `nginx-json`, `caddy`: their logs in JSON
- * - `json`: any log of one JSON object a line
+ * - `nginx-json`, `caddy`: these servers' logs in JSON
+ * - `json`: any other log with one JSON object per line
  * - `har`: an HTTP Archive, which is one document
  */
 export type LogFormat = 'clf' | 'nginx-json' | 'caddy' | 'json' | 'har'
@@ -25,14 +25,14 @@ const FORMATS: readonly (LogFormat | 'auto')[] = [
 ]
 
 export interface ParserOptions {
-  /** Where a log in JSON has what. */
+  /** Where a JSON log has its fields. */
   readonly fields?: FieldNames | undefined
 }
 
 /** Reads the entries of a log. */
 export interface LogParser {
   readonly format: LogFormat
-  /** True: `parse` takes the document, and else one line. */
+  /** True: `parse` takes the whole document. False: one line. */
   readonly isWhole: boolean
   /** The entries of a document or a line. Never throws. */
   parse(text: string): Parsed | readonly Parsed[]
@@ -65,7 +65,7 @@ function parseOf(format: LogFormat, fields: FieldNames): LogParser['parse'] {
   return jsonParser(format === 'caddy' ? 'caddy' : 'nginx', fields)
 }
 
-/** How the beginning of a log looks: its format, by the first line that tells. */
+/** The format that a log's beginning looks like, by the first line that tells. */
 export function formatOf(beginning: string): LogFormat {
   if (/^\s*\{\s*"log"\s*:/.test(beginning.slice(0, 1_000))) return 'har'
   for (const line of beginning.split('\n', MOST_LINES)) {

@@ -36,7 +36,7 @@ function harEntry(raw: Raw | null): Parsed {
   return new HarEntry(timeUs, raw as Raw)
 }
 
-/** A HAR is of one client, so it has no address and no user; headers may say who it is. */
+/** A HAR records one client, and so names neither an address nor a user; headers may. */
 class HarEntry implements LogEntry {
   readonly timeUs: number
   readonly ip = undefined

@@ -1,13 +1,12 @@
-// Logs of one JSON object a line: those of nginx and Caddy by the names that these give their
-// fields, and any other by the names that the user gives.
+// Logs with one JSON object per line: nginx's and Caddy's by the names that these servers give
+// their fields, any other by usual names or by those that the user gives.
 
 import type { LogEntry, Parsed } from './entry.js'
 import { timeOf } from './times.js'
 
-/** Where a log in JSON has what: a path such as `user.id`, or several, of which the first that is
- *  there counts. */
+/** Where a JSON log has its fields: each by its name, or by a path such as `user.id`. */
 export interface FieldNames {
-  /** When. Default: the usual names, such as `time`, `timestamp`, `ts` and `@timestamp`. */
+  /** The time. Default: the usual names, such as `time`, `timestamp`, `ts` and `@timestamp`. */
   readonly time?: string | undefined
   /** Who is limited. Default: nothing; the key is then what `--key` names. */
   readonly key?: string | undefined
@@ -22,7 +21,7 @@ export interface FieldNames {
   readonly bytes?: string | undefined
 }
 
-/** The names of the fields that may be named. */
+/** The fields whose paths may be given. */
 export const FIELD_NAMES = [
   'time',
   'key',
@@ -37,10 +36,10 @@ export const FIELD_NAMES = [
 ] as const
 
 type FieldName = (typeof FIELD_NAMES)[number]
-/** Of each field, the paths at which it may be. */
+/** The paths at which each field may be. */
 type Places = Readonly<Record<FieldName, readonly (readonly string[])[]>>
 
-/** Where servers and loggers have what. */
+/** The names that servers and loggers usually give their fields. */
 const USUAL: Readonly<
   Record<'nginx' | 'caddy' | 'any', Readonly<Partial<Record<FieldName, string>>>>
 > = {
@@ -159,8 +158,8 @@ class JsonEntry implements LogEntry {
     return this.#number('cost') ?? Number.NaN
   }
 
-  /** Headers are `request.headers` of Caddy, whose values are lists, `headers` or `req.headers` of
-   *  others, or fields such as `http_user_agent` of nginx. */
+  /** Caddy has headers in `request.headers`, with lists as values; others in `headers` or
+   *  `req.headers`; nginx in fields such as `http_user_agent`. */
   header(name: string): string | undefined {
     const lower = name.toLowerCase()
     for (const place of HEADERS) {
@@ -198,7 +197,7 @@ function headerIn(headers: unknown, lower: string): string | undefined {
   return undefined
 }
 
-/** The first place has the name as it is, as a field may have a dot in its name. */
+/** The first place is the name unsplit, because a field's name may have a dot in it. */
 function firstOf(value: object, places: readonly (readonly string[])[]): unknown {
   for (const [whole, ...path] of places as readonly (readonly [string, ...string[]])[]) {
     const found = path.length > 1 ? (at(value, [whole]) ?? at(value, path)) : at(value, path)
@@ -207,7 +206,7 @@ function firstOf(value: object, places: readonly (readonly string[])[]): unknown
   return undefined
 }
 
-/** Only what the object has itself: a field called `constructor` is like any other. */
+/** Reads own properties only, so that a field called `constructor` is like any other. */
 function at(value: unknown, path: readonly string[]): unknown {
   let found = value
   for (const name of path) {

@@ -1,5 +1,5 @@
-// Who is limited, as a command or an option says it: `ip`, `user`, `header.x-api-key`, `user.id`,
-// or several of these, as `user+path`.
+// Who is limited, as a command or an option says: `ip`, `user`, `header.x-api-key`, `user.id`, or
+// several of these, such as `user+path`.
 
 import { addressKey } from '@weir/core/http'
 import { misuse } from '../errors.js'
@@ -13,7 +13,7 @@ const PATH = /^[A-Za-z0-9_@$-][A-Za-z0-9_@$.-]*$/
 
 const clientKey = addressKey()
 
-/** As `rateLimit()` counts clients: an IPv6 address by its network of 56 bits. */
+/** Counts clients as `rateLimit()` does: an IPv6 address by its /56 network. */
 function ipOf({ ip }: LogEntry): string | undefined {
   return ip === undefined || !ip.includes(':') ? ip : (clientKey(ip) ?? ip)
 }
@@ -28,11 +28,11 @@ const NAMED: Readonly<Record<string, KeyOf>> = Object.assign(Object.create(null)
 })
 
 /**
- * The function that a text names, of parts with `+` between them:
- * - `ip`: the client's address, of IPv6 its network of 56 bits, as the middlewares count
+ * The function that a text names: one part, or several with `+` between them:
+ * - `ip`: the client's address; for IPv6 its /56 network, as the middlewares count
  * - `user`, `method`, `host`; `path`, without its query; `key`, the field named by `fields.key`
  * - `header.NAME`: a request header
- * - any other: a field of a log in JSON by its path, such as `user.id`
+ * - any other: a field of a JSON log, by its path, such as `user.id`
  * @throws {SimulateError} WEIR_INVALID_OPTION
  * @example keyOf('user+path')
  */
@@ -68,7 +68,7 @@ function partOf(name: string): KeyOf | undefined {
   }
 }
 
-/** So that no two lists of parts make one key. */
+/** Escapes a part, so that no two lists of parts make the same key. */
 function escaped(text: string): string {
   return /[%+]/.test(text) ? text.replace(/[%+]/g, (one) => (one === '+' ? '%2B' : '%25')) : text
 }

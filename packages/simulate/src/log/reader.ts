@@ -1,5 +1,5 @@
-// Reads a log that comes in parts: cuts it into lines, finds out its format, and counts what cannot
-// be read. Holds one line at the most, and of a document all.
+// Reads a log part by part: cuts it into lines, finds out its format, and counts the lines that
+// cannot be read. Holds at most one line in memory; for a format that is a document, all of it.
 
 import { failed } from '../errors.js'
 import type { LogEntry, Parsed } from './entry.js'
@@ -20,11 +20,11 @@ export interface ReaderOptions extends ParserOptions {
 
 /** A line that could not be read. */
 export interface BrokenLine {
-  /** From 1; of a document, which of its entries. */
+  /** The line's number, or an entry's in a document, from 1. */
   readonly line: number
-  /** What it begins with, printable. */
+  /** The line's beginning, printable. */
   readonly text: string
-  /** What is wrong with it. */
+  /** What is wrong with the line. */
   readonly why: string
 }
 
@@ -46,13 +46,13 @@ export interface LogReader {
 
 const LONGEST_LINE = 2 ** 20
 const LONGEST_DOCUMENT = 2 ** 28
-/** How much is looked at to find out the format. */
+/** How many characters are looked at to find out the format. */
 const BEGINNING = 2 ** 16
 const SHOWN = 5
 
 /**
- * Reads logs, and calls back each entry.
- * @param each what it throws, `write` and `end` throw
+ * Reads logs, and calls back with each entry.
+ * @param each called with each entry; `write` and `end` throw what it throws
  * @throws {SimulateError} WEIR_INVALID_OPTION; `write` throws WEIR_LOG_UNREADABLE for a document of
  * over 268,435,456 characters
  * @example
@@ -69,9 +69,9 @@ class Reader implements LogReader {
   #parser: LogParser | undefined
   readonly #options: ParserOptions
   readonly #each: (entry: LogEntry) => void
-  /** What has come of a line that is not complete, of a document, or until the format is known. */
+  /** Text not yet parsed: an incomplete line, a document, or all until the format is known. */
   #rest = ''
-  /** The line is too long: its end is awaited. */
+  /** The line is too long, and is skipped up to its end. */
   #isSkipping = false
   #lines = 0
   #broken = 0
@@ -166,7 +166,7 @@ class Reader implements LogReader {
   }
 }
 
-/** Some write the mark of UTF-8 before a text. */
+/** The text without the byte order mark that some programs begin with. */
 function withoutMark(text: string): string {
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }

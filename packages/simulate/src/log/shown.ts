@@ -1,6 +1,6 @@
-// Text of a log, as it may be printed: it comes from strangers.
+// Text of a log, made fit to be printed: strangers have written it.
 
-/** The text without what a terminal would obey, or show as something else, and cut. */
+/** The text, cut short, without characters that a terminal would obey or show as something else. */
 export function shown(text: string, most = 60): string {
   const cut = text.length > most ? `${text.slice(0, most)}…` : text
   return cut.replace(/[\p{C}\p{Zl}\p{Zp}]|\p{M}{3,}/gu, (some) =>

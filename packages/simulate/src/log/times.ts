@@ -1,9 +1,9 @@
-// Times in logs, as whole microseconds since 1970; NaN: it is none. By character codes, in one
-// pass: no expression that a hostile line could make slow, and no `Date.parse`, which each engine
-// understands differently.
+// Times in logs, as whole microseconds since 1970; NaN for a text that is no time. Read by
+// character codes, in one pass: no hostile line can make that slow, as it could a regular
+// expression, and engines differ in what `Date.parse` reads.
 
 const US_PER_S = 1_000_000
-/** 2255 begins; later times are no whole numbers of us in a double. */
+/** The start of 2255: a double does not hold every later us. */
 const LAST_S = 8_993_721_600
 const DAY_S = 86_400
 
@@ -19,10 +19,10 @@ const SPACE = 32
 const T = 84
 const Z = 90
 
-/** Where the scan that read a time last has ended. */
+/** Where the scan of the last time that was read ended. */
 let scanned = 0
 
-/** Of the log's own zone, where a time names none: UTC. */
+/** The offset of a time that names no zone: UTC's. */
 const UTC_S = 0
 
 /** The time that a value of a log means. */
@@ -46,12 +46,12 @@ function isPlainNumber(text: string): boolean {
   return true
 }
 
-/** Seconds, ms, us or ns since 1970, by their size: until the year 5138 they do not overlap. */
+/** Seconds, ms, us or ns since 1970, told apart by size: they overlap only after the year 5138. */
 function epochTime(value: number): number {
   if (!(value >= 0)) return Number.NaN
   if (value < 1e11) {
     if (value >= LAST_S) return Number.NaN
-    // In two steps, as the product would be rounded twice.
+    // In two steps: the product alone would be rounded twice.
     const second = Math.floor(value)
     return second * US_PER_S + Math.round((value - second) * US_PER_S)
   }
@@ -70,8 +70,8 @@ function isoTime(text: string): number {
 }
 
 /**
- * The time of the Common Log Format, `10/Oct/2026:13:55:36 -0700`, maybe with a fraction of a
- * second. Looks no further than what it needs.
+ * A time in the Common Log Format, `10/Oct/2026:13:55:36 -0700`, with or without a fraction of a
+ * second. Reads no further than it needs.
  */
 export function clfTime(text: string, at: number): number {
   if (text.charCodeAt(at + 2) !== SLASH || text.charCodeAt(at + 6) !== SLASH) return Number.NaN
@@ -81,7 +81,7 @@ export function clfTime(text: string, at: number): number {
   return timeUs - zoneS(text, scanned) * US_PER_S
 }
 
-/** `13:55:36`, maybe with a fraction. */
+/** `13:55:36`, with or without a fraction. */
 function clockUs(text: string, at: number): number {
   const hour = digits(text, at, 2)
   const minute = digits(text, at + 3, 2)
@@ -106,7 +106,7 @@ function fractionUs(text: string): number {
   }
 }
 
-/** `Z`, `+02`, `+0200`, `+02:00`, after a space or not; nothing: UTC. */
+/** `Z`, `+02`, `+0200` or `+02:00`, with or without a space before it; nothing means UTC. */
 function zoneS(text: string, from: number): number {
   const at = text.charCodeAt(from) === SPACE ? from + 1 : from
   const sign = text.charCodeAt(at)
@@ -120,7 +120,7 @@ function zoneS(text: string, from: number): number {
   return sign === PLUS ? seconds : -seconds
 }
 
-/** A whole number of so many digits. */
+/** A whole number of `count` digits. */
 function digits(text: string, at: number, count: number): number {
   let value = 0
   for (let i = at; i < at + count; i += 1) {
@@ -150,7 +150,7 @@ const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 let lastDate = 0
 let lastDay = 0
 
-/** Days from 1970-01-01 to a date. The last one is remembered: a log has many lines of a day. */
+/** Days from 1970-01-01 to a date. Remembers the last date: a log has many lines for one day. */
 function dayOf(year: number, month: number, day: number): number {
   const date = (year * 16 + month) * 32 + day
   if (date === lastDate) return lastDay

@@ -1,16 +1,16 @@
-// The keys that were refused, each with when and how often.
+// The keys that were refused, and when and how often each was.
 
 import { Counts } from './key-table.js'
 
-/** A key that was refused. Times are those of the log, in us since 1970. */
+/** A key that was refused. Times are the log's, in us since 1970. */
 export interface AffectedKey {
   readonly key: string
   readonly requests: number
   readonly refused: number
   readonly firstRefusedUs: number
   readonly lastRefusedUs: number
-  /** How long it was refused, in ms: from each refusal to its next request that passed, and at the
-   *  end to the last refusal. */
+  /** How long the key was refused, in ms: from each refusal to its next request that passed, or to
+   *  its last refusal if none did. */
   readonly refusedMs: number
 }
 
@@ -20,7 +20,7 @@ export class AffectedKeys {
   readonly refused: Counts = new Counts()
   readonly #first: Counts = new Counts()
   readonly #last: Counts = new Counts()
-  /** Since when each is refused; 0: its last request passed. */
+  /** Since when each key is refused; 0: its last request passed. */
   readonly #since: Counts = new Counts()
   readonly #refusedUs: Counts = new Counts()
 
@@ -41,7 +41,7 @@ export class AffectedKeys {
     this.#since.set(key, 0)
   }
 
-  /** Of the keys with the most refusals, so many; of equal ones the first of the log. */
+  /** The `count` keys with the most refusals; among equals, those that the log has first. */
   most(count: number, texts: readonly string[], requests: Counts): readonly AffectedKey[] {
     return largest(count, texts.length, this.refused).map((key) => {
       const since = this.#since.of(key)
@@ -59,7 +59,7 @@ export class AffectedKeys {
   }
 }
 
-/** The numbers from 0 on with the largest counts above 0, the largest first. */
+/** At most `most` of the numbers from 0 with the largest counts above 0, the largest first. */
 function largest(most: number, numbers: number, counts: Counts): readonly number[] {
   const found: number[] = []
   for (let number = 0; number < numbers; number += 1) {

@@ -2,21 +2,21 @@
 
 import type { Algorithm, Policy } from '@weir/core'
 
-/** What a policy promises to pass at the most, in any window or in each. */
+/** The most that a policy promises to let pass, in any window or in each period. */
 export interface Bound {
   readonly units: number
-  /** Where it holds, and why it is that much. */
+  /** Where the bound holds, and why it is as large as it is. */
   readonly says: string
-  /** How long the windows are in which what passes is measured. Undefined: the period of the
-   *  calendar in which a request lies. */
+  /** How long the windows are in which passed units are measured. Undefined: they are measured in
+   *  the calendar period in which a request lies. */
   readonly windowMs: number | undefined
 }
 
 interface Known {
   readonly bound: (policy: Policy) => Bound
-  /** Times, in ms, by multiples of which a log may be moved without a change of any decision. */
+  /** A log moved by a multiple of each of these times, in ms, gets the same decisions. */
   readonly gridMs: (policy: Policy) => readonly number[]
-  /** Why it cannot be simulated. */
+  /** Why the algorithm cannot be simulated. */
   readonly refused?: string
 }
 
@@ -26,7 +26,7 @@ function inAnyWindow(units: number, policy: Policy, says: string): Bound {
   return { units, says, windowMs: policy.windowMs }
 }
 
-/** In t: the capacity at once, and then a unit each `unitMs`, the last of them before the end. */
+/** In one window: the capacity at once, then a unit every `unitMs`, the last before the end. */
 const bucket: Known = {
   bound(policy) {
     const { limit, windowMs, unitMs } = policy
@@ -83,7 +83,8 @@ const ALGORITHMS: Readonly<Record<Algorithm, Known>> = {
   },
   lockout: {
     bound(policy) {
-      // A count ends by a block, or with its window, of which one edge lies in a time as long.
+      // A count ends with a block or with its window. A span as long as the window has at most one
+      // window's edge in it.
       const blockMs = policy.numbers[4] as number
       const counts = 1 + Math.ceil(policy.windowMs / blockMs)
       const says =
@@ -114,7 +115,7 @@ export function whyRefused(policy: Policy): string | undefined {
   return ALGORITHMS[policy.algorithm]?.refused
 }
 
-/** How what passes is measured: of buckets in us, and of others in whole ms, as kernels count. */
+/** The unit of time to measure in: us for buckets, whole ms for others, as their kernels count. */
 export function unitOf({ kernel }: Policy): 'us' | 'ms' {
   return kernel?.traits.drains === true ? 'us' : 'ms'
 }

@@ -2,8 +2,8 @@ import { failed } from '../errors.js'
 import { shown } from '../log/shown.js'
 
 /**
- * Calls a function of the user's.
- * @throws {SimulateError} WEIR_POLICIES_FAILED where it throws, with the line of the file
+ * Calls a user's function.
+ * @throws {SimulateError} WEIR_POLICIES_FAILED if it throws, with the line in the file
  */
 export function callUser<Answer>(what: string, call: () => Answer): Answer {
   try {
@@ -16,9 +16,9 @@ export function callUser<Answer>(what: string, call: () => Answer): Answer {
 }
 
 /**
- * Where in a file an error was made: ` (policies.mjs:3:9)`. Empty: that is not known.
- * @param file the file that is meant, where it is known: the error may have been made in another
- * one, on behalf of it
+ * Where in a file an error was made: ` (policies.mjs:3:9)`. Empty if unknown.
+ * @param file the file to look for, where it is known: the error may have been made in another file
+ * that this one called
  */
 export function placeIn(stack: string | undefined, file?: string): string {
   const places = (stack ?? '').split('\n', 50).flatMap((line) => {

@@ -1,6 +1,6 @@
 /**
- * 32 bits that tell texts apart: FNV-1a over UTF-16 units, then the last step of MurmurHash3, as
- * the low bits of FNV are weak. The same in each run, as a sample is to be the same.
+ * A hash of 32 bits: FNV-1a over UTF-16 units, then the last step of MurmurHash3, because FNV's low
+ * bits are weak. It has no random seed, so that each run has the same sample.
  */
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5

@@ -1,28 +1,28 @@
-// The keys of a limiter, each with a number: what is counted of keys lies in arrays by that number.
+// A limiter's keys, each with a number: what is counted of a key is in arrays, at that number.
 
 import { quote } from '@weir/core/http'
 import { failed } from '../errors.js'
 import { hashOf } from './hash.js'
 
-/** Slots that are in use, at the most. */
+/** The largest share of slots that may be in use. */
 const FULLEST = 0.6
-/** Slots that a search looks at: more are needed where the hashes of keys were made to be alike. */
+/** The most slots that a search looks at. It needs more only where keys were made to collide. */
 const LONGEST = 128
 
 /**
- * A hash table of its own, by linear probing: most of what a key costs is waiting for memory, and
- * here the hash lies beside the number. V8's Map takes longer, but nobody who writes to the log can
- * make it slow: it takes over where searches become long.
+ * A hash table with linear probing. Most of a lookup's time is spent waiting for memory, so the
+ * hash lies beside the number. V8's Map is slower, but no writer to the log can slow it down
+ * further: it takes over when searches become long.
  */
 export class KeyTable {
   readonly texts: string[] = []
-  /** Pairs of a hash and a number, which is one more than that of the key; 0: the slot is free. */
+  /** Pairs of a hash and the key's number plus one; 0: the slot is free. */
   #slots: Int32Array = new Int32Array(2 * 64)
   #map: Map<string, number> | undefined
   readonly #most: number
   readonly #whose: string
 
-  /** @param whose keys they are, for messages */
+  /** @param whose what the keys belong to, for error messages */
   constructor(most: number, whose: string) {
     this.#most = most
     this.#whose = whose
@@ -34,7 +34,7 @@ export class KeyTable {
 
   /**
    * The number of a key.
-   * @throws {SimulateError} WEIR_TOO_MANY_KEYS: to forget one would make the figures wrong
+   * @throws {SimulateError} WEIR_TOO_MANY_KEYS: forgetting a key would falsify the figures
    */
   numberOf(text: string): number {
     if (this.#map !== undefined) return this.#map.get(text) ?? this.#append(text)
@@ -93,7 +93,7 @@ export class KeyTable {
   }
 }
 
-/** A text that holds on to nothing: V8 keeps the whole of what a slice was cut from. */
+/** A copy that keeps nothing else in memory: a slice in V8 keeps the string it was cut from. */
 function copyOf(text: string): string {
   return ` ${text}`.slice(1)
 }

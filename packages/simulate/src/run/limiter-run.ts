@@ -1,4 +1,4 @@
-// One limiter in one run: a RateLimiter over a memory store, whose clock is that of the log.
+// One limiter in one run: a RateLimiter on a memory store that goes by the log's clock.
 
 import {
   type Cost,
@@ -26,12 +26,12 @@ import { shareOfKeys, shareOfRequests } from './shares.js'
 export interface RunOptions {
   readonly limiter: Limiter
   readonly times: RunReport['times']
-  /** Of all runs of the limiter. */
+  /** All runs of the limiter share them. */
   readonly keys: KeyTable
-  /** Of each key, as they are the same in all runs. */
+  /** Requests of each key: they are the same in all runs. */
   readonly requests: Counts
   readonly maxKeys: number
-  /** One of so many keys is in the sample. */
+  /** One in this many keys is in the sample. */
   readonly sample: number
   /** By how much the log is moved, in us. */
   readonly moveUs: number
@@ -47,9 +47,9 @@ export class LimiterRun {
   readonly #limiter: RateLimiter
   readonly #choose: ((key: string) => PolicyInput) | undefined
   readonly #policies: Map<string, PolicyRun> = new Map()
-  /** Those of the last decision, which are mostly those of the next. */
+  /** The policies of the last decision, which the next one mostly has as well. */
   #recent: PolicyRun[] = []
-  /** The policies that limit, as they were given: what a function has said last. */
+  /** The policies as they were given, or as the policy function chose them last. */
   #uses: readonly PolicyUse[]
   #storeUs = 0
 
@@ -73,7 +73,7 @@ export class LimiterRun {
     })
   }
 
-  /** Asks the policy function. The limiter would go on with an earlier answer where it throws. */
+  /** Asks the policy function here: if it threw, the limiter would go on with an earlier answer. */
   #chosen(choose: (key: string) => PolicyInput, key: string): PolicyInput {
     const whose = `the policy function of limiter "${this.#limiter.name}"`
     const input = callUser(whose, () => choose(key))
@@ -89,7 +89,7 @@ export class LimiterRun {
 
   /**
    * Decides on a request.
-   * @param timeUs by the log
+   * @param timeUs the log's time
    * @throws {SimulateError} WEIR_NOT_SIMULATED, WEIR_TOO_MANY_KEYS
    * @throws {TypeError | RangeError} what `decide` throws
    */
@@ -141,7 +141,7 @@ export class LimiterRun {
     return run
   }
 
-  /** Whom a policy limits: mostly who made the request. */
+  /** The number of the key that a policy limits: the request's, unless the policy has its own. */
   #keyOf(run: PolicyRun, place: number, key: number): number {
     const own = this.#uses[place]?.key
     if (own === undefined) return key
@@ -183,7 +183,7 @@ export class LimiterRun {
   }
 }
 
-/** Any time that a store takes, until the first entry. */
+/** The clock until the first entry: any time that a store accepts. */
 const FIRST_US = Date.UTC(2030, 0, 1) * 1_000
 const TOP = 10
 

@@ -1,4 +1,4 @@
-// One limiter of a simulation: whom it limits, at what cost, and its runs.
+// One limiter of a simulation: its keys, its costs and its runs.
 
 import type { Cost, Decision, Key, Policy } from '@weir/core'
 import type { Limiter } from '../limiters.js'
@@ -18,10 +18,10 @@ interface Options {
     | undefined
 }
 
-/** What a limiter is asked about an entry. One object, as there is one for each line of a log. */
+/** What a limiter is asked about an entry. A single object, as each line of a log makes one. */
 export class Request {
   readonly limiter: LimiterSimulation
-  /** The number of who is limited. */
+  /** The key's number. */
   readonly key: number
   readonly cost: Cost
   readonly priority: string | undefined
@@ -43,7 +43,7 @@ export class Request {
   }
 }
 
-/** It is not decided on. */
+/** In place of a key's number: the entry is not decided on. */
 const NOBODY = -1
 
 export class LimiterSimulation {
@@ -54,7 +54,7 @@ export class LimiterSimulation {
   /** Requests of each key. */
   readonly requests: Counts = new Counts()
   runs: readonly LimiterRun[] = []
-  /** By how much its store's time is later than the log's, in us. */
+  /** How much later the store's time is than the log's, in us. */
   moveUs = 0
   readonly #limiter: Limiter
   readonly #options: Options
@@ -70,7 +70,7 @@ export class LimiterSimulation {
     this.#options = options
     this.keys = new KeyTable(options.maxKeys, `limiter "${this.name}"`)
     this.policies = limiter.uses?.map(({ policy }) => policy)
-    // What is wrong with its policies is to be heard before the log is read.
+    // So that wrong policies fail before the log is read.
     new LimiterRun(this.#runOptions('logged')).close()
   }
 
@@ -85,7 +85,7 @@ export class LimiterSimulation {
     this.runs = times.map((each) => new LimiterRun(this.#runOptions(each)))
   }
 
-  /** The number of who is limited; -1: the entry is not decided on. */
+  /** The key's number; -1: the entry is not decided on. */
   keyOf(entry: LogEntry): number {
     const { skip, key = this.#options.by } = this.#limiter
     if (skip !== undefined && this.#asked('skip', () => skip(entry))) {
@@ -105,7 +105,7 @@ export class LimiterSimulation {
     return this.keys.numberOf(text)
   }
 
-  /** @param next what is asked of the next limiter; it alone, where this one is asked nothing */
+  /** @param next what the next limiters are asked; returned alone if this one is asked nothing */
   requestOf(entry: LogEntry, next: Request | undefined): Request | undefined {
     const key = this.keyOf(entry)
     if (key < 0) return next
@@ -129,7 +129,7 @@ export class LimiterSimulation {
     return callUser(`${what}(entry) of limiter "${this.name}"`, ask)
   }
 
-  /** @param run which of its runs */
+  /** @param run the index of the run */
   decide(run: number, timeUs: number, { key, cost, priority }: Request): void {
     if (run === 0) {
       this.#count += 1

@@ -1,21 +1,21 @@
-// The most units of one key that passed in any window, measured apart from what the kernels count:
-// all that passed in the last window, of all keys, and how many units of it each key has.
+// The most units of one key that passed in any window, measured independently of what the kernels
+// count: all requests that passed in the last window, and each key's units among them.
 //
-// A window excludes its end: what passes at 0 s and at 60 s is in no minute together. A window in
-// which the clock goes back is none: the measure begins anew there.
+// A window excludes its end: no minute holds both 0 s and 60 s. A window in which the clock goes
+// back does not count: the measure begins anew there.
 //
-// There is room for a fixed number of passed requests. Where more fall into a window, the keys
-// that then have the least are measured no further.
+// There is room for a fixed number of passed requests. If more fall into a window, the keys with
+// the fewest requests in it are measured no further.
 
 import { Counts } from './key-table.js'
 
-/** Passed requests that there is room for: 20 bytes each. */
+/** How many passed requests there is room for, at 20 bytes each. */
 const MOST = 2 ** 20
 
 export interface Most {
   readonly units: number
   readonly key: number
-  /** When there were as many: the end of that window. */
+  /** When the window with these units ends. */
   readonly at: number
 }
 
@@ -28,7 +28,7 @@ export class MostInWindow {
   readonly #span: number
   readonly #room: number
   readonly #units: Counts = new Counts()
-  // A ring: what passed, the oldest first.
+  // A ring of the requests that passed, the oldest first.
   #times: Float64Array = new Float64Array(64)
   #keys: Int32Array = new Int32Array(64)
   #costs: Float64Array = new Float64Array(64)
@@ -36,13 +36,13 @@ export class MostInWindow {
   #count = 0
   #now = Number.NEGATIVE_INFINITY
 
-  /** @param span the length of a window, in the unit of the times that are passed */
+  /** @param span a window's length, in the unit of the times that `pass` is given */
   constructor(span: number, room: number = MOST) {
     this.#span = span
     this.#room = room
   }
 
-  /** Units of a key have passed, not before those that passed last. */
+  /** Counts units of a key that passed at a time no earlier than the last call's. */
   pass(key: number, units: number, at: number): void {
     if (units === 0) return
     this.#now = at
@@ -109,7 +109,7 @@ export class MostInWindow {
     this.#move(this.#times.length, (key) => kept.has(key))
   }
 
-  /** Into other arrays, from their beginning. */
+  /** Moves the ring to the beginning of new arrays. */
   #move(length: number, isKept: (key: number) => boolean): void {
     const times = new Float64Array(length)
     const keys = new Int32Array(length)
@@ -148,10 +148,10 @@ export class MostInPeriod {
   readonly leftOut = 0
   readonly #startOf: (atMs: number) => number
   readonly #units: Counts = new Counts()
-  /** Of which period they are. */
+  /** The start of the period that each key's units belong to. */
   readonly #starts: Counts = new Counts()
 
-  /** @param startOf the start of the period in which a time lies, in ms */
+  /** @param startOf returns the start, in ms, of the period in which a time lies */
   constructor(startOf: (atMs: number) => number) {
     this.#startOf = startOf
   }
@@ -164,6 +164,6 @@ export class MostInPeriod {
     if (inPeriod > (this.most?.units ?? 0)) this.most = { units: inPeriod, key, at }
   }
 
-  /** The clock has gone back: what passes counts in the period in which it says it is. */
+  /** The clock has gone back. Nothing to do: each time belongs to its own period. */
   beginAnew(): void {}
 }

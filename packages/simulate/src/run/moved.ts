@@ -1,5 +1,5 @@
-// Kernels keep times from 2025 to 2045. A log from elsewhere is moved there, as a whole, by a time
-// that changes no decision: a multiple of all windows that lie on a grid.
+// Kernels store times from 2025 to 2045. A log from other years is moved there as a whole, by a
+// time that changes no decision: a common multiple of all windows that lie on a grid.
 
 import type { Policy } from '@weir/core'
 import { quote } from '@weir/core/http'
@@ -8,15 +8,15 @@ import { gridOf } from './algorithms.js'
 
 const FIRST_US = Date.UTC(2025, 0, 1) * 1_000
 const LAST_US = Date.UTC(2045, 0, 1) * 1_000
-/** So far from the ends there is room for what is out of order, and for states that outlive it. */
+/** Kept free at both ends, for entries out of order and for states that outlive the log. */
 const ROOM_US = 30 * 86_400_000_000
 const MIDDLE_US = Date.UTC(2030, 0, 1) * 1_000
 const YEAR_US = 365 * 86_400_000_000
 const LONGEST_MS = (5 * YEAR_US) / 1_000
 
 /**
- * By how many us a log is moved.
- * @param typicalUs a time of it, such as the median of its first ones
+ * How far a log is moved, in us.
+ * @param typicalUs a time of the log, such as the median of its first entries' times
  * @param policies undefined: they are not known beforehand
  * @throws {SimulateError} WEIR_NOT_SIMULATED
  */
@@ -40,11 +40,11 @@ export function moveOf(typicalUs: number, policies: readonly Policy[] | undefine
   return Math.ceil((MIDDLE_US - typicalUs) / stepUs) * stepUs
 }
 
-/** Between which times, in us, kernels keep those of a log, whatever it is moved by. */
+/** The range of a log's times, in us, that kernels can store, however far the log is moved. */
 export function keptRange(typicalUs: number): readonly [fromUs: number, toUs: number] {
   const isInside = typicalUs >= FIRST_US && typicalUs < LAST_US
   const isMoved = typicalUs < FIRST_US + ROOM_US || typicalUs >= LAST_US - ROOM_US
-  // It is moved to between 2030 and 2035.
+  // `moveOf` moves a log to between 2030 and 2035.
   const fromUs = isMoved ? typicalUs - 5 * YEAR_US : FIRST_US
   const toUs = isMoved ? typicalUs + 9 * YEAR_US : LAST_US
   return isInside ? [Math.max(fromUs, FIRST_US), Math.min(toUs, LAST_US)] : [fromUs, toUs]
@@ -59,7 +59,7 @@ function stepOf(policies: readonly Policy[]): number {
   return step
 }
 
-/** The greatest that both have. */
+/** The greatest common divisor. */
 function divisorOf(one: number, other: number): number {
   return other === 0 ? one : divisorOf(other, one % other)
 }

@@ -11,11 +11,11 @@ export class PolicyRun {
   units = 0
   refusedUnits = 0
   refusals = 0
-  /** Of a policy that has keys of its own. */
+  /** Policy keys, if the policy has them. */
   readonly ownKeys: KeyTable
   readonly #bound: Bound
   readonly #measure: MostInWindow | MostInPeriod | undefined
-  /** Times are measured in whole parts of so many us. */
+  /** The unit in which times are measured, in us. */
   readonly #unitUs: number
 
   constructor(policy: Policy, maxKeys: number) {
@@ -35,20 +35,20 @@ export class PolicyRun {
     return new MostInWindow(((windowMs ?? 0) * 1_000) / this.#unitUs)
   }
 
-  /** The clock of the log has gone back. */
+  /** The log's clock has gone back. */
   wentBack(): void {
     this.#measure?.beginAnew()
   }
 
-  /** @param key the number of who is limited by this policy */
+  /** @param key the number of the key that this policy limits */
   pass(key: number, units: number, storeUs: number): void {
     this.units += units
     this.#measure?.pass(key, units, Math.floor(storeUs / this.#unitUs))
   }
 
   /**
-   * @param textOf of a key's number
-   * @param moveUs by how much the times of the store are later than those of the log
+   * @param textOf returns the text of the key with a number
+   * @param moveUs how much later the store's times are than the log's
    */
   report(refusals: number, textOf: (key: number) => string, moveUs: number): PolicyReport {
     const { name, algorithm, limit } = this.policy

@@ -1,6 +1,6 @@
-// Puts entries into the order of their times. Servers write a request down when it ends, or by the
-// time at which it began, so neighbours may be in another order. A fixed number of entries is held
-// back, sorted; one that comes later than that is passed on as it comes, as a clock that went back.
+// Puts entries into the order of their times. Servers log a request when it ends, some with the
+// time at which it began, so neighbours may be out of order. A fixed number of entries is held back
+// and sorted. One that comes later than that is passed on at once, as if the clock had gone back.
 
 /** How many entries are held back. */
 export const HELD_BACK = 8_192
@@ -10,7 +10,7 @@ export class Reorder<Payload> {
   #times: Float64Array = new Float64Array(SMALLEST)
   readonly #payloads: (Payload | undefined)[] = new Array(SMALLEST).fill(undefined)
   readonly #pass: (timeUs: number, payload: Payload) => void
-  /** The entries are from here, sorted; of one time in the order in which they came. */
+  /** Where the sorted entries begin. Entries with equal times keep the order in which they came. */
   #begin = 0
   #end = 0
 
@@ -43,7 +43,7 @@ export class Reorder<Payload> {
     this.#end += 1
   }
 
-  /** Passes on all that is left. */
+  /** Passes on all remaining entries. */
   end(): void {
     while (this.#begin < this.#end) this.#passFirst()
   }
@@ -56,7 +56,7 @@ export class Reorder<Payload> {
     this.#pass(this.#times[at] as number, payload)
   }
 
-  /** Moves what is held back to the front; to twice as many places if half of them are in use. */
+  /** Moves the held-back entries to the front, into arrays twice as long if half is in use. */
   #makeRoom(): void {
     const held = this.#end - this.#begin
     const times = this.#times

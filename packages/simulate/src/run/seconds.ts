@@ -1,8 +1,8 @@
-// A log of whole seconds does not say when within a second a request came. So it is taken in two
-// ways: all at the start of the second, and evenly over it.
+// A log of whole seconds does not say when within a second a request came. So it is read in two
+// ways: with all requests at the start of the second, and spread evenly over it.
 
 const SECOND_US = 1_000_000
-/** Requests of one second that are spread together: of more, each part is spread for itself. */
+/** The most requests of one second to spread at once; of more, each batch is spread separately. */
 const MOST = 2 ** 20
 
 export class Seconds<Payload> {
@@ -17,7 +17,7 @@ export class Seconds<Payload> {
   add(timeUs: number, payload: Payload): void {
     if (timeUs !== this.#second || this.#payloads.length >= MOST) this.end()
     if (timeUs % SECOND_US !== 0) {
-      // It says more than the others.
+      // This entry has a fraction of a second: no need to guess.
       this.#pass(timeUs, timeUs, payload)
       return
     }
@@ -35,7 +35,7 @@ export class Seconds<Payload> {
   }
 }
 
-/** Whether sorted times are those of a log that has whole seconds: all are, of two or more. */
+/** Whether a log has whole seconds, by its sorted times: two or more, all of them whole. */
 export function areWholeSeconds(times: Float64Array): boolean {
   return times.length > 1 && times.every((timeUs) => timeUs % SECOND_US === 0)
 }

@@ -1,9 +1,9 @@
-// Requests and refusals over time, in at most so many steps: where there would be more, two of them
+// Requests and refusals over time, in a limited number of steps: before there are more, each two
 // become one.
 
-/** How many requests there were in a step of time, and how many of them were refused. */
+/** The requests in a step of time, and how many of them were refused. */
 export interface Step {
-  /** When it begins, in us since 1970. */
+  /** When the step begins, in us since 1970. */
   readonly fromUs: number
   readonly requests: number
   readonly refused: number
@@ -21,7 +21,7 @@ export class Series {
 
   add(timeUs: number, isRefused: boolean): void {
     this.#startUs ??= Math.floor(timeUs / SHORTEST_US) * SHORTEST_US
-    // What a clock that went back dates before the beginning is counted in the first step.
+    // The first step also counts requests dated before the beginning, by a clock that went back.
     let place = Math.max(0, Math.floor((timeUs - this.#startUs) / this.#stepUs))
     while (place >= MOST_STEPS) {
       this.#halve()

@@ -1,5 +1,5 @@
-// Shares of a sample, with their standard errors. A sample has all requests of some of the keys, by
-// a hash of the key: each key is in it with the same probability, whatever it does.
+// Shares of a sample, with their standard errors. A sample has all requests of some keys, chosen by
+// a hash of the key: each key is in it with the same probability, whatever its requests are.
 
 import { hashOf } from './hash.js'
 import type { Counts } from './key-table.js'
@@ -7,16 +7,16 @@ import type { Counts } from './key-table.js'
 /** A part of a whole. */
 export interface Share {
   readonly share: number
-  /** Of a sample: the standard error of the share. `NaN`: of fewer than two keys. */
+  /** The share's standard error, if it comes from a sample. `NaN`: from fewer than two keys. */
   readonly error?: number | undefined
 }
 
-/** Which keys are simulated: one of so many. 1: all. */
+/** Whether a key is simulated, which one in `oneOf` is. 1: all. */
 export function isSampled(key: string, oneOf: number): boolean {
   return oneOf === 1 || (hashOf(key) >>> 0) % oneOf === 0
 }
 
-/** The share of keys that are affected: that of a simple random sample of all keys. */
+/** The share of keys that are affected, estimated from a simple random sample of all keys. */
 export function shareOfKeys(affected: number, keys: number, oneOf: number): Share {
   const share = keys === 0 ? 0 : affected / keys
   if (oneOf === 1) return { share }
@@ -27,7 +27,7 @@ export function shareOfKeys(affected: number, keys: number, oneOf: number): Shar
   }
 }
 
-/** The share of requests that are refused: a ratio of two sums over keys, each of which is drawn
+/** The share of requests that are refused: a ratio of two sums over keys, where each key is drawn
  *  with all its requests (W. Cochran, Sampling Techniques, 6.4). */
 export function shareOfRequests(
   { refused, requests }: { readonly refused: Counts; readonly requests: Counts },

@@ -1,4 +1,4 @@
-// The entries of a log in the order of time, and at which times they are decided on.
+// A log's entries in the order of time, and the times at which they are decided on.
 
 import type { RunReport, TimelineReport } from '../report.js'
 import { keptRange } from './moved.js'
@@ -13,7 +13,7 @@ interface Range {
 interface Taken<Payload> {
   /**
    * Called once, before anything is decided.
-   * @param times one run by the times of the log; where those are whole seconds, two
+   * @param times one run, by the log's times; two, if those are whole seconds
    * @param typicalUs a time of the log
    */
   begin(times: readonly RunReport['times'][], typicalUs: number): void
@@ -24,7 +24,7 @@ export class Timeline<Payload> {
   readonly #range: Range
   readonly #taken: Taken<Payload>
   readonly #reorder: Reorder<Payload>
-  /** Where the log has whole seconds. */
+  /** Undefined, unless the log has whole seconds. */
   #seconds: Seconds<Payload> | undefined
   #kept: readonly [fromUs: number, toUs: number] | undefined
   #entries = 0
@@ -42,7 +42,7 @@ export class Timeline<Payload> {
     this.#reorder = new Reorder((timeUs, payload) => this.#inOrder(timeUs, payload))
   }
 
-  /** Whether an entry of this time counts; one that does not is counted as such. */
+  /** Whether an entry with this time is in the range; counts those that are not. */
   takes(timeUs: number): boolean {
     const { fromUs, toUs } = this.#range
     const isOutside =
@@ -76,7 +76,7 @@ export class Timeline<Payload> {
     }
   }
 
-  /** The first entries tell how exact the times are, and of which years. */
+  /** The first entries tell the precision of the times, and their years. */
   #begin(): void {
     const times = this.#reorder.times()
     const typicalUs = times[times.length >> 1] ?? Date.UTC(2030, 0, 1) * 1_000

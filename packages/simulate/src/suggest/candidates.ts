@@ -1,12 +1,12 @@
-// The policies among which a limit is looked for: one algorithm and one window, and all limits.
+// The candidates for a limit: the policies of one algorithm and one window, with any limit.
 //
-// The search relies on this: what is counted of a key while none of its requests is refused does
-// not depend on the limit. So the limit that a key needs, to be never refused, is the most that was
-// in use when all of its requests passed, and the keys that are refused at a limit are those that
-// need more. `slidingWindow` counts in whole parts of the window from a limit of 62 on, and exactly
-// below it: that is two ranges of limits, each of which is so. A bucket refills the faster the
-// larger its limit is, so what is in use does depend on it; but a key that is not refused at one
-// limit is not refused at a larger one, and that is enough to bisect.
+// The search relies on this: while none of a key's requests is refused, the key's count does not
+// depend on the limit. So the limit that a key needs is the most that was in use when all of its
+// requests passed, and a limit refuses the keys that need more. `slidingWindow` counts exactly up
+// to a limit of 61, and in whole parts of the window from 62 on, so the rule holds within each of
+// these two ranges of limits. A bucket with a larger limit refills faster, so its count does depend
+// on the limit; but a key that one limit never refuses, no larger one does either, and that is
+// enough to bisect.
 
 import {
   type Duration,
@@ -32,11 +32,11 @@ export type SuggestedAlgorithm =
   | 'gcra'
   | 'leaky-bucket'
 
-/** Limits within which one count of a key holds for all. */
+/** A range of limits for all of which a key's count is the same. */
 export interface LimitRange {
   readonly least: number
   readonly most: number
-  /** False: what is in use depends on the limit. */
+  /** False: the count depends on the limit. */
   readonly isCounted: boolean
 }
 
@@ -44,20 +44,20 @@ export interface Candidates {
   readonly algorithm: SuggestedAlgorithm
   readonly windowMs: number
   readonly ranges: readonly LimitRange[]
-  /** More units in a request or in use never leave more for later: with costs of 1, a larger limit
-   *  refuses no more requests. */
+  /** Units taken, or in use, never leave more for later requests: where all costs are 1, a larger
+   *  limit refuses no more requests. */
   readonly isMonotone: boolean
   policy(limit: number): Policy
 }
 
 type Make = (limit: number, window: Duration) => Policy
 
-/** In whole units, as far as any policy goes. */
+/** The largest limit of any policy, in units. */
 const MOST = 2 ** 50 - 1
-/** slidingWindow, in its 60 parts. */
+/** The largest limit up to which slidingWindow counts exactly. */
 const EXACT = 61
 const LONGEST_LOG = 100_000
-/** Buckets keep a rate of so many units per ms within 1 %. */
+/** Up to this rate, in units per ms, buckets are exact within 1 %. */
 const FASTEST_PER_MS = 79
 
 function counted(most: number): readonly LimitRange[] {
@@ -96,7 +96,7 @@ const KINDS: Readonly<Record<SuggestedAlgorithm, Kind>> = {
   'sliding-counter': {
     make: (limit, window) => slidingCounter({ limit, window }),
     ranges: (windowMs) => counted(Math.min(MOST, Math.floor(2 ** 53 / windowMs))),
-    // Nothing proves that it is: what is refused in one window lets more pass in the next.
+    // Nothing proves it monotone: a refusal in one window lets more pass in the next.
     isMonotone: false,
   },
   'token-bucket': {

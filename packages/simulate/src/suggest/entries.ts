@@ -1,15 +1,15 @@
-// The entries of a log, kept to be replayed as often as a search needs it: 12 bytes each, 20 where
-// the log has whole seconds, and 8 more where costs differ.
+// A log's entries, kept for a search to replay as often as it needs: 12 bytes each, 20 if the log
+// has whole seconds, and 8 more if costs differ.
 
 import { failed } from '../errors.js'
 
-/** Entries that are kept at the most. */
+/** The most entries that are kept. */
 const MOST = 2 ** 25
 const BLOCK = 2 ** 16
 
 export class Entries {
   count = 0
-  /** For each run. */
+  /** Times of the entries, for each run. */
   readonly #times: Float64Array[][]
   readonly #keys: Int32Array[] = []
   /** Undefined: all cost 1. */
@@ -23,8 +23,8 @@ export class Entries {
     return this.#costs === undefined
   }
 
-  /** The time of an entry in the first run; its times in others follow by `setTime`, before the
-   *  next entry is added. */
+  /** Adds an entry, with its time in the first run. `setTime` gives its times in the other runs,
+   *  before the next entry is added. */
   add(timeUs: number, key: number, cost: number): void {
     const block = Math.floor(this.count / BLOCK)
     const place = this.count % BLOCK
@@ -42,7 +42,7 @@ export class Entries {
     block[at % BLOCK] = timeUs
   }
 
-  /** Calls back each entry of a run, in the order of the log. */
+  /** Calls back with each entry of a run, in the log's order. */
   each(run: number, call: (timeUs: number, key: number, cost: number) => void): void {
     for (let block = 0; block < this.#keys.length; block += 1) {
       const times = this.#times[run]?.[block] as Float64Array

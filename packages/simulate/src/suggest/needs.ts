@@ -1,9 +1,9 @@
-// Which limit each key needs, so that none of its requests is refused.
+// The limit that each key needs for all of its requests to pass.
 
 import type { Candidates, LimitRange } from './candidates.js'
 import { type Replayed, replay } from './replay.js'
 
-/** What the keys need, for the limits of one range. */
+/** What the keys need, among the limits of one range. */
 export interface Needs {
   readonly range: LimitRange
   /** Keys that are refused at least once at a limit. */
@@ -18,7 +18,7 @@ export function needsOf(candidates: Candidates, range: LimitRange, replayed: Rep
     : bisectedNeeds(candidates, range, replayed)
 }
 
-/** By one replay at the largest limit of the range: what is in use of a key, at the most. */
+/** By one replay, at the range's largest limit: a key needs the most that it ever has in use. */
 function countedNeeds(candidates: Candidates, range: LimitRange, replayed: Replayed): Needs {
   const needs = new Float64Array(replayed.keys.count)
   const policy = candidates.policy(range.most)
@@ -39,7 +39,7 @@ function countedNeeds(candidates: Candidates, range: LimitRange, replayed: Repla
   }
 }
 
-/** How many of sorted numbers are not above a limit. */
+/** How many of the sorted numbers are not above the limit. */
 function countUpTo(sorted: Float64Array, limit: number): number {
   let low = 0
   let high = sorted.length
@@ -51,8 +51,8 @@ function countUpTo(sorted: Float64Array, limit: number): number {
   return low
 }
 
-/** By replays of the keys that are still open: a key that is refused at a limit is refused at all
- *  smaller ones, and a key that is not is refused at no larger one. */
+/** By replaying the keys that are still open: a key that is refused at one limit is refused at all
+ *  smaller ones; a key that is not is refused at no larger one. */
 function bisectedNeeds(candidates: Candidates, range: LimitRange, replayed: Replayed): Needs {
   const { count } = replayed.keys
   /** The largest limit at which a key was refused, and the smallest at which it was not. */

@@ -17,8 +17,8 @@ export interface Replayed {
 
 /**
  * Decides on the requests of some keys.
- * @param isAsked which keys: the others take no part, and as each key is limited for itself, they
- * change nothing
+ * @param isAsked which keys: leaving out the others changes nothing, because each key is limited
+ * for itself
  */
 export function replay(
   { entries, keys, run, maxKeys, typicalUs }: Replayed,

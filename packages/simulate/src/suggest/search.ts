@@ -1,21 +1,21 @@
-// The smallest limit that, as all larger ones, refuses no more than is wanted.
+// The smallest limit that, like every larger one, refuses no more than the user accepts.
 //
-// "As all larger ones", because refusals are not monotone in the limit everywhere: a limit of 62
-// of `slidingWindow` counts in coarser steps than one of 61, and where costs differ, a limit at
-// which a large request passes may refuse many small ones after it. A limit that happens to do well
-// between two that do not is not what anybody wants to set.
+// "Like every larger one", because refusals are not monotone in the limit everywhere:
+// `slidingWindow` counts in coarser steps with a limit of 62 than with 61; and where costs differ,
+// a limit that lets a large request pass may refuse many small ones after it. Nobody wants to set a
+// limit that happens to do well between two that do not.
 
 import type { Candidates, LimitRange } from './candidates.js'
 import { type Needs, needsOf } from './needs.js'
 import { type Replayed, replay } from './replay.js'
 
-/** What refuses how much: as a function of the limit, for limits of one range. */
+/** How much is refused, as a function of the limit, for the limits of one range. */
 interface Refusals {
   readonly range: LimitRange
   at(limit: number): number
 }
 
-/** What was found for one window, in one run. */
+/** The search's result for one window, in one run. */
 export interface Found {
   /** Undefined: no limit of the algorithm is large enough. */
   readonly limit: number | undefined
@@ -25,12 +25,12 @@ export interface Found {
   readonly refusedAt: (limit: number) => number
 }
 
-/** Limits that are tried one by one. */
+/** The most limits to try one by one. */
 const MOST_TRIES = 1_000
 
 /**
- * @param of what is counted: the keys or the requests that are refused
- * @param most how many of them may be
+ * @param of whether to count the refused keys or the refused requests
+ * @param most how many of them there may be
  */
 export function search(
   candidates: Candidates,
@@ -43,8 +43,8 @@ export function search(
     needs.find(({ range }) => limit <= range.most) ?? (needs.at(-1) as Needs)
   const affectedAt = (limit: number): number => inRange(limit).affectedAt(limit)
   const refusedAt = remembered((limit) => refusedIn(candidates, replayed, inRange(limit), limit))
-  // Each key that is refused has a request that is: where there are too many keys, no replay is
-  // needed to know that there are too many requests.
+  // Each refused key has at least one refused request: if there are too many keys, there are too
+  // many requests, and no replay is needed to know.
   const boundedAt = (limit: number): number =>
     affectedAt(limit) > most ? Number.POSITIVE_INFINITY : refusedAt(limit)
   const at = of === 'keys' ? affectedAt : boundedAt
@@ -69,7 +69,7 @@ function remembered(answer: (limit: number) => number): (limit: number) => numbe
   }
 }
 
-/** Requests that are refused at a limit: only keys that are refused at all need be replayed. */
+/** Requests that a limit refuses. Replays only the keys that it refuses at all. */
 function refusedIn(
   candidates: Candidates,
   replayed: Replayed,
@@ -87,26 +87,27 @@ function refusedIn(
 
 type Limit = Pick<Found, 'limit' | 'isSmallest'>
 
-/** Where a larger limit of a range never refuses more: from the last range down. */
+/** For when a larger limit in a range never refuses more. Searches from the last range down. */
 function searchMonotone(ranges: readonly Refusals[], most: number): Limit {
   let limit: number | undefined
   for (const { range, at } of [...ranges].reverse()) {
     const found = smallestIn(range, at, most)
     if (found === undefined) break
     limit = found
-    // A smaller range holds smaller limits only if this one does from its beginning on.
+    // The next range down has an answer only if every limit of this one will do.
     if (found > range.least) break
   }
   return { limit, isSmallest: true }
 }
 
-/** The smallest limit of a range at which there are at most so many; undefined: there is none. */
+/** The smallest limit of a range at which at most `allowed` are refused; undefined: none. */
 function smallestIn(
   { least, most }: LimitRange,
   at: (limit: number) => number,
   allowed: number,
 ): number | undefined {
-  // Doubled, not halved: large limits of a bucket are replayed with the most keys.
+  // Steps double upwards from the least, because replays at a bucket's large limits take the most
+  // keys.
   let low = least
   let high = least
   for (let step = 1; at(high) > allowed; step *= 2) {
@@ -122,19 +123,19 @@ function smallestIn(
   return high
 }
 
-/** Where a larger limit may refuse more requests: bounds first, and then limit by limit. */
+/** For when a larger limit may refuse more requests: bounds first, then limit by limit. */
 function searchAny(
   needs: readonly Needs[],
   { affectedAt, refusedAt }: Pick<Found, 'affectedAt' | 'refusedAt'>,
   most: number,
 ): Limit {
-  // At and above it nobody is refused.
+  // At this limit and above, nobody is refused.
   const enough = searchMonotone(
     needs.map(({ range }) => ({ range, at: affectedAt })),
     0,
   ).limit
   if (enough === undefined) return { limit: undefined, isSmallest: true }
-  // Below it more keys are refused, each at least once, than requests may be.
+  // Below this limit, more keys are refused, each at least once, than requests may be.
   const least =
     searchMonotone(
       needs.map(({ range }) => ({ range, at: affectedAt })),

@@ -1,9 +1,9 @@
-// The answer to a question: what each limiter says, and what is to be said besides.
+// The answer to a question: what each limiter says, with hints and what remains unknown.
 
 import type { Live } from './live.js'
 import type { Finding, Limiter } from './look.js'
 
-/** A limiter with what its policies say. */
+/** A limiter and what its policies say. */
 export interface Judged extends Omit<Limiter, 'sources'> {
   readonly findings: readonly Finding[]
 }
@@ -15,11 +15,11 @@ export interface Answer {
   readonly live: Live | undefined
   /** Keys are stored as hashes with a secret. */
   readonly isHashed: boolean
-  /** A function of the file has chosen policies. */
+  /** A function in the file has chosen the policies. */
   readonly isChosen: boolean
 }
 
-/** The policies that refuse; of several the one with the longest wait first. */
+/** The policies that refuse, the one with the longest wait first. */
 export function refusingOf({ findings }: Judged): readonly Finding[] {
   const refusing = findings.filter(({ passes }) => !passes)
   return refusing.sort((one, two) => two.retryAfterMs - one.retryAfterMs)
@@ -29,7 +29,7 @@ export function wouldPass({ limiters }: Answer): boolean {
   return limiters.every((each) => refusingOf(each).length === 0)
 }
 
-/** Where nothing counts there may be nothing to see, or the place is the wrong one. */
+/** A hint for when nothing is stored: the key may be unused, or the wrong place was asked. */
 export function emptyHint({ limiters, isHashed }: Answer): string | undefined {
   const limiting = limiters.flatMap(({ findings }) => findings).filter(isLimiting)
   if (limiting.length === 0 || limiting.some(({ isStored }) => isStored)) return undefined
@@ -44,7 +44,7 @@ function isLimiting({ limit }: Finding): boolean {
   return limit !== Number.POSITIVE_INFINITY
 }
 
-/** What Redis cannot tell. */
+/** What may matter and Redis cannot tell. */
 export function unknownsOf({ limiters, live, isChosen }: Answer): readonly string[] {
   const unknown = [
     'leases: units that processes hold ahead count as used here',

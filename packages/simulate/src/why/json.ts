@@ -1,4 +1,4 @@
-// The answer for programs. A wait that never ends, and a limit that there is not, are null.
+// The answer for programs. null stands for a wait that never ends, and for no limit.
 
 import { type Answer, emptyHint, type Judged, refusingOf, unknownsOf, wouldPass } from './answer.js'
 import type { LivePolicy } from './live.js'

@@ -1,4 +1,4 @@
-// What holds of live policies for a key: what processes have declared, what is set, and overrides.
+// Which live policies hold for a key: from what processes declare, what is set, and overrides.
 
 import { type Policy, policyFrom } from '@weir/core'
 import { quote } from '@weir/core/http'
@@ -6,24 +6,25 @@ import { failed } from '../errors.js'
 import type { AskedStore, Field, LiveState } from './tools.js'
 import { isSame, plural, policyText, printed } from './words.js'
 
-/** A policy that live policies have under a name, as it holds for the key. */
+/** The policy that live policies have under a name, as it holds for the key. */
 export interface LivePolicy {
   /** What the application calls it. */
   readonly named: string
   readonly policy: Policy
-  /** Why it holds: nothing is set, it is set for all, or for the key, or for a prefix of it. */
+  /** Why the policy holds: nothing is set; or it is set for all keys, for this one, or for a prefix
+   *  of it. */
   readonly why: 'default' | 'set' | 'key' | 'prefix'
   /** The prefix. */
   readonly prefix?: string | undefined
-  /** Of the change that set it, as far as that is remembered. */
+  /** The version of the change that set the policy, if it is still remembered. */
   readonly version?: number | undefined
   readonly atMs?: number | undefined
-  /** What would hold for a key without an override, and if nothing were set. */
+  /** What would hold without an override, and without anything set. */
   readonly otherwise: Policy | undefined
   readonly declared: Policy | undefined
 }
 
-/** All of them, and what is to be said. */
+/** All live policies of a name, with notes about them. */
 export interface Live {
   readonly name: string
   readonly version: number
@@ -33,8 +34,8 @@ export interface Live {
 }
 
 /**
- * @param inFile policies of a file: overrides also hold for those that no process has
- * @throws {SimulateError} WEIR_INVALID_OPTION where nothing is known by the name
+ * @param inFile a file's policies: overrides also hold for those that no process has
+ * @throws {SimulateError} WEIR_INVALID_OPTION if nothing is known by the name
  */
 export async function liveFor(
   store: AskedStore,
@@ -70,7 +71,7 @@ export async function liveFor(
   return { ...{ name, version: news.version, processes: processes.length, policies }, notes }
 }
 
-/** What was set without the changes that do not hold yet. */
+/** What is set, without the changes that do not hold yet. */
 function heldNow({ news, fields }: LiveState): Pick<LiveState, 'fields'> & { notes: string[] } {
   const held = new Map(fields)
   const notes: string[] = []
@@ -85,7 +86,7 @@ function heldNow({ news, fields }: LiveState): Pick<LiveState, 'fields'> & { not
   return { fields: held, notes }
 }
 
-/** The defaults of processes, by name: those of the first that has it. */
+/** The processes' defaults by name, each from the first process that has one. */
 function declaredIn({ processes }: LiveState) {
   const policies = new Map<string, Policy>()
   const others = new Map<string, number>()
@@ -103,7 +104,7 @@ function declaredIn({ processes }: LiveState) {
   return { policies, notes }
 }
 
-/** Processes in which something else may hold. */
+/** Notes on the processes in which something else may hold. */
 function laggardsIn({ processes, news }: LiveState): readonly string[] {
   return processes
     .filter(({ version, isCurrent }) => version !== news.version || !isCurrent)
@@ -129,7 +130,7 @@ class Settings {
     })
   }
 
-  /** Of the policies that are set. */
+  /** The names of the policies that are set. */
   names(): readonly string[] {
     return this.#fields.flatMap(({ kind, name }) => (kind === 'policy' ? name : []))
   }
@@ -152,7 +153,7 @@ class Settings {
       : { ...base, ...own, why: 'set' }
   }
 
-  /** That of the key itself, else that of its longest prefix. */
+  /** The override of the key itself, or of its longest prefix. */
   overrideOf(of: Policy, key: string) {
     const own = this.#store.nameOfKey(key)
     const overrides = this.#fields
@@ -171,7 +172,7 @@ class Settings {
     return undefined
   }
 
-  /** Undefined: it is not set so that it can hold. */
+  /** The policy of a field. Undefined: the field's value cannot hold; a note says why. */
   #read({ text, kind, name, key }: Field & { readonly text: string }) {
     const { fields, processes, news } = this.#state
     const value = fields.get(text) as string
@@ -195,13 +196,13 @@ function rankOf({ kind, key = '' }: Field): number {
   return kind === 'key' ? Number.POSITIVE_INFINITY : key.length
 }
 
-/** The last change of a field that holds. */
+/** The last change of a field that holds by now. */
 function madeBy({ changes = [], nowUs }: LiveState['news'], of: string) {
   const last = changes.findLast(({ field, activeUs }) => field === of && activeUs <= nowUs)
   return { version: last?.version, atMs: last && Math.floor(last.nowUs / 1_000) }
 }
 
-/** Why it holds, in words. */
+/** Why the policy holds, in words. */
 export function whyText({ named, why, prefix, version, atMs, otherwise }: LivePolicy): string {
   const when = version === undefined ? '' : ` in version ${version}`
   const at = atMs === undefined ? '' : ` at ${new Date(atMs).toISOString()}`

@@ -1,4 +1,4 @@
-// What the policies of a limiter say of a key. Asked by `peek`, which writes nothing.
+// What a limiter's policies say about a key. Asks with `peek`, which writes nothing.
 
 import {
   type Policy,
@@ -11,43 +11,43 @@ import {
 import type { Live, LivePolicy } from './live.js'
 import { isSame } from './words.js'
 
-/** A policy of a limiter, and where it is known from. */
+/** A limiter's policy, and where it comes from. */
 export interface Source {
   readonly use: PolicyUse
-  /** Undefined: from the file alone. */
+  /** Undefined: the policy comes from the file alone. */
   readonly live: LivePolicy | undefined
-  /** What the file has in its place; undefined: the same, or nothing. */
+  /** The policy that the file has in its place; undefined: the same one, or none. */
   readonly inFile: Policy | undefined
 }
 
 export interface Limiter {
   readonly name: string
   readonly sources: readonly Source[]
-  /** All of them are one decision. False: which of them are is for the application to say. */
+  /** True: all sources are one decision. False: the application chooses among them. */
   readonly areTogether: boolean
 }
 
 /** What one policy says. */
 export interface Finding extends Source {
-  /** What the store calls it. */
+  /** The policy's name in the store. */
   readonly name: string
   readonly limit: number
   readonly used: number
   readonly remaining: number
   readonly cost: number
   readonly passes: boolean
-  /** Until the request passes; `Infinity`: never. */
+  /** In how many ms the request would pass; `Infinity`: never. */
   readonly retryAfterMs: number
   readonly resetAfterMs: number
-  /** Of a lock-out. */
+  /** A lock-out's block. */
   readonly block: PolicyResult['block']
-  /** Turns of a bucket that are reserved ahead: units, and when the next one is. */
+  /** A bucket's turns that are reserved ahead: their units, and in how many ms the next one is. */
   readonly turns: { readonly units: number; readonly nextMs: number } | undefined
-  /** Something counts. */
+  /** Something is stored under the key. */
   readonly isStored: boolean
 }
 
-/** @throws {StoreError} if the store cannot tell */
+/** @throws {StoreError} if the store cannot answer */
 export async function look(
   store: RedisStore,
   { name, sources, areTogether }: Limiter,
@@ -58,7 +58,7 @@ export async function look(
   const all = await Promise.all(
     groups.map(async (group) => {
       const policy: PolicyInput = group.map(({ use }) => use)
-      // A limiter without a name has limits in the names of its policies.
+      // A limiter without a name puts its limits into its policies' names.
       const named = name === 'default' ? {} : { name }
       const limiter = new RateLimiter({ ...named, store, policy, shared: true })
       const { policies } = await limiter.peek(key, { cost })
@@ -68,7 +68,7 @@ export async function look(
   return all.flat()
 }
 
-/** Policies that limit nothing have no result beside others that do. */
+/** A policy that limits nothing has no result if others in the group do limit. */
 function findingsIn(group: readonly Source[], results: readonly PolicyResult[]) {
   const limiting = group.filter(({ use }) => use.policy.kernel !== undefined)
   return group.map((source) => {
@@ -97,14 +97,14 @@ function unlimited(source: Source): Finding {
   return { ...source, ...nothing, ...none, name: source.use.policy.name, limit, remaining: limit }
 }
 
-/** A full bucket drains in its window: what is longer was reserved by those who wait. */
+/** A full bucket drains in its window: any time beyond that is reserved by waiting requests. */
 function turnsIn({ policy, resetAfterMs, retryAfterMs }: PolicyResult): Finding['turns'] {
   const { unitMs, windowMs } = policy
   const units = unitMs > 0 ? Math.floor((resetAfterMs - windowMs) / unitMs) : 0
   return units > 0 ? { units, nextMs: retryAfterMs } : undefined
 }
 
-/** Limiters as a file has them, with what is set in place of what the file says. */
+/** The policies of a file, each replaced by its live policy if there is one. */
 export function sourcesOf(uses: readonly PolicyUse[], live: Live | undefined): readonly Source[] {
   return uses.map((use) => {
     const own = liveOf(use.policy, live?.policies ?? [])
@@ -114,8 +114,7 @@ export function sourcesOf(uses: readonly PolicyUse[], live: Live | undefined): r
   })
 }
 
-/** What live policies have in place of a policy. Several may have its name: then it is the one that
- *  is the same. */
+/** The live policy in place of a policy. If several have its name, the one that is the same. */
 function liveOf(policy: Policy, all: readonly LivePolicy[]): LivePolicy | undefined {
   const alike = all.filter((each) => each.otherwise?.name === policy.name)
   const same = alike.find((each) =>

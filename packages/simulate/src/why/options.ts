@@ -50,12 +50,12 @@ const OPTIONS = {
 /** What is asked. */
 export interface Question extends StorePlace {
   readonly key: string
-  /** Of a module with policies. */
+  /** The path of a module with policies. */
   readonly file: string | undefined
-  /** Of the live policies. */
+  /** The live policies' name. */
   readonly name: string | undefined
   readonly limiter: string | undefined
-  /** By the names of policies. */
+  /** Policy keys, by the policies' names. */
   readonly policyKeys: ReadonlyMap<string, string>
   readonly policyTags: ReadonlyMap<string, string>
   readonly cost: number
@@ -63,7 +63,7 @@ export interface Question extends StorePlace {
 }
 
 /**
- * Undefined: help is asked for.
+ * The question that the arguments ask. Undefined: they ask for help.
  * @throws {SimulateError} WEIR_INVALID_OPTION, with exit code 2
  */
 export function questionIn(args: readonly string[]): Question | undefined {
@@ -109,7 +109,7 @@ function numberIn(what: string, text: string, least: number, most: number): numb
   throw misuse(what, text, `a whole number from ${least} to ${most}`)
 }
 
-/** Of `name=value`; a value may have any sign in it. */
+/** Pairs written `name=value`; a value may contain any character. */
 function pairsIn(what: string, texts: readonly string[] = []): ReadonlyMap<string, string> {
   return new Map(
     texts.map((text) => {

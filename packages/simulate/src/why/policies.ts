@@ -11,14 +11,14 @@ import type { Question } from './options.js'
 export interface FileLimiter {
   readonly name: string
   readonly uses: readonly PolicyUse[]
-  /** A function chose them, which may choose others in the application. */
+  /** True: a function chose the policies, and may choose others in the application. */
   readonly isChosen: boolean
 }
 
 type Given = PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
 
 /**
- * @throws {SimulateError} WEIR_INVALID_OPTION where the file has no such limiter,
+ * @throws {SimulateError} WEIR_INVALID_OPTION if the file has no such limiter,
  * WEIR_INVALID_POLICY, WEIR_POLICIES_FAILED
  */
 export async function limitersIn({
@@ -35,7 +35,7 @@ export async function limitersIn({
   return Promise.all(wanted.map(([name, given]) => limiterOf(name, given, key, file)))
 }
 
-/** What the default export has, by the names of limiters. */
+/** What the default export has, by limiter name. */
 function givenIn(exported: unknown, file: string): readonly (readonly [string, Given])[] {
   if (isGiven(exported)) return [['default', exported]]
   const isObject = typeof exported === 'object' && exported !== null
@@ -48,7 +48,7 @@ function givenIn(exported: unknown, file: string): readonly (readonly [string, G
   throw misused('WEIR_INVALID_POLICY', `${what} in ${quote(file)} is no policy; give ${right}`)
 }
 
-/** What a limiter has, or `{ policy }`, whose other parts are of logs. */
+/** A limiter's policy, or `{ policy }`, whose other properties are about logs. */
 function ofLimiter(value: unknown): Given | undefined {
   if (isGiven(value)) return value
   const { policy } = (value ?? {}) as { policy?: unknown }

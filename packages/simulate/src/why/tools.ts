@@ -1,10 +1,10 @@
-// What the command `weir` of @weir/core hands over, beyond what all groups use: how this group sees
-// a live store. packages/core/src/cli/open-store.ts makes it.
+// How this group sees a live store: what the command `weir` of @weir/core hands over beyond what
+// all groups use. packages/core/src/cli/open-store.ts makes it.
 
 import type { LiveProcess, LiveSetting, RedisStore } from '@weir/core'
 import type { SettingsNews } from '@weir/core/store'
 
-/** Which store. */
+/** Which store to ask. */
 export interface StorePlace {
   readonly redis?: string | undefined
   readonly cluster?: boolean | undefined
@@ -12,27 +12,27 @@ export interface StorePlace {
   readonly hashTags?: number | undefined
 }
 
-/** What a setting is of. */
+/** What a setting is about. */
 export type Field = Omit<LiveSetting, 'policy'>
 
-/** What is kept of the live policies of a name. */
+/** What the store keeps about the live policies of a name. */
 export interface LiveState {
   readonly news: SettingsNews
-  /** What is set, as text. */
+  /** What is set, by field, as text. */
   readonly fields: ReadonlyMap<string, string>
-  /** What has reported in the last 15 s. */
+  /** Processes that have reported in the last 15 s. */
   readonly processes: readonly LiveProcess[]
 }
 
-/** A store that is only asked: it does not count among the processes that share the limits. */
+/** A store that is only read: it does not count among the processes that share the limits. */
 export interface AskedStore {
   readonly store: RedisStore
-  /** What the client complained of last. */
+  /** The last error that the client reported. */
   readonly trouble: () => Error | undefined
   readonly close: () => void
   readonly live: (name: string) => Promise<LiveState>
-  /** Undefined: Weir has not written it. */
+  /** Undefined: Weir did not write the text. */
   readonly fieldOf: (text: string) => Field | undefined
-  /** What a key is called in a field. */
+  /** The name of a key in a field. */
   readonly nameOfKey: (key: string) => string
 }

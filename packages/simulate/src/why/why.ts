@@ -1,4 +1,4 @@
-// `weir why`: what a live Redis says of a key, and why. It only reads.
+// `weir why`: what a live Redis says about a key, and why. It only reads.
 
 import type { PolicyUse } from '@weir/core'
 import { quote } from '@weir/core/http'
@@ -18,7 +18,7 @@ const REFUSED = 3
 
 /**
  * @returns the exit code: 0 the request would pass, 3 it would be refused
- * @throws {SimulateError | StoreError} with exit code 2 where it is no command
+ * @throws {SimulateError | StoreError} with exit code 2 if the command is misused
  */
 export async function why(
   args: readonly string[],
@@ -69,7 +69,7 @@ async function answerTo(
   }
 }
 
-/** @throws {SimulateError} WEIR_INVALID_OPTION for a key of a policy that there is not */
+/** @throws {SimulateError} WEIR_INVALID_OPTION for the policy key of an unknown policy */
 function limitersFor(
   question: Question,
   inFile: readonly FileLimiter[] | undefined,
@@ -99,7 +99,7 @@ function limitersFor(
   }))
 }
 
-/** What a policy may be called: in a limiter with a name, and without one. */
+/** The names that a policy may have: in a limiter with a name, and in one without. */
 function namesOf({ policy: { name, nameWithoutLimit } }: PolicyUse): readonly string[] {
   return nameWithoutLimit === undefined ? [name] : [nameWithoutLimit, name]
 }
@@ -116,7 +116,7 @@ function withKeys(source: Source, { policyKeys, policyTags }: Question): Source 
   return { ...source, use }
 }
 
-/** A failure of the store, with what its client complained of. */
+/** A store's failure, with the last error that its client reported. */
 function explained(error: unknown, trouble: Error | undefined): unknown {
   const { code, message } = error as { readonly code?: unknown; readonly message: string }
   if (code !== 'WEIR_STORE_FAILED' || trouble === undefined) return error

@@ -1,8 +1,8 @@
-// How things are said: lengths of time, policies, and texts that may have come from anywhere.
+// Durations, policies and texts of unknown origin, in words.
 
 import type { Policy } from '@weir/core'
 
-/** As JSON has it, but nothing that a terminal would obey, or show as something else. */
+/** As in JSON, without characters that a terminal would obey or show as something else. */
 export function printed(text: string): string {
   return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => {
     const units = character.split('').map((unit) => unit.charCodeAt(0))
@@ -17,7 +17,7 @@ const UNITS = [
   ['s', 1_000],
 ] as const
 
-/** Two units of it, rounded up: `6 h 12 min`, `34.2 s`, `340 ms`. */
+/** A duration in at most two units, rounded up: `6 h 12 min`, `34.2 s`, `340 ms`. */
 export function lasting(ms: number): string {
   if (ms === Number.POSITIVE_INFINITY) return 'for ever'
   if (ms < 1_000) return `${Math.ceil(ms)} ms`
@@ -33,7 +33,7 @@ export function lasting(ms: number): string {
   return rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${next}`
 }
 
-/** A policy as data: what its factory was given. */
+/** A policy as data: the options that its factory was given. */
 export function dataOf(policy: Policy): Readonly<Record<string, unknown>> {
   const { algorithm, options, limit, timeScale } = policy
   return options === undefined ? { algorithm, limit, timeScale } : { algorithm, ...options }
@@ -43,12 +43,12 @@ export function policyText(policy: Policy): string {
   return printed(JSON.stringify(dataOf(policy)))
 }
 
-/** Whether two policies are one and the same. */
+/** Whether two policies are the same. */
 export function isSame(one: Policy, other: Policy): boolean {
   return one.signature === other.signature
 }
 
-/** In the words that a person would use. */
+/** A count with its noun, in the singular or the plural. */
 export function plural(count: number, one: string, many: string = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
 }

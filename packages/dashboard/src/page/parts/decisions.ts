@@ -1,4 +1,4 @@
-// The decisions of a limiter: over time as a chart with its legend, and each count by itself.
+// A limiter's decisions: over time, as a chart with its legend, and each count separately.
 
 import type { LimiterFrame } from '../../protocol.js'
 import { type Chart, chartIn } from '../chart.js'
@@ -14,7 +14,7 @@ const NAMES: Readonly<Record<Outcome, string>> = {
   error: 'errors',
 }
 
-/** The chart of a limiter, its legend with rates and totals, and the chart as a table. */
+/** A limiter's chart, its legend with rates and totals, and the chart as a table. */
 export function decisionsOverTime(rates: Rates): Part<LimiterFrame> & { readonly chart: Chart } {
   const legend = legendOf()
   const canvas = el('div', 'chart')
@@ -98,7 +98,7 @@ function legendOf(): Part<LegendData> {
 
 const TABLE_STEP_MS = 10_000
 
-/** What the chart shows as text, every ten seconds, while it is open. */
+/** The chart's points as text, one for every ten seconds; updated while the table is open. */
 function chartTable(rates: Rates): { readonly element: HTMLElement; readonly update: () => void } {
   const columns = [
     { title: 'Time' },
@@ -153,7 +153,7 @@ const SOURCE_NAMES = {
   none: 'nothing to ask',
 } as const
 
-/** What decided: the shares of all decisions. */
+/** Where decisions were made: each source's share. */
 export function sources(): Part<LimiterFrame> {
   const bar = el('div', { class: 'sources', 'aria-hidden': 'true' })
   const list = el('ul', 'source-list')
@@ -186,7 +186,7 @@ export function sources(): Part<LimiterFrame> {
   }
 }
 
-/** Each count of a limiter by itself, as `stats()` has them. */
+/** All of a limiter's counts, as `stats()` has them. */
 export function allCounts(): Part<LimiterFrame> {
   const body = el('tbody')
   const fill = rowsOf(

@@ -88,7 +88,7 @@ function limiterWords({ limiters }: ProcessFrame): string {
 
 type Limiter = ProcessFrame['limiters'][number]
 
-/** What one limiter of a process has counted. */
+/** The counts of one limiter in a process. */
 function limiterLine({ name }: Limiter): Part<Limiter> {
   const numbers = el('span')
   const keys = el('span', 'muted')

@@ -39,7 +39,7 @@ export function gauge(row: Row): HTMLElement {
   )
 }
 
-/** When a request passes, and when nothing is left of what was used. */
+/** When a request passes, and when the key is as new. */
 function passes({ retryAfterMs, resetAfterMs, block }: Row): string {
   const again =
     retryAfterMs === 0

@@ -1,4 +1,4 @@
-// The header: whose figures these are, and how old.
+// The header: which process the figures are from, and how old they are.
 
 import type { Frame } from '../../protocol.js'
 import { button, el, type Part, setAttribute, setText } from '../dom.js'
@@ -17,7 +17,7 @@ export interface HeaderData {
   readonly isPaused: boolean
 }
 
-/** In one word, for the style; and as a text. */
+/** The connection's state: in one word, for the style, and as a text. */
 interface State {
   readonly kind: 'live' | 'stale' | 'busy' | 'failed' | 'paused'
   readonly text: string
@@ -78,7 +78,7 @@ export function header(onPause: () => void): Part<HeaderData> {
   }
 }
 
-/** What is wrong with the connection, and what to do; nothing while all is well. */
+/** Says what is wrong with the connection and what to do; empty while all is well. */
 export function notice(onRetry: () => void): Part<HeaderData> {
   const title = el('h2')
   const text = el('p')

@@ -1,4 +1,4 @@
-// The health of stores, their nodes, and of overload guards.
+// The health of stores, of their nodes, and of overload guards.
 
 import type { Frame, GuardFrame, StoreFrame } from '../../protocol.js'
 import { el, type Part, rowsOf, setAttribute, setText } from '../dom.js'
@@ -15,7 +15,7 @@ const STATES = {
   open: ['bad', 'The node failed, and is not asked'],
 } as const
 
-/** @param durations of a node, from all frames */
+/** @param durations returns a node's durations, over all frames */
 export function health(durations: (store: string, node: string) => Durations): Part<Frame> {
   const stores = el('div', 'contents')
   const guards = el('div', 'contents')
@@ -49,7 +49,7 @@ const COLUMNS = [
   { title: 'Not sent', kind: 'number' },
 ] as const
 
-/** A store, and a row for each node that it asks. */
+/** A store, with a row for each of its nodes. */
 function storeTile(durations: (node: string) => Durations): Part<StoreFrame> {
   const name = el('bdi', 'tile-name')
   const more = el('span', 'muted small')
@@ -111,7 +111,7 @@ function bound(seconds: number | undefined): string {
   return seconds === Number.POSITIVE_INFINITY ? 'off scale' : `≤ ${duration(seconds * 1_000)}`
 }
 
-/** What is only told where there is something to tell. */
+/** Notes that are shown only if there is something to say. */
 function storeWords(store: StoreFrame): string {
   const words: string[] = []
   if (store.instances > 1) words.push(counted(store.instances, 'store'))
@@ -121,7 +121,7 @@ function storeWords(store: StoreFrame): string {
   return words.join(' · ')
 }
 
-/** A store within the process. */
+/** A store in the process's memory. */
 function localTile(): Part<StoreFrame> {
   const name = el('bdi', 'tile-name')
   const numbers = facts()
@@ -152,7 +152,7 @@ function localTile(): Part<StoreFrame> {
   }
 }
 
-/** How much of all that was decided was decided without the shared store. */
+/** The share of all decisions that were made without the shared store. */
 function decisionsTile(): Part<Frame> {
   const numbers = facts()
   const state = el('span', 'pill')

@@ -1,24 +1,24 @@
-// Whose requests a limiter refuses most, and whose it will refuse soon.
+// The keys that a limiter refuses most, and those that it will refuse soon.
 
 import type { KeyRow, NearRow } from '../../protocol.js'
 import { el, isHeld, type Part, rowsOf, setAttribute, setText } from '../dom.js'
 import { clock, count, counted, duration, shown } from '../format.js'
 
-/** Asks for what holds for a key of a list. */
+/** Looks up a key of a list. */
 export type Asking = (handle: string, key: string) => void
 
 interface Row {
   readonly key: string
   readonly handle: string
-  /** The figure, and what stands below the key. */
+  /** The figure, and the text below the key. */
   readonly figure: string
   readonly title: string
   readonly detail: string
-  /** Of the bar behind the key: from 0 to 1. */
+  /** The length of the bar behind the key: from 0 to 1. */
   readonly part: number
 }
 
-/** Who is refused most. A count may be too large by its error, and never too small. */
+/** The keys that are refused most. A count may be too large by its error, never too small. */
 export function refusedKeys(ask: Asking): Part<readonly KeyRow[]> {
   const list = keyList('Refused most', 'Nobody was refused while this page was watched.', ask)
   return {
@@ -49,7 +49,7 @@ function refusedRow(row: KeyRow, most: number): Row {
   }
 }
 
-/** Who has at most a fifth left. */
+/** The keys with at most a fifth of a limit left. */
 export function nearKeys(ask: Asking): Part<readonly NearRow[]> {
   const list = keyList(
     'Nearly used up',
@@ -93,7 +93,7 @@ function keyList(title: string, nothing: string, ask: Asking): Part<readonly Row
   }
 }
 
-/** The rows in the places that they had, so that none slips away from under the pointer. */
+/** The rows in their previous places, so that none slips away from under the pointer. */
 function inPlaces(rows: readonly Row[], places: readonly string[]): readonly Row[] {
   const placed = places.flatMap((place) => rows.find(({ handle }) => handle === place) ?? [])
   return [...placed, ...rows.filter(({ handle }) => !places.includes(handle))]

@@ -10,12 +10,12 @@ import { type Fact, facts } from './facts.js'
 import { nearKeys, refusedKeys } from './key-lists.js'
 import { policyTable } from './policies.js'
 
-/** What a card asks of the rest of the page. */
+/** What a card needs from the rest of the page. */
 export interface LimiterActs {
   readonly ratesOf: (id: string) => Rates
   readonly lookUp: (limiter: string, handle: string, key: string) => void
   readonly switchTo: (limiter: LimiterFrame, enabled: boolean) => void
-  /** Hears of each chart, so that all can be drawn in other colours. */
+  /** Called with each chart's `recolour`, so that all charts can change colours. */
   readonly onChart: (recolour: () => void) => void
 }
 
@@ -25,7 +25,7 @@ interface CardData {
   readonly isWanted: boolean
 }
 
-/** More limiters than this are searched by name. */
+/** With more limiters than this, the page offers a search by name. */
 const FEW = 4
 
 export function limiters(acts: LimiterActs): Part<Frame> {
@@ -157,7 +157,7 @@ function headline(limiter: LimiterFrame, rates: Rates): readonly Fact[] {
   ]
 }
 
-/** How a limiter is set: switched off here, or in some processes; not enforced. */
+/** A limiter's state: switched off, here or in some processes; or not enforced. */
 function badges(): Part<CardData> {
   const state = el('span', 'pill')
   const elsewhere = el('span', { class: 'pill', 'data-kind': 'fair' })

@@ -1,5 +1,5 @@
-// Live limits: what is set, who holds an override, what was changed and by which processes it is
-// held.
+// Live limits: what is set, which keys have an override, what was changed, and which processes have
+// applied it.
 
 import type { Frame, LiveFrame } from '../../protocol.js'
 import { button, el, type Part, rowsOf, setAttribute, setText } from '../dom.js'
@@ -116,7 +116,7 @@ function aboutOf({ heardMsAgo, pending, refused }: LiveFrame): string {
   return words.join(' · ')
 }
 
-/** A list that opens, with how many it holds. */
+/** A list that can be opened, with its length. */
 function listOf<T>(
   title: string,
   keyOf: (row: T) => string,

@@ -1,4 +1,4 @@
-// What was done by actions.
+// The actions that were noted.
 
 import type { ActionNote, Frame } from '../../protocol.js'
 import { el, type Part, rowsOf, setAttribute, setText } from '../dom.js'

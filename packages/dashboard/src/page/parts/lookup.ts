@@ -1,5 +1,5 @@
-// One key looked up: a gauge for each policy, and why the key would be refused. Looking takes
-// nothing.
+// A key that was looked up: a gauge for each policy, and why a request would be refused. A lookup
+// takes no units.
 
 import type { Frame, KeyOrHandle, Lookup, LookupRequest } from '../../protocol.js'
 import { button, el, type Part, setText } from '../dom.js'
@@ -7,7 +7,7 @@ import { clock, shown } from '../format.js'
 import { messageOf } from '../stream.js'
 import { gauge } from './gauge.js'
 
-/** What is looked up, for the actions on it. */
+/** The key that was looked up, for the actions on it. */
 export interface LookedUp {
   readonly found: Lookup
   readonly whose: KeyOrHandle
@@ -21,9 +21,9 @@ export interface LookupActs {
 }
 
 export interface LookupPart extends Part<Frame> {
-  /** Looks up a key of a list, and takes the reader there. */
+  /** Looks up a key of a list, and scrolls to the result. */
   readonly lookUp: (limiter: string, handle: string, key: string) => void
-  /** Looks again, after something was changed. */
+  /** Repeats the lookup, after a change. */
   readonly again: () => void
 }
 

@@ -1,4 +1,4 @@
-// The policies of a limiter.
+// A limiter's policies.
 
 import type { LimiterFrame } from '../../protocol.js'
 import { el, setText } from '../dom.js'
@@ -42,12 +42,12 @@ function policyRow(): { cells: readonly HTMLElement[]; update: (policy: Policy) 
   }
 }
 
-/** For whatever reason. */
+/** How often the policy denied, for any reason. */
 function deniedBy(policy: Policy): number {
   return Object.values(policy.denials).reduce((sum, each) => sum + each, 0)
 }
 
-/** What is only told where there is something to tell. */
+/** Notes that are shown only if there is something to say. */
 function moreOf({ factor, slots, blocks, denials, units }: Policy): string[] {
   const words: string[] = []
   if (factor !== undefined && factor !== 1) words.push(`factor ${measured(factor)}`)

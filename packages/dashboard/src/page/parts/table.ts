@@ -1,5 +1,5 @@
-// Tables that stay tables for screen readers where a narrow window shows their rows as cards: a
-// style that takes `display: table` away takes the meaning with it, so each role is said.
+// Tables that stay tables for screen readers when a narrow window shows their rows as cards: a
+// style that removes `display: table` removes the meaning with it, so each element names its role.
 
 import { el, type Part, rowsOf } from '../dom.js'
 
@@ -15,7 +15,7 @@ export interface Table<T> extends Part<readonly T[]> {
 
 /**
  * A table whose rows are kept by key.
- * @param cells makes the cells of a row, and what brings them up to date
+ * @param cells makes a row's cells, and the function that updates them
  */
 export function table<T>(
   caption: string,
