@@ -30,25 +30,19 @@ const KERNELS: Readonly<Record<string, KernelFacts>> = {
   },
 }
 
-/** The table under "Memory" in docs/redis.md, for a key of 20 characters. */
-export const BYTES: Readonly<
-  Record<string, { readonly factory: string; readonly first: string; readonly most: string }>
-> = {
-  'sliding-window': {
-    factory: 'slidingWindow',
-    first: '216',
-    most: 'about 1,460 (61 entries)',
-  },
-  'sliding-log': {
-    factory: 'slidingLog',
-    first: '216',
-    most: 'about 20 bytes for each unit of the limit',
-  },
-  'fixed-window': { factory: 'fixedWindow', first: '152', most: '152' },
-  'sliding-counter': { factory: 'slidingCounter', first: '152', most: '152' },
-  'token-bucket': { factory: 'tokenBucket', first: '120', most: '120' },
-  gcra: { factory: 'gcra', first: '120', most: '120' },
-  'leaky-bucket': { factory: 'leakyBucket', first: '120', most: '120' },
+interface Growth {
+  readonly kept: string
+  /** undefined: it does not grow. */
+  readonly most?: string
+}
+
+/** What a key's state grows to, as docs/redis.md says under "Memory". */
+const GROWTH: Readonly<Record<string, Growth>> = {
+  bucket1: { kept: 'a number' },
+  fixed1: { kept: 'a short text' },
+  counter1: { kept: 'a short text' },
+  'sliding-window': { kept: 'a list', most: '61 entries, about 1,460 bytes' },
+  'sliding-log': { kept: 'a list', most: 'about 20 bytes for each unit of the limit' },
 }
 
 export interface Asked extends KernelFacts {
@@ -56,8 +50,8 @@ export interface Asked extends KernelFacts {
   readonly key: string
   /** The command that a decision sends. */
   readonly call: string
-  /** How many bytes a key takes, in words. */
-  readonly bytes: string
+  /** What a key's state grows to, in words. */
+  readonly growth: string
 }
 
 /** @param key letters and digits only, which need no encoding in Redis */
@@ -66,7 +60,12 @@ export function askedOf(policy: Policy, key: string): Asked {
   const name = policy.nameWithoutLimit ?? policy.name
   const redisKey = `weir:{${key}}:${LIMITER}:${name}:${kernel.id}-${policy.timeScale}`
   const call = `EVALSHA <script> 1 ${redisKey} ${policy.numbers.join(' ')}`
-  const { first, most } = BYTES[policy.algorithm] as (typeof BYTES)[string]
-  const bytes = first === most ? first : `${first} after one request, at most ${most}`
-  return { ...(KERNELS[kernel.id] as KernelFacts), key: redisKey, call, bytes }
+  const { kept, most } = growthOf(policy)
+  const growth = most === undefined ? `${kept}, always` : `${kept}, at most ${most}`
+  return { ...(KERNELS[kernel.id] as KernelFacts), key: redisKey, call, growth }
+}
+
+/** The two policies of the kernel `log1` keep lists of different lengths. */
+export function growthOf(policy: Policy): Growth {
+  return (GROWTH[policy.algorithm] ?? GROWTH[String(policy.kernel?.id)]) as Growth
 }

@@ -6,7 +6,7 @@ import { type RedisServer, startRedis } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ALGORITHMS } from '../src/algorithms.js'
-import { askedOf, BYTES, LIMITER } from '../src/redis.js'
+import { askedOf, growthOf, LIMITER } from '../src/redis.js'
 import { DEFAULTS } from '../src/settings.js'
 
 let server: RedisServer
@@ -76,30 +76,22 @@ describe.each(ALGORITHMS)('of $id', (algorithm) => {
     expect([...plain].sort()).toEqual([...asked.reads, ...asked.writes].sort())
   })
 
-  test('the bytes are those of docs/redis.md', () => {
+  test('what a key grows to is what docs/redis.md says', () => {
     const docs = readFileSync(new URL('../../../docs/redis.md', import.meta.url), 'utf8')
-    const { factory, first, most } = BYTES[policy.algorithm] as (typeof BYTES)[string]
-    const row = docs
-      .split('\n')
-      .find(
-        (line) => line.startsWith('| `') && line.includes(`\`${factory}\``) && /\d \|/.test(line),
-      )
-    expect(
-      row
-        ?.split('|')
-        .slice(2, 4)
-        .map((cell) => cell.trim()),
-    ).toEqual([first, most])
+    const [, section = ''] = docs.split('\n## Memory\n')
+    const factory = policy.algorithm.replace(/-(\w)/g, (_, letter) => letter.toUpperCase())
+    const row = section.split('\n').find((line) => line.includes(`\`${factory}\``))
+    const { kept, most = 'no more' } = growthOf(policy)
+    expect(row?.split('|').slice(2, 4)).toEqual([` ${kept} `, ` ${most} `])
   })
 
-  test('the state is that of docs/algorithms.md', () => {
-    const docs = readFileSync(new URL('../../../docs/algorithms.md', import.meta.url), 'utf8')
-    const row = docs
-      .split('\n')
-      .find((line) => line.includes(`/${folderOf(policy.kernel?.id)}/kernel.ts)`)) as string
-    expect(row).toContain(`${asked.state.split(/[ ,]/, 1)[0]} `)
+  test('the state is that of docs/versions.md', () => {
+    const docs = readFileSync(new URL('../../../docs/versions.md', import.meta.url), 'utf8')
+    const row = docs.split('\n').find((line) => line.includes(`| \`${policy.kernel?.id}\` |`))
+    const [type = ''] = asked.state.toLowerCase().split(/[ ,]/, 1)
+    expect(row).toContain(`a ${type}`)
     const [form] = /\w+:\w+(:\w+)?/.exec(asked.state) ?? []
-    expect(row).toContain(form ?? 'when all that was taken has drained')
+    expect(row).toContain(form ?? 'one whole number')
   })
 })
 

@@ -123,7 +123,7 @@ function inRedis({ algorithm, settings, traffic }: Shown): HTMLElement {
       ...row('a decision', element('code', { 'data-redis': 'call' }, asked.call)),
       ...row('in the script', scriptText(asked)),
       ...row('state', asked.state),
-      ...row('bytes of a key', asked.bytes),
+      ...row('grows to', asked.growth),
     ),
   )
 }
