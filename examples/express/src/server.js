@@ -1,15 +1,18 @@
 // @ts-check
-// An Express server with two limits. It first sends itself a burst of requests and shows what
-// becomes of them.
+// An Express server with two limits and a dashboard. It first sends itself a burst of requests and
+// shows what becomes of them. A button on its page makes traffic to look at.
 //
 //   PORT=3000                          where to listen; the next free port if it is taken
 //   REDIS_URL=redis://localhost:6379   counters in Redis, shared with other processes
 
+import { dashboard } from '@weir/dashboard'
 import { fixedWindow, memoryStore, rateLimit, redisStore, tokenBucket } from '@weir/express'
 import { prometheus } from '@weir/metrics/prometheus'
 import express from 'express'
 import { showBurst } from './burst.js'
+import { trafficPage } from './page.js'
 import { connectRedis, listen, portFrom } from './start.js'
+import { newTraffic } from './traffic.js'
 
 const redis = await connectRedis(process.env.REDIS_URL)
 const store = redis ? redisStore(redis) : memoryStore()
@@ -32,9 +35,15 @@ const search = rateLimit({
 // For Prometheus: what was decided, by whom, and how the store is.
 const metrics = prometheus([hello, search])
 
+// For people: the same, as it happens. Whoever has its token may also change things.
+const board = dashboard({ limiters: [hello, search], actions: true })
+const traffic = newTraffic({ hello: hello.limiter, search: search.limiter })
+
 const app = express().disable('x-powered-by')
 app.get('/metrics', metrics.handler)
-app.get('/', hello, (req, res) => {
+app.use('/weir', board.handler)
+app.use(trafficPage(traffic))
+app.get('/hello', hello, (req, res) => {
   res.json({ hello: 'world', left: req.rateLimit?.remaining })
 })
 app.get('/search', search, (req, res) => {
@@ -51,14 +60,19 @@ process.once('SIGTERM', stop)
 console.log(
   `\nWeir with Express, counting in ${redis ? `Redis at ${redis.options.host}:${redis.options.port}` : 'memory'}\n`,
 )
-await showBurst(url, [...Array(6).fill('/'), ...Array(3).fill('/search?pages=8')])
+await showBurst(url, [...Array(6).fill('/hello'), ...Array(3).fill('/search?pages=8')])
 // You come from the same address as the burst did, so let it be forgotten.
 await Promise.all([hello, search].map(({ limiter }) => limiter.reset('127.0.0.1')))
 
 console.log(`
-Listening on ${url} (Ctrl-C ends it). Try:
+Listening on ${url} (Ctrl-C ends it).
 
-  curl -i ${url}/                    five in any ten seconds
+  1. Open the dashboard:   ${board.address(`${url}/weir`)}
+  2. Press the button on:  ${url}/
+
+Or try:
+
+  curl -i ${url}/hello               five in any ten seconds
   curl -i '${url}/search?pages=8'    8 units of a bucket of 20, which refills by 2 a second
   curl -i '${url}/search?pages=30'   more pages, at most 20 units
   curl '${url}/metrics'              what was decided, for Prometheus
@@ -66,6 +80,8 @@ Listening on ${url} (Ctrl-C ends it). Try:
 
 /** Ends the server and the connection to Redis. With nothing left to do, the process ends. */
 async function stop() {
+  traffic.stop()
+  board.close()
   server.close()
   server.closeAllConnections()
   await store.close?.()

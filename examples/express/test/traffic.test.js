@@ -1,0 +1,72 @@
+// @ts-check
+// A minute of traffic, in the time of the test.
+import { memoryStore, RateLimiter, slidingWindow } from '@weir/express'
+import { afterEach, expect, test, vi } from 'vitest'
+import { newTraffic } from '../src/traffic.js'
+
+afterEach(() => void vi.useRealTimers())
+
+/** Limits as the example has them; what they decided, by key. */
+function limited() {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
+  const startUs = Date.UTC(2026, 0, 1) * 1_000
+  const clock = { nowUs: () => startUs + Math.round(performance.now() * 1_000) }
+  const store = memoryStore({ clock })
+  const policy = slidingWindow({ limit: 5, window: '10s' })
+  const [hello, search] = ['hello', 'search'].map(
+    (name) => new RateLimiter({ store, name, policy }),
+  )
+  if (!hello || !search) throw new Error('there are two')
+  /** @type {Map<string, boolean[]>} */
+  const decided = new Map()
+  for (const limiter of [hello, search]) {
+    const consume = limiter.consume.bind(limiter)
+    vi.spyOn(limiter, 'consume').mockImplementation(async (key, options) => {
+      const decision = await consume(key, options)
+      const before = decided.get(`${key}`) ?? []
+      decided.set(`${key}`, [...before, decision.allowed])
+      return decision
+    })
+  }
+  return { traffic: newTraffic({ hello, search }), decided, timers: vi.getTimerCount() }
+}
+
+test('there is none until it is asked for, and it ends by itself after a minute', async () => {
+  const { traffic, decided, timers } = limited()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect([vi.getTimerCount() - timers, decided.size]).toEqual([0, 0])
+  traffic.start()
+  traffic.start()
+  expect([vi.getTimerCount() - timers, traffic.isRunning()]).toEqual([1, true])
+  await vi.advanceTimersByTimeAsync(59_000)
+  expect(traffic.isRunning()).toBe(true)
+  await vi.advanceTimersByTimeAsync(1_100)
+  expect([vi.getTimerCount() - timers, traffic.isRunning()]).toEqual([0, false])
+})
+
+test('thirty clients come: some are refused, and one has a limit that just suffices', async () => {
+  const { traffic, decided } = limited()
+  traffic.start()
+  await vi.advanceTimersByTimeAsync(61_000)
+  const all = [...decided.values()].flat()
+  expect(decided.size).toBe(30)
+  expect(traffic.made).toEqual({
+    requests: all.length,
+    refused: all.filter((allowed) => !allowed).length,
+  })
+  expect(all.length).toBeLessThan(2_000)
+  expect(decided.get('203.0.113.4')).toContain(false)
+  expect(decided.get('203.0.113.1')).toHaveLength(23)
+  expect(decided.get('203.0.113.1')).not.toContain(false)
+})
+
+test('stopped, it stops', async () => {
+  const { traffic, decided } = limited()
+  traffic.start()
+  await vi.advanceTimersByTimeAsync(5_000)
+  traffic.stop()
+  const { requests } = traffic.made
+  expect(requests).toBeGreaterThan(0)
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect([...decided.values()].flat()).toHaveLength(requests)
+})
