@@ -59,7 +59,7 @@ function pageOf(isRunning, { requests, refused }) {
 <p>Thirty made-up clients ask the limiters <code>hello</code> and <code>search</code>. Some are
 refused.</p>
 <form method="post" action="/traffic/${order}"><button>${label}</button></form>
-<p>${isRunning ? 'Traffic runs.' : 'No traffic runs.'} ${requests > 0 ? counts : ''}</p>
+<p>${isRunning ? 'Traffic runs, for a minute at most.' : 'No traffic runs.'} ${requests > 0 ? counts : ''}</p>
 <p>Watch it on <a href="/weir/">the dashboard</a>. If that asks for a token, open the address that
 was printed at the start.</p>
 </main>

@@ -15,7 +15,9 @@ test('the printed address opens the dashboard, and a button makes it move', asyn
 
   const page = await get(url)
   expect(page.text).toContain('No traffic runs.')
-  expect(await press(url, page.text)).toMatch(/<button>Stop<\/button>.*Traffic runs\./s)
+  expect(await press(url, page.text)).toMatch(
+    /<button>Stop<\/button>.*Traffic runs, for a minute at most\./s,
+  )
   const moving = await look(
     ({ limiters }) =>
       limiters.every((limiter) => decided(limiter) > 20) &&
