@@ -24,6 +24,7 @@ test.each([
   ['docs/images/outage.svg', 'what a run shows', 'outage-picture.mjs'],
   ['docs/images/lock-out.svg', 'what a run shows', 'lock-out-picture.mjs'],
   ['docs/images/leases.svg', 'what a run shows', 'lease-picture.mjs'],
+  ['docs/images/simulate.svg', 'what a run shows', 'simulate-picture.mjs'],
 ])('%s is %s', (_, __, tool) => {
   const args = [join(root, 'tools/docs', tool), '--check']
   const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
