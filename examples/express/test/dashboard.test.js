@@ -1,5 +1,6 @@
 // @ts-check
 // The first minute of somebody who has typed `npm start`.
+import { startRedis } from '@weir/testkit'
 import { expect, onTestFinished, test } from 'vitest'
 import { started } from './started.js'
 
@@ -35,6 +36,19 @@ test('the printed address opens the dashboard, and a button makes it move', asyn
   expect((await get(`${url}/weir/`, { cookie })).status).toBe(200)
   expect((await get(`${url}/weir/`)).status).toBe(401)
   expect(await stop(), output()).toBe(0)
+}, 60_000)
+
+test('Ctrl-C ends it while traffic runs and somebody looks, also on Redis', async () => {
+  const redis = await startRedis()
+  onTestFinished(() => redis.stop())
+  const { url, board, output, stop } = await started({ REDIS_URL: redis.url })
+  const { look } = await opened(board)
+  await press(url, (await get(url)).text)
+  const printed = output()
+  const seen = await look(({ limiters }) => limiters.every((limiter) => decided(limiter) > 8))
+  expect(seen.limiters).toHaveLength(2)
+  expect(await stop()).toBe(0)
+  expect(output()).toBe(printed)
 }, 60_000)
 
 test('another site cannot press the button, and the page runs no script', async () => {
