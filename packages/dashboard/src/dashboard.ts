@@ -54,11 +54,9 @@ export function dashboardIn(time: Time, options: DashboardOptions): Dashboard {
   const path = (options.path ?? '').replace(/\/$/, '')
   const failed = tellingOnce(log)
   const notes = new Notes((note, key) => {
-    try {
-      onAction?.({ ...note, key })
-    } catch (error) {
-      failed('onAction', error)
-    }
+    // It may be async: a rejection that nobody handles would end the process.
+    const told = async (): Promise<void> => onAction?.({ ...note, key })
+    told().catch((error: unknown) => failed('onAction', error))
   })
   const collector = new Collector(time, allOf(limiters), {
     showKeys,
@@ -91,6 +89,10 @@ function tellingOnce(log: (line: string) => void): (what: string, error: unknown
   return (what, error) => {
     if (known.has(what)) return
     known.add(what)
-    log(`Weir's dashboard: ${what} failed: ${quote(error)}`)
+    try {
+      log(`Weir's dashboard: ${what} failed: ${quote(error)}`)
+    } catch {
+      // Called from timers, where a `log` that throws would end the process.
+    }
   }
 }

@@ -13,18 +13,29 @@ export function checkLength(length: string | undefined | null): void {
   if (Number(length ?? 0) > LONGEST) throw tooLarge()
 }
 
-/** @throws {Refused} 413 as soon as the body is too long; 400 if it is not JSON */
+/** @throws {Refused} 413 as soon as the body is too long; 400 if it is not JSON, or ends too early */
 export async function jsonOf(chunks: AsyncIterable<Uint8Array>): Promise<unknown> {
-  const all: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of chunks) {
-    length += chunk.length
-    if (length > LONGEST) throw tooLarge()
-    all.push(chunk)
-  }
+  const body = await bytesOf(chunks)
   try {
-    return JSON.parse(Buffer.concat(all).toString())
+    return JSON.parse(body.toString())
   } catch {
     throw invalidRequest('the body is no JSON')
   }
+}
+
+async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const all: Uint8Array[] = []
+  let length = 0
+  try {
+    for await (const chunk of chunks) {
+      length += chunk.length
+      if (length > LONGEST) throw tooLarge()
+      all.push(chunk)
+    }
+  } catch (error) {
+    if (error instanceof Refused) throw error
+    // The client has gone away: no failure of the server, and nothing for its log.
+    throw invalidRequest('the body ended too early')
+  }
+  return Buffer.concat(all)
 }

@@ -43,10 +43,10 @@ function streamOf(
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   let leave = (): void => {}
+  let isOver = false
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        let isOver = false
         const end = (): void => {
           if (isOver) return
           isOver = true
@@ -62,8 +62,13 @@ function streamOf(
           end,
         })
         signal.addEventListener('abort', end, { once: true })
+        if (signal.aborted) end()
       },
-      cancel: () => leave(),
+      // A server may cancel the body and abort the request, in either order.
+      cancel() {
+        isOver = true
+        leave()
+      },
     },
     { highWaterMark: 1 },
   )
