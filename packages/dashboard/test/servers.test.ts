@@ -180,16 +180,15 @@ test('HTTP/2 is answered as HTTP/1.1 is', async () => {
   }
   expect(text).toMatch(/"name":"http2"/)
   const body = JSON.stringify({ limiter: 'http2', key: 'u42' })
-  const posted = session.request({
-    ':path': '/weir/lookup',
-    ':method': 'POST',
-    'content-type': 'application/json',
-    'sec-fetch-site': 'same-origin',
-  })
-  posted.end(body)
-  let found = ''
-  for await (const chunk of posted.setEncoding('utf8')) found += chunk
-  expect(JSON.parse(found)).toMatchObject({ allowed: true })
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  for (const from of [{ 'sec-fetch-site': 'same-origin' }, { origin }]) {
+    const head = { ':path': '/weir/lookup', ':method': 'POST', 'content-type': 'application/json' }
+    const posted = session.request({ ...head, ...from })
+    posted.end(body)
+    let found = ''
+    for await (const chunk of posted.setEncoding('utf8')) found += chunk
+    expect(JSON.parse(found)).toMatchObject({ allowed: true })
+  }
   page.close()
   limiter.close()
   session.destroy()

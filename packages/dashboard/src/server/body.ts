@@ -13,7 +13,7 @@ export function checkLength(length: string | undefined | null): void {
   if (Number(length ?? 0) > LONGEST) throw tooLarge()
 }
 
-/** @throws {Refused} 413 as soon as the body is too long; 400 if it is not JSON, or ends too early */
+/** @throws {Refused} 413 as soon as the body is too long; 400 if it is not JSON or ends early */
 export async function jsonOf(chunks: AsyncIterable<Uint8Array>): Promise<unknown> {
   const body = await bytesOf(chunks)
   try {

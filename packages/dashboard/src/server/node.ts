@@ -31,7 +31,9 @@ export function nodeHandler(serving: Serving, path: string): NodeHandler {
 
 function askedOf(request: IncomingMessage, place: Pick<Asked, 'base' | 'path' | 'query'>): Asked {
   const header = (name: string): string | undefined => {
-    const value = request.headers[name]
+    // HTTP/2 has its host elsewhere.
+    const other = name === 'host' ? request.headers[':authority'] : undefined
+    const value = request.headers[name] ?? other
     return Array.isArray(value) ? value[0] : value
   }
   const isEncrypted = 'encrypted' in request.socket && request.socket.encrypted === true
