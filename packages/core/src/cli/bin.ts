@@ -12,15 +12,18 @@ async function run(args: readonly string[]): Promise<number> {
 
 // Whoever reads has read enough, as `head` has: the command ends as it would have.
 process.stdout.on('error', (error: CommandError) => {
-  if (error.code !== 'EPIPE') throw error
+  if (error.code === 'EPIPE') return
+  console.error(`the output cannot be written: ${error.message}`)
+  process.exit(1)
 })
 
-run(process.argv.slice(2)).then(
-  (code) => {
-    process.exitCode = code
-  },
-  (error: CommandError) => {
-    console.error(error.code === undefined ? error : `${error.code}: ${error.message}`)
-    process.exitCode = error.exitCode ?? 1
-  },
-)
+/** Ends the process when all is written, whatever a policies file left open: a timer, a client. */
+function end(code: number): void {
+  // The error of a write is told after its end.
+  process.stdout.write('', () => setImmediate(() => process.exit(code)))
+}
+
+run(process.argv.slice(2)).then(end, (error: CommandError) => {
+  console.error(error.code === undefined ? error : `${error.code}: ${error.message}`)
+  end(error.exitCode ?? 1)
+})

@@ -11,6 +11,8 @@ export const GROUPS: readonly string[] = ['simulate', 'suggest', 'why']
 const PACKAGE = '@weir/simulate'
 /** What a shell says of a command that SIGINT has ended. */
 const INTERRUPTED = 130
+/** How long a group has to end by itself after an interrupt. */
+const GRACE_MS = 1_000
 
 interface Simulate {
   command(group: string, args: readonly string[], io: object, tools: object): Promise<number>
@@ -27,10 +29,16 @@ export async function runGroup(group: string, args: readonly string[]): Promise<
     const problem = `${what}: npm install --save-dev ${PACKAGE}`
     throw misused(typeError('WEIR_INVALID_OPTION', problem))
   }
-  const abort = new AbortController()
-  process.once('SIGINT', () => abort.abort())
   const { stdout, stderr } = process
   const line = stderr.isTTY ? (text: string) => stderr.write(`\r${text}\x1b[K`) : undefined
+  const abort = new AbortController()
+  process.once('SIGINT', () => {
+    line?.('')
+    abort.abort()
+    // A read of a terminal or a pipe to which nobody writes does not end: the second signal, which
+    // nobody handles, ends the process.
+    setTimeout(() => process.kill(process.pid, 'SIGINT'), GRACE_MS).unref()
+  })
   const io = {
     out(text: string) {
       line?.('')
@@ -44,7 +52,8 @@ export async function runGroup(group: string, args: readonly string[]): Promise<
     signal: abort.signal,
   }
   try {
-    const code = await simulate.command(group, args, io, { openStore })
+    const running = simulate.command(group, args, io, { openStore })
+    const code = await Promise.race([running, waitingInVain(group)])
     return abort.signal.aborted ? INTERRUPTED : code
   } catch (error) {
     if (!abort.signal.aborted) throw error
@@ -52,4 +61,18 @@ export async function runGroup(group: string, args: readonly string[]): Promise<
   } finally {
     line?.('')
   }
+}
+
+/**
+ * Rejects when nothing is left that could happen. Node.js would end with code 0, which says that
+ * all is well.
+ */
+function waitingInVain(group: string): Promise<never> {
+  return new Promise((_, reject) => {
+    process.once('beforeExit', () => {
+      const what = `weir ${group} waits for what never comes, such as a promise of the policies file`
+      const code = 'WEIR_POLICIES_FAILED'
+      reject(misused(Object.assign(new Error(`${what}; let it settle`), { code })))
+    })
+  })
 }

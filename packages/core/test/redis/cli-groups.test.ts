@@ -37,9 +37,14 @@ interface Ended {
 function run(cwd: string, ...args: string[]): Promise<Ended> {
   const env = { ...process.env, NODE_PATH: '', WEIR_HASH_KEYS: 'a secret of the tests' }
   return new Promise((resolve) => {
-    execFile(process.execPath, [cli, ...args], { cwd, env }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
-    })
+    execFile(
+      process.execPath,
+      [cli, ...args],
+      { cwd, env, timeout: 20_000 },
+      (error, stdout, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
+      },
+    )
   })
 }
 
@@ -108,6 +113,40 @@ test('an interrupt aborts what a group does, which then ends by itself with code
   })
   const code = await new Promise((resolve) => child.on('close', resolve))
   expect({ code, stdout }).toEqual({ code: 130, stdout: 'it runs\ncleaned up\n' })
+})
+
+test('an interrupt ends a group that waits for input to which nobody writes', async () => {
+  const body =
+    "io.out('it runs'); for await (const part of io.input) io.out(String(part)); return 0"
+  const child = spawn(process.execPath, [cli, 'simulate'], { cwd: projectWith(body) })
+  child.stdout.once('data', () => child.kill('SIGINT'))
+  const ended = await new Promise((resolve) =>
+    child.on('close', (code, signal) => resolve({ code, signal })),
+  )
+  expect(ended).toEqual({ code: null, signal: 'SIGINT' })
+})
+
+test('a group that waits for what never comes fails, rather than end with code 0', async () => {
+  const { code, stdout, stderr } = await run(projectWith('await new Promise(() => {})'), 'why')
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toMatch(/^WEIR_POLICIES_FAILED: weir why waits for what never comes/)
+})
+
+test('the command ends with its group, whatever that left open, and all is printed', async () => {
+  const body = "setInterval(() => {}, 1_000); io.out('x'.repeat(1_000_000)); return 3"
+  const { code, stdout } = await run(projectWith(body), 'why')
+  expect({ code, length: stdout.length }).toEqual({ code: 3, length: 1_000_001 })
+})
+
+test('output that cannot be written is said, without a stack', async () => {
+  const line = `"${process.execPath}" "${cli}" simulate > /dev/full`
+  const ended = await new Promise((resolve) => {
+    execFile('bash', ['-c', line], { cwd: projectWith("io.out('a line')") }, (error, _, stderr) =>
+      resolve({ code: error?.code, stderr }),
+    )
+  })
+  const stderr = expect.stringMatching(/^the output cannot be written: ENOSPC[^\n]*\n$/)
+  expect(ended).toEqual({ code: 1, stderr })
 })
 
 test('where whoever reads has read enough, a group ends quietly, and as it would have', async () => {
