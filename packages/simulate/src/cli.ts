@@ -17,7 +17,17 @@ export async function command(
   io: CommandIo,
   tools: CommandTools,
 ): Promise<number> {
-  if (group === 'simulate') return simulateCommand(args, io)
-  if (group === 'suggest') return suggestCommand(args, io)
-  return why(args, io, tools)
+  if (group === 'why') return why(args, io, tools)
+  try {
+    return await (group === 'simulate' ? simulateCommand(args, io) : suggestCommand(args, io))
+  } catch (error) {
+    throw asMisuse(error)
+  }
+}
+
+/** What @weir/core refuses of a policies file, also in the middle of a log, is misuse. */
+function asMisuse(error: unknown): unknown {
+  const { code } = (error ?? {}) as { readonly code?: unknown }
+  const isRefused = typeof code === 'string' && code.startsWith('WEIR_INVALID_')
+  return isRefused ? Object.assign(error as Error, { exitCode: 2 }) : error
 }

@@ -30,8 +30,9 @@ export function misuse(
 }
 
 /** For other mistakes of the user's, in the words of `message`. */
-export function misused(code: SimulateErrorCode, message: string): SimulateError {
-  return Object.assign(new TypeError(withPage(code, message)), { code, exitCode: 2 as const })
+export function misused(code: SimulateErrorCode, message: string, cause?: unknown): SimulateError {
+  const error = new TypeError(withPage(code, message), cause === undefined ? {} : { cause })
+  return Object.assign(error, { code, exitCode: 2 as const })
 }
 
 /** For what was asked for correctly and could not be done. */

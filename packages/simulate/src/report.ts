@@ -46,7 +46,8 @@ export interface LimiterReport {
   readonly requests: number
   /** Entries that `skip` left out. */
   readonly skipped: number
-  /** Entries whose key the log does not say. They were not decided on. */
+  /** Entries whose key the log does not say, or whose key has over 8,192 characters, which limiters
+   *  refuse. They were not decided on. */
   readonly withoutKey: number
   /** Entries whose cost is not a whole number, 0 or more. They were not decided on. */
   readonly withoutCost: number

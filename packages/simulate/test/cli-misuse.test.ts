@@ -26,6 +26,11 @@ test.each([
   ['simulate', [log, ...SHORT, '--format', 'xml'], /format is "xml"/],
   ['simulate', [log, ...SHORT, '--fields', 'when=ts'], /--fields is "when=ts"/],
   ['simulate', [log, ...SHORT, '--from', 'noon'], /--from is "noon"; give a time such as/],
+  [
+    'simulate',
+    [log, ...SHORT, '--from', '2026-10-11', '--to', '2026-10-10'],
+    /--to is "2026-10-10"; give a time after --from, "2026-10-11"/,
+  ],
   ['simulate', [log, ...SHORT, '--sample', '16'], /--sample is "16"; give a part of the keys/],
   ['simulate', [log, ...SHORT, '--sample', '1/0'], /sample is 0/],
   ['simulate', [log, ...SHORT, '--max-keys', 'many'], /--max-keys is "many"/],
@@ -51,7 +56,12 @@ describe('a policies file that', () => {
       `const a = 1\nthrow new Error('no plans')\n`,
       /failed: no plans \(.*throws\.mjs:2:7\)/,
     ],
-    ['misses a bracket', `export default {\n  api: [\n`, /failed: Unexpected end of input/],
+    [
+      'misses a bracket',
+      `export default {\n  api: [\n`,
+      /failed: Unexpected end of input \(.*misses-a-bracket\.mjs:3\)/,
+    ],
+    ['throws null', `throw null\n`, /throws-null\.mjs failed: null \(see/],
     [
       'exports nothing',
       `export const policy = 1\n`,
@@ -80,5 +90,43 @@ describe('a policies file that', () => {
     await expect(failing).rejects.toThrow(
       /the policies file .*none\.mjs is not there, or cannot be read/,
     )
+  })
+
+  const made = `import { slidingWindow } from '@weir/core'\nconst policy = slidingWindow({ limit: 1, window: '1m' })\n`
+
+  test.each([
+    [
+      'policy: () => undefined',
+      /what the policy function of limiter "a" chose is undefined; give a/,
+    ],
+    ['policy: () => [policy, null]', /the policy function of limiter "a" chose is \[/],
+    ['policy, skip: async () => false', /skip\(entry\) of limiter "a" answers with a promise/],
+    ['policy, key: async () => "k"', /key\(entry\) of limiter "a" answers with a promise/],
+    ['policy, cost: async () => 1', /cost\(entry\) of limiter "a" answers with a promise/],
+    [
+      'policy, key: () => ({ id: 1 })',
+      /the answer of key\(entry\) of limiter "a" is \{ id \}; give/,
+    ],
+    ['policy, key: (entry) => entry.a.b', /key\(entry\) of limiter "a" threw Cannot read/],
+    ['policy, cost: () => "5"', /cost is "5"/],
+    ['policy: []', /limiter "a" has no policy/],
+  ])('has a limiter { %s } fails with exit code 2', async (limiter, message) => {
+    const file = files.write(
+      `${Buffer.from(limiter).toString('hex')}.mjs`,
+      `${made}export default { a: { ${limiter} } }`,
+    )
+    const failing = weir('simulate', [log, '--policy', file])
+    await expect(failing).rejects.toThrow(message)
+    await expect(failing).rejects.toMatchObject({ exitCode: 2 })
+  })
+
+  test('has a limiter whose name is none fails with exit code 2, and prints no control character', async () => {
+    const file = files.write('names.mjs', `${made}export default { 'a\\u001b[2J': policy }`)
+    for (const more of [[], ['--limiter', 'b']]) {
+      const failing = weir('simulate', [log, '--policy', file, ...more])
+      await expect(failing).rejects.toThrow('\\u001b')
+      await expect(failing).rejects.not.toThrow('\u001b')
+      await expect(failing).rejects.toMatchObject({ exitCode: 2 })
+    }
   })
 })

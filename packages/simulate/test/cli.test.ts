@@ -70,7 +70,7 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
       { limiter: 'posts', requests: 0, skipped: 22 },
     ])
     await expect(weir('simulate', [log, '--policy', policies, '--limiter', 'x'])).rejects.toThrow(
-      /--limiter is "x"; give one of api, posts/,
+      /--limiter is "x"; give one of "api", "posts"/,
     )
   })
 

@@ -1,8 +1,10 @@
+import { execFileSync, spawn } from 'node:child_process'
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { slidingLog } from '@weir/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { sizeOf } from '../src/files/texts.js'
 import { compareLogs, type LogSource, type Progress, simulateLog, suggestLog } from '../src/node.js'
 import { folder } from './folder.js'
 import { combined, START_US } from './log-lines.js'
@@ -44,6 +46,17 @@ describe('a log', () => {
     const newer = files.write('access.log.0', LINES.slice(300).join('\n'))
     expect(await simulated(parts)).toEqual(expected)
     expect(await simulated([newer, older])).toEqual(expected)
+  })
+
+  test('may be a named pipe: what writes to it writes all of it', async () => {
+    const pipe = files.path('pipe')
+    execFileSync('mkfifo', [pipe])
+    // To open it, and to close it again, would end who writes to it.
+    expect(await sizeOf([pipe])).toBeUndefined()
+    const writer = spawn('cp', [plain, pipe])
+    const ended = new Promise((resolve) => writer.on('close', resolve))
+    expect(await simulated([pipe])).toEqual(await simulated([plain]))
+    expect(await ended).toBe(0)
   })
 
   test('may be cut anywhere, also within a character', async () => {

@@ -211,4 +211,11 @@ describe('keys', () => {
       simulate({ policies: { api: { policy } }, maxKeys: 10 }, at([...Array(11).keys()]))
     expect(simulated).toThrow(/policy "own" has more than 10 keys/)
   })
+
+  test('that are longer than limiters take are counted, and end no simulation', () => {
+    const long = at([0.5, 0.6], { user: 'x'.repeat(8_193) })
+    const report = simulate({ policies, key: 'user' }, [...at([0, 1, 2], { user: 'ann' }), ...long])
+    expect(first(report)).toMatchObject({ requests: 3, keys: 1, run: { refused: 1 } })
+    expect(report.limiters[0]).toMatchObject({ withoutKey: 2 })
+  })
 })

@@ -130,7 +130,8 @@ function shortPolicy(limit?: string, window?: string, algorithm = 'sliding-windo
 function limiterIn(policies: PoliciesInput, name: string, file: string): PolicyInput {
   const known = policies as Readonly<Record<string, PolicyInput>>
   if (Object.hasOwn(known, name)) return known[name] as PolicyInput
-  throw misuse('--limiter', name, `one of ${Object.keys(known).join(', ')}, which ${file} has`)
+  const names = Object.keys(known).map(quote).join(', ')
+  throw misuse('--limiter', name, `one of ${names}, which ${file} has`)
 }
 
 /** The key, cost and skip of a limiter in a policies file. */

@@ -118,12 +118,16 @@ export interface LogSettings {
 
 /** @throws {SimulateError} WEIR_INVALID_OPTION */
 export function logSettings({ values }: Given): LogSettings {
+  const fromUs = timeIn('--from', values.from)
+  const toUs = timeIn('--to', values.to)
+  if (fromUs !== undefined && toUs !== undefined && fromUs >= toUs)
+    throw misuse('--to', values.to, `a time after --from, ${quote(values.from)}`)
   return {
     key: values.key,
     format: checkedFormat(values.format ?? 'auto'),
     fields: fieldsOf(values.fields),
-    fromUs: timeIn('--from', values.from),
-    toUs: timeIn('--to', values.to),
+    fromUs,
+    toUs,
     maxKeys: wholeIn('--max-keys', values['max-keys']),
     sample: sampleIn(values.sample),
   }

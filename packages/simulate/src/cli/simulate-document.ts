@@ -80,7 +80,7 @@ function limiterBlocks(report: LimiterReport, sample: number): readonly Block[] 
   const { limiter, runs, requests, keys } = report
   const left = [
     [report.skipped, 'skipped'],
-    [report.withoutKey, 'without a key'],
+    [report.withoutKey, 'without a key, or with a longer one than limiters take'],
     [report.withoutCost, 'without a cost that is a whole number'],
     [report.notSampled, 'of keys that are not in the sample'],
   ] as const

@@ -1,10 +1,11 @@
+import { execFile } from 'node:child_process'
 import { access } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { misused } from '../errors.js'
 import type { PoliciesInput } from '../limiters.js'
 import { shown } from '../log/shown.js'
-import { placeIn } from '../run/call-user.js'
+import { asError, placeIn } from '../run/call-user.js'
 
 /**
  * What a policies file exports as its default.
@@ -21,14 +22,24 @@ export async function policiesIn(path: string): Promise<PoliciesInput> {
   try {
     module = (await import(pathToFileURL(resolve(path)).href)) as typeof module
   } catch (error) {
-    const { message = String(error), stack, code } = error as Error & { readonly code?: string }
+    const { message, stack, code } = asError(error)
     const hint = code === 'ERR_UNKNOWN_FILE_EXTENSION' ? '; give a .mjs file' : ''
-    const place = syntaxPlace(stack) || placeIn(stack, basename(path))
+    const isSyntax = error instanceof SyntaxError
+    const place = isSyntax
+      ? syntaxPlace(stack) || syntaxPlace(await checked(path))
+      : placeIn(stack, basename(path))
     throw fails(`failed: ${shown(message, 300)}${place}${hint}`)
   }
   if (module.default !== undefined) return module.default
   const right = 'export default slidingWindow({ limit: 100, window: "1m" })'
   throw fails(`exports nothing as its default; give ${right}`)
+}
+
+/** Node.js's report on a file's syntax: for a module, nothing else says the line. */
+function checked(path: string): Promise<string> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['--check', path], (_, __, stderr) => resolve(stderr))
+  })
 }
 
 /** A syntax error's stack begins with the place. */

@@ -1,8 +1,8 @@
 // A log file's text, part by part; unzipped if the file is zipped.
 
 import { isAscii } from 'node:buffer'
-import { createReadStream } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { constants, createReadStream, type Stats } from 'node:fs'
+import { access, stat as fileStat } from 'node:fs/promises'
 import { pipeline, Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import { createGunzip } from 'node:zlib'
@@ -19,16 +19,21 @@ export async function sizeOf(sources: readonly LogSource[]): Promise<number | un
   let bytes = 0
   for (const source of sources) {
     if (typeof source !== 'string') return undefined
-    const file = await open(source).catch((error) => {
+    // Not opened: what writes to a named pipe would be ended when this closed it again.
+    const stat = await statOf(source).catch((error) => {
       throw unreadable(source, error)
     })
-    const stat = await file.stat()
-    await file.close()
     if (stat.isDirectory()) throw unreadable(source, new Error('it is a folder'))
     if (!stat.isFile()) return undefined
     bytes += stat.size
   }
   return bytes
+}
+
+async function statOf(path: string): Promise<Stats> {
+  const stat = await fileStat(path)
+  if (stat.isFile()) await access(path, constants.R_OK)
+  return stat
 }
 
 function unreadable(path: string, { message }: Error): Error {

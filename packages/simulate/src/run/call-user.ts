@@ -1,4 +1,5 @@
-import { failed } from '../errors.js'
+import { quote } from '@weir/core/http'
+import { misused } from '../errors.js'
 import { shown } from '../log/shown.js'
 
 /**
@@ -9,10 +10,24 @@ export function callUser<Answer>(what: string, call: () => Answer): Answer {
   try {
     return call()
   } catch (error) {
-    const { message, stack } = error instanceof Error ? error : new Error(String(error))
-    const problem = `${what} threw ${shown(message, 200)}${placeIn(stack)}`
-    throw failed('WEIR_POLICIES_FAILED', problem, error)
+    throw threw(what, error)
   }
+}
+
+/** What a function of the user's threw, as an error of the policies file. */
+export function threw(what: string, error: unknown): Error {
+  const { message, stack } = asError(error)
+  const problem = `${what} threw ${shown(message, 200)}${placeIn(stack)}`
+  return misused('WEIR_POLICIES_FAILED', problem, error)
+}
+
+/** Whatever was thrown. */
+export function asError(thrown: unknown): Error & { readonly code?: unknown } {
+  return thrown instanceof Error ? thrown : Object.assign(new Error(textOf(thrown)), { stack: '' })
+}
+
+function textOf(thrown: unknown): string {
+  return typeof thrown === 'string' ? thrown : quote(thrown)
 }
 
 /**
@@ -22,7 +37,7 @@ export function callUser<Answer>(what: string, call: () => Answer): Answer {
  */
 export function placeIn(stack: string | undefined, file?: string): string {
   const places = (stack ?? '').split('\n', 50).flatMap((line) => {
-    const at = line.search(/(?:file:|\/|[A-Z]:\\)/)
+    const at = line.includes('node:') ? -1 : line.search(/(?:file:|\/|[A-Z]:\\)/)
     const place = at < 0 ? '' : line.slice(at).replace(/\)$/, '')
     return /^\s*at /.test(line) && /:\d+:\d+$/.test(place) ? [place] : []
   })

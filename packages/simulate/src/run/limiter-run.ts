@@ -13,7 +13,7 @@ import {
   unlimited,
 } from '@weir/core'
 import { quote } from '@weir/core/http'
-import { failed, misused } from '../errors.js'
+import { failed, misuse, misused } from '../errors.js'
 import { checkSimulated, type Limiter } from '../limiters.js'
 import type { RunReport } from '../report.js'
 import { AffectedKeys } from './affected.js'
@@ -82,6 +82,10 @@ export class LimiterRun {
       throw misused('WEIR_NOT_SIMULATED', `${what}; in a simulation it must answer at once`)
     }
     const given = (Array.isArray(input) ? input : [input]) as readonly (Policy | PolicyUse)[]
+    if (given.some((one) => typeof one !== 'object' || one === null)) {
+      const right = 'a policy, or a list of policies'
+      throw misuse(`what ${whose} chose`, input, right, 'WEIR_POLICIES_FAILED')
+    }
     this.#uses = limiting(given.map((one) => ('policy' in one ? one : { policy: one })))
     for (const { policy } of this.#uses) checkSimulated(policy, `limiter "${this.#limiter.name}"`)
     return input

@@ -1,6 +1,7 @@
 // One limiter of a simulation: its keys, its costs and its runs.
 
 import type { Cost, Decision, Key, Policy } from '@weir/core'
+import { misuse, misused } from '../errors.js'
 import type { Limiter } from '../limiters.js'
 import type { LogEntry } from '../log/entry.js'
 import type { LimiterReport, RunReport } from '../report.js'
@@ -42,6 +43,9 @@ export class Request {
     this.next = next
   }
 }
+
+/** In characters: no limiter takes a longer key. A client may have sent one, so it ends no run. */
+const LONGEST_KEY = 8_192
 
 /** In place of a key's number: the entry is not decided on. */
 const NOBODY = -1
@@ -97,7 +101,11 @@ export class LimiterSimulation {
       this.#withoutKey += 1
       return NOBODY
     }
-    const text = String(of)
+    const text = this.#keyIn(of)
+    if (text.length > LONGEST_KEY) {
+      this.#withoutKey += 1
+      return NOBODY
+    }
     if (!isSampled(text, this.#options.sample)) {
       this.#notSampled += 1
       return NOBODY
@@ -126,7 +134,20 @@ export class LimiterSimulation {
   }
 
   #asked<Answer>(what: string, ask: () => Answer): Answer {
-    return callUser(`${what}(entry) of limiter "${this.name}"`, ask)
+    const whose = `${what}(entry) of limiter "${this.name}"`
+    const answer = callUser(whose, ask)
+    // A promise that is taken for an answer would skip all entries, or make all keys one.
+    if (typeof answer === 'object' && answer !== null && 'then' in answer)
+      throw misused('WEIR_NOT_SIMULATED', `${whose} answers with a promise; it must answer at once`)
+    return answer
+  }
+
+  #keyIn(answer: unknown): string {
+    if (typeof answer === 'string') return answer
+    if (typeof answer === 'bigint' || Number.isSafeInteger(answer)) return String(answer)
+    const right = 'a text, a whole number or undefined'
+    const what = `the answer of key(entry) of limiter "${this.name}"`
+    throw misuse(what, answer, right, 'WEIR_POLICIES_FAILED')
   }
 
   /** @param run the index of the run */

@@ -2,10 +2,9 @@
 
 import type { Policy, PolicyInput, PolicyUse } from '@weir/core'
 import { quote } from '@weir/core/http'
-import { failed, misuse, misused } from '../errors.js'
+import { misuse, misused } from '../errors.js'
 import { policiesIn } from '../files/policies-file.js'
-import { shown } from '../log/shown.js'
-import { placeIn } from '../run/call-user.js'
+import { threw } from '../run/call-user.js'
 import type { Question } from './options.js'
 
 export interface FileLimiter {
@@ -91,10 +90,8 @@ async function chosenBy(
   try {
     chosen = await choose(key)
   } catch (error) {
-    const { message, stack } = error instanceof Error ? error : new Error(String(error))
-    const problem = `${what} threw ${shown(message, 200)}${placeIn(stack)}`
-    throw failed('WEIR_POLICIES_FAILED', problem, error)
+    throw threw(what, error)
   }
   if (isGiven(chosen)) return chosen
-  throw failed('WEIR_POLICIES_FAILED', `${what} chose ${quote(chosen)}, which is no policy`)
+  throw misused('WEIR_POLICIES_FAILED', `${what} chose ${quote(chosen)}, which is no policy`)
 }
