@@ -82,15 +82,23 @@ function sharedStore(time: FakeTime) {
 }
 
 function started(time: FakeTime, store: Store, name = 'api') {
+  const limiter = limiterOn(store, name)
+  return { limiter, collector: collecting(time, [limiter]) }
+}
+
+function limiterOn(store: Store, name: string): RateLimiter {
   const policy = fixedWindow({ name: 'hourly', limit: 1, window: '1h' })
-  const limiter = new RateLimiter({ name, store, policy })
-  const collector = new Collector(time, allOf([limiter]), {
+  return new RateLimiter({ name, store, policy })
+}
+
+function collecting(time: FakeTime, limiters: readonly RateLimiter[]): Collector {
+  const collector = new Collector(time, allOf(limiters), {
     showKeys: true,
     notes: () => [],
     failed: (error) => expect.unreachable(String(error)),
   })
   open.push(collector)
-  return { limiter, collector }
+  return collector
 }
 
 test('nobody watches: nothing is asked', async () => {
@@ -139,6 +147,21 @@ test('where a store hides keys, a snapshot has only their marks', async () => {
   expect(other).toMatchObject([{ key: expect.stringMatching(/^…~[0-9a-f]{4}$/), count: 1 }])
   const own = two?.collector.frame().limiters[0]?.refusedKeys
   expect(own).toMatchObject([{ key: 'secret@example.com' }])
+})
+
+test('nor has it keys of a limiter whose name another one has on a store that hides keys', async () => {
+  const time = fakeTime()
+  const [hiding, plain] = [sharedStore(time), sharedStore(time)]
+  hiding.hide()
+  const { collector } = started(time, plain.view())
+  const [hidden, other] = [hiding, plain].map((store) => limiterOn(store.view(), 'jobs'))
+  collecting(time, [hidden as RateLimiter, other as RateLimiter])
+  collector.watch(true)
+  await plain.pass(6_000)
+  for (let i = 0; i < 2; i += 1) await hidden?.consume('secret@example.com')
+  await plain.pass(4_000)
+  const told = collector.frame().fleet[1]?.limiters.flatMap(({ refusedKeys }) => refusedKeys)
+  expect(told?.map(({ key }) => key)).toEqual(Array(2).fill(expect.stringMatching(/^…~\w{4}$/)))
 })
 
 test('watching costs a watch every 3 s, and of each process a report and a look every 2 s', async () => {

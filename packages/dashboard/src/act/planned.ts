@@ -51,11 +51,12 @@ function toggle(collector: Collector, fields: Fields, isOn: boolean): Planned {
 
 /** Switches a limiter: in this process at once, whatever the store does. */
 async function toggled(
-  { fleet }: Collector,
+  collector: Collector,
   limiter: ShownLimiter,
   isOn: boolean,
 ): Promise<string | undefined> {
-  limiter.enabled = isOn
+  const { fleet } = collector
+  collector.switch(limiter.store, limiter.name, isOn)
   const switches = fleet.switchesOf(limiter.store)
   if (switches === undefined) return 'in this process alone: its store does not tell others'
   try {
@@ -109,6 +110,16 @@ function ofLive(collector: Collector, fields: Fields, kind: LiveKind): Planned {
   }
 }
 
+/** The policy as it was sent. It is checked only when it is set, so that a refused one is noted. */
+function shownPolicy(policy: object): string {
+  try {
+    return JSON.stringify(policy).slice(0, 500)
+  } catch {
+    // It is nested too deeply.
+    return 'what cannot be shown'
+  }
+}
+
 /** @returns whether anything changed */
 type LivePlan = Omit<Planned, 'run'> & { readonly run: () => Promise<boolean> }
 
@@ -118,9 +129,10 @@ const liveActions: Readonly<
   set(_, fields, live, id) {
     const name = fields.name('name')
     confirm(fields, name)
-    const policy = policyFrom(fields.object('policy'))
-    const what = `set ${name} of ${id} to ${JSON.stringify(fields.object('policy')).slice(0, 500)}`
-    return { what, key: undefined, run: async () => (await live.set(name, policy)).isChanged }
+    const policy = fields.object('policy')
+    const what = `set ${name} of ${id} to ${shownPolicy(policy)}`
+    const run = async (): Promise<boolean> => (await live.set(name, policyFrom(policy))).isChanged
+    return { what, key: undefined, run }
   },
   unset(_, fields, live, id) {
     const name = fields.name('name')
@@ -132,11 +144,14 @@ const liveActions: Readonly<
     confirm(fields, id)
     const key = fields.text('key')
     const isPrefix = fields.flag('isPrefix')
-    const policy = policyFrom(fields.object('policy'))
-    const given = JSON.stringify(fields.object('policy')).slice(0, 500)
-    const what = `override ${isPrefix ? 'prefix ' : ''}${show(key)} of ${id} by ${given}`
+    const policy = fields.object('policy')
+    const whose = `${isPrefix ? 'prefix ' : ''}${show(key)}`
+    const what = `override ${whose} of ${id} by ${shownPolicy(policy)}`
     const of = isPrefix ? { prefix: key } : key
-    return { what, key, run: async () => (await live.override(of, policy)).isChanged }
+    const run = async (): Promise<boolean> => {
+      return (await live.override(of, policyFrom(policy))).isChanged
+    }
+    return { what, key, run }
   },
   remove(collector, fields, live, id) {
     confirm(fields, id)

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ActionNote, Frame, ProcessFrame } from '../protocol.js'
 import type { Time } from '../time.js'
-import type { All, ShownStore } from '../watched.js'
+import type { All, ShownLimiter, ShownStore } from '../watched.js'
 import { Fleet } from './fleet.js'
 import { limiterFrame } from './limiter-frame.js'
 import { LiveFrames } from './live-frame.js'
@@ -55,7 +55,7 @@ export class Collector {
       time,
       mark: randomBytes(6).toString('hex'),
       snapshot: (store) => this.#snapshot(this.all(), store),
-      apply: (store, limiter, isOn) => this.#switch(store, limiter, isOn),
+      apply: (store, limiter, isOn) => this.switch(store, limiter, isOn),
       changed: () => this.#listen(),
     })
     this.all()
@@ -112,6 +112,12 @@ export class Collector {
     }
   }
 
+  /** Switches all limiters of a name on a store, as other processes know no more of them. */
+  switch(store: ShownStore, name: string, isOn: boolean): void {
+    for (const limiter of this.all().limiters.values())
+      if (limiter.name === name && limiter.store === store) limiter.enabled = isOn
+  }
+
   #listen(): void {
     if (this.#isWatching || this.fleet.isWatched) {
       this.all()
@@ -119,13 +125,10 @@ export class Collector {
     } else this.seen.stop()
   }
 
-  #switch(store: ShownStore, name: string, isOn: boolean): void {
-    for (const limiter of this.all().limiters.values())
-      if (limiter.name === name && limiter.store === store) limiter.enabled = isOn
-  }
-
   /** @param to the store that will keep the snapshot; undefined: none */
   #snapshot({ limiters, stores }: All, to?: ShownStore): Snapshot {
+    // By names, as limiters of one name share their keys, whatever their stores.
+    const secret = namesOfSecret(limiters.values(), to)
     return {
       atMs: this.#time.nowMs(),
       health: healthOf(stores.values()),
@@ -148,7 +151,7 @@ export class Collector {
           waiting,
           refusedKeys: top.map((slot) => {
             slot.shown ??= this.show(slot.key)
-            const key = isSecret(to, limiter.store) ? this.#mark(slot.key) : slot.shown
+            const key = secret.has(limiter.name) ? this.#mark(slot.key) : slot.shown
             return { key, count: slot.count, error: slot.error }
           }),
         }
@@ -157,8 +160,15 @@ export class Collector {
   }
 }
 
-/** Whether a limiter's keys must not go to a store: because that store hides keys (`hashKeys`), or
- *  the limiter's own does. */
-function isSecret(to: ShownStore | undefined, own: ShownStore): boolean {
-  return to !== undefined && [to, own].some(({ settings }) => settings?.hidden !== undefined)
+/** Names of limiters whose keys must not go to a store: because that store hides keys (`hashKeys`),
+ *  or the store of a limiter with that name does. */
+function namesOfSecret(
+  limiters: Iterable<ShownLimiter>,
+  to: ShownStore | undefined,
+): ReadonlySet<string> {
+  const isSecret = (store: ShownStore): boolean => store.settings?.hidden !== undefined
+  const secret = [...limiters].filter(({ store }) => {
+    return to !== undefined && (isSecret(to) || isSecret(store))
+  })
+  return new Set(secret.map(({ name }) => name))
 }

@@ -36,12 +36,18 @@ export class Switches {
     const askedMs = time.steadyMs()
     const known = this.#known
     let news = await settings.news(SETTINGS_NAME, known)
-    // The store no longer remembers all changes, or has lost them.
-    if (news.changes === undefined) news = await settings.news(SETTINGS_NAME)
+    // In the order of their versions, so a step back of the store's clock does not matter.
+    let areAllNew = known !== undefined
+    if (news.changes === undefined) {
+      // The store no longer remembers all changes, or has lost them.
+      news = await settings.news(SETTINGS_NAME)
+      areAllNew = false
+    }
     this.#known = { id: news.id, version: news.version }
     this.#followedUs ??= news.nowUs - (askedMs - bornMs) * 1_000
     for (const { field, value, nowUs } of news.changes ?? []) {
-      if (nowUs <= this.#followedUs || !field.startsWith(FIELD)) continue
+      if (!field.startsWith(FIELD)) continue
+      if (!areAllNew && nowUs <= this.#followedUs) continue
       this.#followedUs = nowUs
       apply(field.slice(FIELD.length), !value.startsWith('off'))
     }
