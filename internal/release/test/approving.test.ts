@@ -75,7 +75,7 @@ describe.each(packages)('$manifest.name', ({ folder, manifest }) => {
       const code = text.replace(/^\s*(\/\/|\/?\*).*$/gm, '').replace(PAGE, '""')
       const ways = [...code.matchAll(FORBIDDEN)].map(([what]) => what)
       const others = ways.filter(
-        (what) => !isOfFiles || !/["'](node:)?fs(\/promises)?["']$/.test(what),
+        (what) => !isOfFiles || !/["'](node:)?(fs|fs\/promises|child_process)["']$/.test(what),
       )
       return others.map((what) => `${file}: ${what}`)
     })
