@@ -19,7 +19,7 @@ process.stdout.on('error', (error: CommandError) => {
 
 /** Ends the process when all is written, whatever a policies file left open: a timer, a client. */
 function end(code: number): void {
-  // An error of a write is reported after its end.
+  // A write that fails calls back before its error event.
   process.stdout.write('', () => setImmediate(() => process.exit(code)))
 }
 
