@@ -38,6 +38,12 @@ test.each([
   ['simulate', [log, ...SHORT, '--key', '+'], /key is "\+"/],
   ['simulate', [log, ...SHORT, '--colour'], /Unknown option '--colour'.*see weir simulate --help/],
   ['simulate', [log, '--compare', 'a.mjs'], /--compare is "a.mjs"; give two policies files/],
+  ['simulate', [log, '--compare=a.mjs'], /--compare is "a.mjs"; give two policies files/],
+  [
+    'simulate',
+    [log, '--compare=a.mjs,b.mjs', '--limiter', 'api'],
+    /--limiter is "api"; give --compare without it/,
+  ],
   ['suggest', [log], /of --affect and --affect-requests none is given/],
   ['suggest', [log, '--affect', '1%', '--affect-requests', '1%'], /both is given/],
   ['suggest', [log, '--affect', '101%'], /--affect is "101%"/],

@@ -15,6 +15,7 @@ import { asHtml, asMarkdown, asText, type Block } from './document.js'
 import { SIMULATE_HELP, SUGGEST_HELP } from './help.js'
 import { asPercent } from './numbers.js'
 import {
+  checkCompared,
   checkLogs,
   type Given,
   given,
@@ -39,6 +40,7 @@ export async function simulateCommand(args: readonly string[], io: CommandIo): P
     affected: shareIn('--max-affected', values['max-affected']),
   }
   if (compare !== undefined) {
+    checkCompared(options)
     const [before, after] = await Promise.all(compare.map((file) => policiesIn(file)))
     const both = { before: before as PoliciesInput, after: after as PoliciesInput }
     const report = await compareLogs({ ...read, ...both })

@@ -92,6 +92,11 @@ export function given(group: 'simulate' | 'suggest', args: readonly string[]): G
 /** Takes out `--compare OLD NEW` or `--compare OLD,NEW`: `parseArgs` has no option with two values.
  */
 function withoutCompare(args: readonly string[]): [string[], Given['compare']] {
+  const joined = args.findIndex((arg) => arg.startsWith('--compare='))
+  if (joined >= 0) {
+    const files = (args[joined] as string).slice('--compare='.length)
+    return withoutCompare(args.toSpliced(joined, 1, '--compare', files))
+  }
   const at = args.indexOf('--compare')
   if (at < 0) return [[...args], undefined]
   const [one = '', two = ''] = args.slice(at + 1)
@@ -186,6 +191,15 @@ export function windowsIn(text: string | undefined): readonly string[] | undefin
     }
   }
   return windows
+}
+
+/** @throws {SimulateError} if an option is given that a comparison would not heed */
+export function checkCompared({ values }: Given): void {
+  const unheeded = (['policy', 'limiter', 'limit', 'window', 'algorithm'] as const).find(
+    (name) => values[name] !== undefined,
+  )
+  if (unheeded === undefined) return
+  throw misuse(`--${unheeded}`, values[unheeded], '--compare without it: the two files have all')
 }
 
 /** @throws {SimulateError} if there is no log */
