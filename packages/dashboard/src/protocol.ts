@@ -199,8 +199,10 @@ export type LookupRequest = { readonly limiter: string } & KeyOrHandle
 export interface Lookup {
   readonly limiter: string
   readonly key: string
-  readonly allowed: boolean
-  /** Why a request would be refused now, in a sentence; undefined: it would pass. */
+  /** null: it cannot be known, and `unknown` says why. */
+  readonly allowed: boolean | null
+  /** Why a request would be refused now, in a sentence; undefined: it would not be, or that is not
+   *  known. */
   readonly why: string | undefined
   /** When a request would pass: null: never; 0: now. */
   readonly retryAfterMs: number | null

@@ -144,6 +144,7 @@ test('policies that follow from the request are said to be unknown', async () =>
   )
   expect(await lookups([limiter])({ limiter: 'by-request', key: 'u42' })).toMatchObject({
     policies: [],
+    allowed: null,
     unknown: [expect.stringContaining('a key alone does not tell')],
   })
 })

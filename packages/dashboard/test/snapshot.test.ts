@@ -69,8 +69,14 @@ test.each([
   expect(reread(text)).toBeUndefined()
 })
 
+test('what is longer than a snapshot may be is none', () => {
+  const textOf = (length: number): string => '[1,0,"closed",0,0,[]]'.padEnd(length)
+  expect(reread(textOf(LONGEST_SNAPSHOT))).toBeDefined()
+  expect(reread(textOf(LONGEST_SNAPSHOT + 1))).toBeUndefined()
+})
+
 test('names of others are cut', () => {
-  const long = 'x'.repeat(5_000)
+  const long = 'x'.repeat(1_000)
   const read = processFrame({
     process: long,
     text: JSON.stringify([1, 0, 'closed', 0, 0, [[long, 1, 0, 0, 0, 0, 0, 0, [[long, 1, 0]]]]]),

@@ -105,3 +105,13 @@ test('a client that goes away while it sends a body leaves nothing in the log', 
   await turns()
   expect(log).not.toHaveBeenCalled()
 })
+
+test('a Fetch server that has read the body is told so', async () => {
+  const request = posted('lookup', { limiter: 'api', key: 'u42' })
+  await request.text()
+  const answer = await made({}).fetch(request)
+  expect([answer.status, await answer.text()]).toEqual([
+    400,
+    expect.stringMatching('was read before'),
+  ])
+})

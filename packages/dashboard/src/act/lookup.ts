@@ -22,7 +22,7 @@ export async function lookup(collector: Collector, body: unknown): Promise<Looku
     return {
       limiter: id,
       key: shown,
-      allowed: true,
+      allowed: null,
       why: undefined,
       retryAfterMs: 0,
       policies: [],

@@ -60,6 +60,8 @@ function rowOf(limiter: LimiterSnapshot, keys: number): unknown[] {
 
 /** What another process told. Undefined: nothing that this version of Weir can read. */
 export function processFrame({ process, text }: SettingsReport): ProcessFrame | undefined {
+  // None of Weir's: a thousand of them would hold up this process.
+  if (text.length > LONGEST_SNAPSHOT) return undefined
   try {
     const [version, atMs, health, memoryBytes, uptimeMs, limiters] = listOf(JSON.parse(text))
     const state = HEALTH.find((each) => each === health)

@@ -1,5 +1,6 @@
 // The page for servers that use `Request` and `Response`.
 
+import { invalidRequest } from '../act/problem.js'
 import { checkLength, jsonOf } from './body.js'
 import type { Answer, Asked, Reader } from './exchange.js'
 import { placeOf } from './place.js'
@@ -21,7 +22,8 @@ function askedOf(request: Request, path: string): Asked {
     isSecure: protocol === 'https:' || /^https\b/i.test(headers.get('x-forwarded-proto') ?? ''),
     original: request,
     header: (name) => headers.get(name) ?? (name === 'host' ? host : undefined),
-    json() {
+    async json() {
+      if (request.bodyUsed) throw invalidRequest('the body was read before the page was asked')
       checkLength(headers.get('content-length'))
       return jsonOf(request.body ?? none())
     },

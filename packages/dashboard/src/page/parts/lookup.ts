@@ -128,13 +128,15 @@ async function askServer(request: LookupRequest): Promise<{ found: Lookup } | { 
   }
 }
 
+function verdictOf(allowed: boolean | null): readonly [kind: string, words: string] {
+  if (allowed === null) return ['fair', 'not known']
+  return allowed ? ['good', 'would pass'] : ['bad', 'would be refused']
+}
+
 function resultOf(of: LookedUp, acts: LookupActs, again: () => void): HTMLElement[] {
   const { found } = of
-  const verdict = el(
-    'span',
-    { class: 'pill', 'data-kind': found.allowed ? 'good' : 'bad' },
-    found.allowed ? 'would pass' : 'would be refused',
-  )
+  const [kind, words] = verdictOf(found.allowed)
+  const verdict = el('span', { class: 'pill', 'data-kind': kind }, words)
   const header = el('header', '', el('h3', '', el('bdi', '', shown(found.key))), verdict)
   const why = el('p', 'why')
   setText(
