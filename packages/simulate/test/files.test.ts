@@ -89,6 +89,15 @@ describe('a log', () => {
 describe('fails, and says why, where', () => {
   const code = { code: 'WEIR_LOG_UNREADABLE' }
 
+  test('it is UTF-16, in either order of bytes', async () => {
+    const little = Buffer.from(`\ufeff${LOG}`, 'utf16le')
+    for (const bytes of [little, Buffer.from(little).swap16()]) {
+      const failing = simulateLog({ logs: [files.write('utf16.log', bytes)], policies })
+      await expect(failing).rejects.toThrow(/utf16\.log is UTF-16; give UTF-8: iconv/)
+      await expect(failing).rejects.toMatchObject(code)
+    }
+  })
+
   test('there is no such file', async () => {
     const failing = simulateLog({ logs: [files.path('none.log')], policies })
     await expect(failing).rejects.toThrow(/none\.log cannot be read: ENOENT/)

@@ -54,7 +54,7 @@ export async function* textsOf(
   const decoder = new StringDecoder('utf8')
   let isWhole = true
   try {
-    for await (const part of await unzipped(bytesOf(parts, read))) {
+    for await (const part of await unzipped(bytesOf(parts, read), name)) {
       // Most logs are ASCII, which is read twice as fast.
       if (isWhole && isAscii(part)) {
         yield part.toString('latin1')
@@ -92,12 +92,20 @@ function asBuffer(bytes: Uint8Array): Buffer {
 }
 
 /** Unzips gzip, which is known by its first two bytes, whatever the file's name. */
-async function unzipped(parts: AsyncGenerator<Buffer>): Promise<AsyncIterable<Buffer>> {
+async function unzipped(
+  parts: AsyncGenerator<Buffer>,
+  name: string,
+): Promise<AsyncIterable<Buffer>> {
   let beginning: Buffer = Buffer.alloc(0)
   while (beginning.length < 2) {
     const { value, done } = await parts.next()
     if (done) break
     beginning = Buffer.concat([beginning, value])
+  }
+  // PowerShell writes redirected output so.
+  if (['fffe', 'feff'].includes(beginning.toString('hex', 0, 2))) {
+    const what = `the log ${shown(name, 300)} is UTF-16`
+    throw failed('WEIR_LOG_UNREADABLE', `${what}; give UTF-8: iconv -f UTF-16 -t UTF-8`)
   }
   const all = joined(beginning, parts)
   if (beginning[0] !== 0x1f || beginning[1] !== 0x8b) return all
