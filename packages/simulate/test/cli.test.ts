@@ -100,6 +100,11 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
       1,
       '50.0 % of the keys of limiter "default" would be refused, which is above --max-affected 0.5 %',
     ],
+    [
+      ['--max-refused', '50%', '--key', 'mistyped'],
+      1,
+      'limiter "default" decided on no request, so --max-refused says nothing',
+    ],
   ])('with %j ends with %i', async (args, code, says) => {
     const text = await weir('simulate', [log, ...SHORT, ...args])
     expect([text.code, text.out.trimEnd().endsWith(says)]).toEqual([code, true])

@@ -169,16 +169,20 @@ interface Wanted {
   readonly affected: number | undefined
 }
 
-/** A sentence for each share above its limit, in any run of any limiter. */
+/** A sentence for each share above its limit, in any run of any limiter, and for each limiter that
+ *  decided on nothing: a mistyped key would otherwise pass every check. */
 function exceeded({ limiters }: SimulationReport, wanted: Wanted): readonly string[] {
   const limits = [
     ['--max-refused', 'requests', wanted.refused, 'refusedShare'],
     ['--max-affected', 'keys', wanted.affected, 'affectedShare'],
   ] as const
   return limits.flatMap(([option, what, most, name]) =>
-    limiters.flatMap(({ limiter, runs }) => {
-      const share = Math.max(0, ...runs.map((run) => run[name].share))
-      if (most === undefined || share <= most) return []
+    limiters.flatMap(({ limiter, requests, runs }) => {
+      if (most === undefined) return []
+      if (requests === 0)
+        return [`limiter ${quote(limiter)} decided on no request, so ${option} says nothing`]
+      const share = Math.max(...runs.map((run) => run[name].share))
+      if (share <= most) return []
       const part = `${asPercent(share)} % of the ${what} of limiter ${quote(limiter)}`
       return [`${part} would be refused, which is above ${option} ${asPercent(most)} %`]
     }),

@@ -51,8 +51,9 @@ ${OUTPUT}
   --max-refused P%         fail if a larger share of the requests of a limiter would be refused
   --max-affected P%        fail if a larger share of its keys would be refused at least once
 
-Exit codes: 0 done; 1 a share is above --max-refused or --max-affected, or the log could not be
-read or has more keys than fit; 2 the command, a policies file or a path is wrong.`
+Exit codes: 0 done; 1 a share is above --max-refused or --max-affected, or was asked for and nothing
+was decided, or the log could not be read or has more keys than fit; 2 the command, a policies file
+or a path is wrong.`
 
 export const SUGGEST_HELP: string = `weir suggest: the smallest limit that refuses hardly anybody
 
