@@ -44,7 +44,7 @@ test.each([
     [log, '--compare=a.mjs,b.mjs', '--limiter', 'api'],
     /--limiter is "api"; give --compare without it/,
   ],
-  ['suggest', [log], /of --affect and --affect-requests none is given/],
+  ['suggest', [log], /of --affect and --affect-requests, neither is given/],
   ['suggest', [log, '--affect', '1%', '--affect-requests', '1%'], /both is given/],
   ['suggest', [log, '--affect', '101%'], /--affect is "101%"/],
   ['suggest', [log, '--affect', '1%', '--windows', '1s,soon'], /--windows is "soon"/],

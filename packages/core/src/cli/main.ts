@@ -15,14 +15,14 @@ import {
 } from './limits.js'
 import { explained, openStore, STORE_OPTIONS } from './open-store.js'
 
-const GROUPS_HELP = `weir: what runs beside a rate limiter
+const GROUPS_HELP = `weir: tools for rate limits
 
   weir limits    reads and changes policies that hold for all processes, in Redis
-  weir why       says why a key is refused, or would be, as Redis has it
+  weir why       says why a key is refused, or would be, by what Redis has counted
   weir simulate  replays an access log through policies
-  weir suggest   finds limits that refuse as little of a log as you like
+  weir suggest   finds the smallest limits that refuse hardly any of a log
 
-weir GROUP --help says how. All but limits are in a package of their own:
+weir GROUP --help explains each. All groups but limits need a package:
 npm install --save-dev @weir/simulate`
 
 const HELP = `weir limits: policies that hold for all processes, kept in Redis
@@ -30,25 +30,25 @@ const HELP = `weir limits: policies that hold for all processes, kept in Redis
   weir limits list                            what is set, and where it does not hold
   weir limits history                         the last 100 changes, the latest first
   weir limits set NAME POLICY                 sets a named policy
-  weir limits unset NAME                      back to the default of the application
-  weir limits override KEY POLICY             a policy of one key
-  weir limits override --under PREFIX POLICY  and of all keys that begin so
+  weir limits unset NAME                      goes back to the application's default
+  weir limits override KEY POLICY             sets a policy for one key
+  weir limits override --under PREFIX POLICY  sets a policy for all keys with a prefix
   weir limits remove KEY [POLICY-NAME]        ends an override
   weir limits remove --under PREFIX [POLICY-NAME]
-  weir limits rollback VERSION                back to what was set in a version
+  weir limits rollback VERSION                goes back to what was set in a version
 
-  --name NAME    the name of the livePolicies of the application; required
-  --force        writes what no process has, or none confirms, as none is running
+  --name NAME    the name of the application's livePolicies; required
+  --force        writes even what no process has or confirms, for example while none is running
   --redis URL    default: the variable REDIS_URL, or redis://localhost:6379
-  --cluster      the server is one of a Redis Cluster
-  --prefix TEXT  the prefix of the store, after the keyPrefix of its client; default weir
-  WEIR_HASH_KEYS, an environment variable: the hashKeys of the store, if it has one
+  --cluster      the server belongs to a Redis Cluster
+  --prefix TEXT  the store's prefix, after its client's keyPrefix; default weir
+  WEIR_HASH_KEYS, an environment variable: the store's hashKeys, if it has one
 
-A policy is JSON, the algorithm and the options of its factory:
+A policy is JSON: the name of its algorithm, and the options of its factory:
   '{"algorithm":"token-bucket","name":"api","capacity":20,"refill":10,"every":"1s"}'
-It is checked against what the running processes have, and holds in all of them 1.5 seconds later.
+It is checked against the running processes' policies, and holds in all of them 1.5 seconds later.
 
-Exit codes: 0 done; 1 refused, or Redis failed; 2 this is no command.`
+Exit codes: 0 done; 1 refused, or Redis failed; 2 the command is wrong.`
 
 const OPTIONS = {
   ...STORE_OPTIONS,

@@ -56,7 +56,7 @@ async function peeked(
   } catch (error) {
     const { code, message } = error as { code?: unknown; message?: unknown }
     if (code !== 'WEIR_INVALID_POLICY' && code !== 'WEIR_POLICY_FAILED') throw error
-    const why = 'the policies follow from each request, so a key alone does not tell what holds'
+    const why = 'the policies depend on the request, so a key alone does not tell what holds'
     return { unknown: [code === 'WEIR_INVALID_POLICY' ? why : plain(String(message))] }
   }
 }
@@ -137,7 +137,7 @@ function unknownOf(limiter: ShownLimiter, { degraded, source }: Decision): reado
     : []
   unknown.push('This is the answer to a request that costs 1; others may cost more.')
   if (degraded)
-    unknown.push('The store was not asked, as it does not answer: this is what the process knows.')
+    unknown.push('The store does not answer, so it was not asked: this is what the process knows.')
   if (source === 'lease')
     unknown.push('This process holds a lease; what other processes hold is not known here.')
   return unknown

@@ -58,15 +58,18 @@ async function toggled(
   const { fleet } = collector
   collector.switch(limiter.store, limiter.name, isOn)
   const switches = fleet.switchesOf(limiter.store)
-  if (switches === undefined) return 'in this process alone: its store does not tell others'
+  if (switches === undefined) return 'in this process only: its store does not tell others'
   try {
     await switches.write(limiter.name, isOn)
     return undefined
   } catch (error) {
     const why = error instanceof Error ? error.message : 'it failed'
-    throw Object.assign(new Error(`done in this process alone, as others cannot hear: ${why}`), {
-      code: 'store-failed',
-    })
+    throw Object.assign(
+      new Error(`done in this process only, because others could not be told: ${why}`),
+      {
+        code: 'store-failed',
+      },
+    )
   }
 }
 

@@ -57,7 +57,7 @@ export function keyActs(live: () => readonly LiveFrame[], done: Done): LookupAct
         title: `Reset ${about(of)}`,
         fields: [],
         says: () =>
-          `What ${about(of)} has used is forgotten under all its policies: it begins as a new key does.`,
+          `All that ${about(of)} has used, under all its policies, is forgotten: it starts like a new key.`,
         typed: undefined,
         does: 'Reset',
         run: () => deed('reset', of),
@@ -83,7 +83,7 @@ export function keyActs(live: () => readonly LiveFrame[], done: Done): LookupAct
             hint: 'Such as 30s, 15m, 1h or 1d',
           },
         ],
-        says: ({ duration }) => `Nothing of ${about(of)} passes for ${shown(duration ?? '')}.`,
+        says: ({ duration }) => `No request of ${about(of)} passes for ${shown(duration ?? '')}.`,
         typed: undefined,
         does: 'Block',
         run: ({ duration = '' }) =>
@@ -96,7 +96,7 @@ export function keyActs(live: () => readonly LiveFrame[], done: Done): LookupAct
     override: (of) => {
       const [first] = live()
       if (first !== undefined) overriding(first, of.whose.key ?? '', done)
-      else done('There are no live policies, which overrides need.')
+      else done('There are no live policies, and an override needs them.')
     },
   }
 }
@@ -135,7 +135,7 @@ export function liveActs(done: Done): LiveActs {
         title: `Remove the override of ${shown(row.key)}`,
         fields: [],
         says: () =>
-          `${shown(row.key)} is limited as all others are, no longer by ${policyWords(row.policy)}.`,
+          `${shown(row.key)} is limited like all other keys, no longer by ${policyWords(row.policy)}.`,
         typed: live.id,
         does: 'Remove',
         run: () => send({ kind: 'remove', live: live.id, handle: row.handle }, live.id, done),
@@ -160,7 +160,7 @@ function overriding(live: LiveFrame, key: string, done: Done): void {
     title: `Override a key in ${shown(live.id)}`,
     fields: [
       { name: 'key', label: 'Key', kind: 'text', value: key },
-      { name: 'isPrefix', label: 'All keys that begin so', kind: 'check', value: '' },
+      { name: 'isPrefix', label: 'All keys that begin like this', kind: 'check', value: '' },
       policyField(live.policies[0]?.policy ?? {}),
     ],
     says: (values) => {
@@ -202,9 +202,9 @@ function policyOf(values: Readonly<Record<string, string>>): object {
   try {
     policy = JSON.parse(values.policy ?? '')
   } catch {
-    throw new Error('The policy is no JSON.')
+    throw new Error('The policy is not JSON.')
   }
   if (typeof policy !== 'object' || policy === null || Array.isArray(policy))
-    throw new Error('The policy is no object of options.')
+    throw new Error('The policy is not an object of options.')
   return policy
 }

@@ -133,7 +133,8 @@ async function read(
       parse(value)
     }
   } catch (error) {
-    if (error instanceof SyntaxError) return { reason: 'The server sent what is no frame.' }
+    if (error instanceof SyntaxError)
+      return { reason: 'The server sent something that is not a frame.' }
     if (isSilent) return { reason: `The server said nothing for ${SILENT_MS / 1_000} s.` }
     if (control.signal.aborted) return { wasAborted: true }
     return { reason: 'The server cannot be reached.' }

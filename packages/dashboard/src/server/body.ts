@@ -19,7 +19,7 @@ export async function jsonOf(chunks: AsyncIterable<Uint8Array>): Promise<unknown
   try {
     return JSON.parse(body.toString())
   } catch {
-    throw invalidRequest('the body is no JSON')
+    throw invalidRequest('the body is not JSON')
   }
 }
 

@@ -100,7 +100,7 @@ async function theEvents({ access, viewers, mayAct }: Serving, asked: Asked): Pr
   if (asked.method === 'HEAD') return { status: 200, headers, body: '' }
   if (viewers.isClosed) throw new Refused(503, 'closed', 'the dashboard was closed')
   if (viewers.isFull) {
-    const message = 'as many as may look at once are looking; try again later'
+    const message = 'there are too many viewers; try again later'
     return problem(503, { code: 'too-many-viewers', message }, { 'Retry-After': '10' })
   }
   return { status: 200, headers, open: (reader) => viewers.add(reader, { name, mayAct }) }

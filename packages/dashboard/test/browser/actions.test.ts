@@ -78,7 +78,7 @@ const CASES: readonly Case[] = [
     fill: {
       Key: 'org-9:',
       'Policy, as JSON': JSON.stringify(POLICY),
-      'All keys that begin so': 'on',
+      'All keys that begin like this': 'on',
     },
     says: 'All keys that begin with org-9: are limited by sliding window: 3,000 per 1m',
     typed: 'plans',
@@ -95,7 +95,7 @@ const CASES: readonly Case[] = [
   {
     does: 'removes an override',
     button: /^Remove the override of tenant-acme/,
-    says: 'tenant-acme is limited as all others are',
+    says: 'tenant-acme is limited like all other keys',
     typed: 'plans',
     act: 'Remove',
     sent: { kind: 'remove', live: 'plans', handle: 'o1', confirm: 'plans' },
@@ -190,13 +190,13 @@ describe('a dialog', () => {
       .toBe('WEIR_INVALID_POLICY: limit must be 0 or more')
   })
 
-  test('of a policy that is no JSON cannot be confirmed', async () => {
+  test('of a policy that is not JSON cannot be confirmed', async () => {
     const page = await acting()
     await page.getByRole('button', { name: /^Change pro/ }).click()
     await page.locator('dialog').getByLabel(/^Type/).fill('pro')
     await fillIn(page, { 'Policy, as JSON': '{"limit":' })
     const alert = page.locator('dialog [role="alert"]')
-    await expect.poll(() => alert.textContent()).toBe('The policy is no JSON.')
+    await expect.poll(() => alert.textContent()).toBe('The policy is not JSON.')
     expect(await page.locator('dialog').getByRole('button', { name: 'Change' }).isEnabled()).toBe(
       false,
     )

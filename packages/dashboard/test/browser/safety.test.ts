@@ -109,7 +109,7 @@ test('a frame that is not one does not end the page', async () => {
   const { page } = await openPage(fixture.address)
   await expect.poll(() => fixture.viewers()).toBe(1)
   fixture.sendText('event: frame\ndata: {"sequence":\n\n')
-  await page.getByText('The server sent what is no frame.').waitFor()
+  await page.getByText('The server sent something that is not a frame.').waitFor()
   fixture.send(next() as Frame)
   await page.locator('.card').first().waitFor()
 })

@@ -131,7 +131,7 @@ test('paused, the figures stand still; going on, none is missing', async () => {
   for (const frame of frames.slice(3)) fixture.send(frame)
   await page.locator('.state[data-kind="paused"]').waitFor()
   expect(await total.textContent()).toBe(before)
-  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('button', { name: 'Resume' }).click()
   await expect.poll(() => total.textContent()).not.toBe(before)
   // Six frames have five differences, a second apart.
   const chart = page.locator('.picture').first()

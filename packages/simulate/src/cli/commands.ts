@@ -69,10 +69,10 @@ export async function suggestCommand(args: readonly string[], io: CommandIo): Pr
   const affect = ofKeys ?? ofRequests
   if (affect === undefined || (ofKeys !== undefined && ofRequests !== undefined)) {
     const right = 'give one of them, such as --affect 0.1%'
-    const count = affect === undefined ? 'none' : 'both'
+    const count = affect === undefined ? 'neither' : 'both'
     throw misused(
       'WEIR_INVALID_OPTION',
-      `of --affect and --affect-requests ${count} is given; ${right}`,
+      `of --affect and --affect-requests, ${count} is given; ${right}`,
     )
   }
   const { key, cost, skip } = await baseOf(values.policy, values.limiter)

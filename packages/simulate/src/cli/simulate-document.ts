@@ -65,15 +65,15 @@ const COARSE =
   'The log has whole seconds. It was replayed twice: with all requests of a second at its start, ' +
   'and evenly over it. Where the two differ, both figures are given.'
 const SAMPLED =
-  'by a hash of the key, with all of their requests. Counts are of the sample; shares are ± twice ' +
-  'their standard error.'
+  'by a hash of the key, with all of their requests. Counts are of the sample only; shares are ± ' +
+  'twice their standard error.'
 
 function orderNote({ wentBack, heldBack, furthestMs }: OrderReport): string {
-  const far = `${asDuration(furthestMs)} at the most`
-  const sorted = `${asCount(heldBack)} requests that are sorted`
+  const far = `at most ${asDuration(furthestMs)}`
+  const sorted = `${asCount(heldBack)} requests at a time are sorted`
   const times = wentBack === 1 ? 'once' : `${asCount(wentBack)} times`
-  const decided = 'Such requests were decided at their own times, as by a clock that is set back.'
-  return `The time went back ${times}, further than the ${sorted}, by ${far}. ${decided}`
+  const decided = 'Such requests were decided on at their own times, as if the clock had gone back.'
+  return `The time went back ${times}, by ${far}, although ${sorted}. ${decided}`
 }
 
 function limiterBlocks(report: LimiterReport, sample: number): readonly Block[] {
@@ -82,7 +82,7 @@ function limiterBlocks(report: LimiterReport, sample: number): readonly Block[] 
     [report.skipped, 'skipped'],
     [report.withoutKey, 'without a key, or with a longer one than limiters take'],
     [report.withoutCost, 'without a cost that is a whole number'],
-    [report.notSampled, 'of keys that are not in the sample'],
+    [report.notSampled, 'with keys outside the sample'],
   ] as const
   const others = left
     .filter(([count]) => count > 0)

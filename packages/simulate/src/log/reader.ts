@@ -117,8 +117,8 @@ class Reader implements LogReader {
       return
     }
     if (all.length > LONGEST_DOCUMENT) {
-      const what = `an HTTP Archive of over ${LONGEST_DOCUMENT} characters is one document`
-      throw failed('WEIR_LOG_UNREADABLE', `${what}, which does not fit; give lines of JSON`)
+      const what = `an HTTP Archive of over ${LONGEST_DOCUMENT} characters does not fit in memory`
+      throw failed('WEIR_LOG_UNREADABLE', `${what}; give one JSON object per line`)
     }
     this.#rest = all
   }

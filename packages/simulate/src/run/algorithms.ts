@@ -34,7 +34,7 @@ const bucket: Known = {
     return inAnyWindow(
       units,
       policy,
-      'in any time in which it fills up: the capacity, and what comes back',
+      'in any span in which it fills up: the capacity, and what is refilled',
     )
   },
   gridMs: () => [],
@@ -65,7 +65,7 @@ const ALGORITHMS: Readonly<Record<Algorithm, Known>> = {
       return inAnyWindow(
         2 * limit,
         policy,
-        'in any time as long as a window: twice the limit, around an edge',
+        'in any span as long as a window: twice the limit, around an edge',
       )
     },
     gridMs: span,
@@ -88,7 +88,7 @@ const ALGORITHMS: Readonly<Record<Algorithm, Known>> = {
       const blockMs = policy.numbers[4] as number
       const counts = 1 + Math.ceil(policy.windowMs / blockMs)
       const says =
-        'in any time as long as a window: the limit, again after each of the first blocks'
+        'in any span as long as a window: the limit, again after each of the first blocks'
       return inAnyWindow(counts * policy.limit, policy, says)
     },
     gridMs: () => [],

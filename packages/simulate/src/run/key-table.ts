@@ -87,7 +87,7 @@ export class KeyTable {
 
   #tooMany(text: string): Error {
     const what = `${this.#whose} has more than ${this.#most} keys, the next is ${quote(text)}`
-    const why = 'to forget one of them would make the figures wrong'
+    const why = 'forgetting one of them would falsify the figures'
     const right = 'raise --max-keys (maxKeys), or give --sample 1/16 (sample: 16)'
     return failed('WEIR_TOO_MANY_KEYS', `${what}; ${why}; ${right}`)
   }

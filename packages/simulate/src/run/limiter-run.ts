@@ -153,7 +153,7 @@ export class LimiterRun {
       const what = `policy ${quote(run.policy.name)} counts the requests of other keys together`
       throw misused(
         'WEIR_NOT_SIMULATED',
-        `${what}, of which a sample has a part; leave out --sample`,
+        `${what}, and a sample has only some of them; leave out --sample`,
       )
     }
     return run.ownKeys.numberOf(String(own))

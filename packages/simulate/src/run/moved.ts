@@ -32,7 +32,7 @@ export function moveOf(typicalUs: number, policies: readonly Policy[] | undefine
     const why = isOfCalendar
       ? 'and a window of the calendar cannot be moved to another year'
       : 'and these policies allow no move to other years that keeps their windows where they are'
-    const right = 'give windows of which one is a multiple of the other, and no function as policy'
+    const right = 'give windows that are multiples of each other, and no policy function'
     const what = `the log is of ${quote(at)}, outside of the years 2025 to 2045`
     throw misused('WEIR_NOT_SIMULATED', `${what}, ${why}; ${right}`)
   }

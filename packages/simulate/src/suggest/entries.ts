@@ -56,7 +56,7 @@ export class Entries {
 
   #addBlock(): void {
     if (this.count >= MOST) {
-      const what = `a search replays the log, and keeps ${MOST} entries at the most`
+      const what = `a search replays the log, and keeps at most ${MOST} entries`
       throw failed(
         'WEIR_LOG_UNREADABLE',
         `${what}; give --sample 1/16 (sample: 16), --from or --to`,

@@ -47,15 +47,15 @@ function isLimiting({ limit }: Finding): boolean {
 /** What may matter and Redis cannot tell. */
 export function unknownsOf({ limiters, live, isChosen }: Answer): readonly string[] {
   const unknown = [
-    'leases: units that processes hold ahead count as used here',
-    'what processes have admitted without Redis, and not counted in it yet',
-    'deny caches: a process may refuse for up to a second what Redis would allow by now',
+    'leases: units that processes have taken ahead count as used here',
+    'what processes have admitted without Redis and not yet counted in it',
+    'deny caches: for up to a second, a process may refuse what Redis would allow by now',
     'factors of adaptive policies, what classes must leave, limiters that are switched off',
   ]
   if (isChosen)
     unknown.push('what policy functions choose in the application: they were asked here')
   if (limiters.some(({ areTogether }) => !areTogether))
-    unknown.push('which of these policies the application takes for this key')
+    unknown.push('which of these policies the application uses for this key')
   if (live !== undefined) unknown.push('processes that have not reported in the last 15 s')
   return unknown
 }

@@ -4,32 +4,32 @@ import { parseArgs } from 'node:util'
 import { misuse, misused } from '../errors.js'
 import type { StorePlace } from './tools.js'
 
-export const HELP = `weir why: why a key is refused, or whether it would be, as Redis has it now
+export const HELP = `weir why: why a key is refused, or whether it would be, by what Redis has counted
 
-  weir why --key KEY --policy FILE              by the policies of a file
-  weir why --key KEY --name NAME --limiter NAME by those that processes publish
+  weir why --key KEY --policy FILE              by the policies in a file
+  weir why --key KEY --name NAME --limiter NAME by the policies that processes publish
 
   --key KEY           who is limited, as the limiter's option key says: u42, 203.0.113.7
-  --policy FILE       a module whose default export is a policy, a list of them, or an object of
-                      those by the names of limiters
-  --name NAME         the name of the livePolicies of the application. With --policy as well, what
-                      is set holds, and the answer says where the two differ
-  --limiter NAME      the limiter's name; default: all those of the file
+  --policy FILE       a module whose default export is a policy, a list of policies, or an object
+                      of these by limiter name
+  --name NAME         the name of the application's livePolicies. If --policy is also given, the
+                      policies that are set take precedence, and the answer says where they differ
+  --limiter NAME      the limiter's name; default: all limiters in the file
   --policy-key P=KEY  the policy key of policy P: org=acme. Once for each policy that has one
-  --policy-tag P=TAG  and its tag, on a Cluster where it has one
+  --policy-tag P=TAG  the policy key's tag, if it has one, on a Cluster
   --cost N            what the request costs; default 1
-  --json              the same as JSON, for programs
+  --json              prints JSON, for programs
 
   --redis URL         default: the variable REDIS_URL, or redis://localhost:6379
-  --cluster           the server is one of a Redis Cluster
-  --prefix TEXT       the prefix of the store, after the keyPrefix of its client; default weir
-  --hash-tags N       the hashTags of the store, if it has them
-  WEIR_HASH_KEYS, an environment variable: the hashKeys of the store, if it has one
+  --cluster           the server belongs to a Redis Cluster
+  --prefix TEXT       the store's prefix, after its client's keyPrefix; default weir
+  --hash-tags N       the store's hashTags, if it has them
+  WEIR_HASH_KEYS, an environment variable: the store's hashKeys, if it has one
 
-It only reads. It does not count among the processes that share the limits.
+The command only reads, and does not count among the processes that share the limits.
 
 Exit codes: 0 the request would pass; 3 it would be refused; 1 Redis failed, or
-nothing is known by the name; 2 this is no command.`
+nothing is known by the name; 2 the command is wrong.`
 
 const OPTIONS = {
   key: { type: 'string' },
@@ -88,12 +88,12 @@ export function questionIn(args: readonly string[]): Question | undefined {
 }
 
 const NO_SOURCE =
-  'it is not said which policies limit the key; give --policy FILE, or --name with the name of the ' +
-  'livePolicies of the application'
+  'no policies are given; give --policy FILE with those that limit the key, or --name with the ' +
+  "name of the application's livePolicies"
 
 const NO_LIMITER =
-  '--limiter is missing; processes publish policies, and not which limiter has them: ' +
-  "one without a name is called 'default'"
+  '--limiter is missing; processes publish their policies, but not the name of the limiter that ' +
+  "has them: a limiter without a name is called 'default'"
 
 function parsed(args: readonly string[]) {
   try {

@@ -216,7 +216,7 @@ const UNDECIDED = {
   skip: 'not asked: skipped',
   allowList: 'not asked: on the allow list',
   denyList: 'refused: on the deny list',
-  preflight: 'not asked: preflight of CORS',
+  preflight: 'not asked: CORS preflight',
   noKey: 'not asked: no usable key',
 } as const
 

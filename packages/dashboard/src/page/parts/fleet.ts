@@ -36,8 +36,8 @@ export function fleet(): Part<Frame> {
       setText(
         about,
         others > 0
-          ? 'Counts are those of each process since it began; the chart and the cards above are of this process.'
-          : 'No other process has reported. Processes report while somebody watches, if they have a dashboard, too, and share a store.',
+          ? 'Each process counts since its own start; the chart and the cards above show this process.'
+          : 'No other process has reported. While somebody watches, processes report that share a store and also have a dashboard.',
       )
     },
   }

@@ -67,7 +67,7 @@ export function header(onPause: () => void): Part<HeaderData> {
       const { kind, text } = stateOf(data)
       setAttribute(state, 'data-kind', kind)
       setText(words, text)
-      setText(pause, data.isPaused ? 'Go on' : 'Pause')
+      setText(pause, data.isPaused ? 'Resume' : 'Pause')
       setAttribute(pause, 'aria-pressed', data.isPaused ? 'true' : 'false')
       const { frame } = data
       if (frame === undefined) return
@@ -109,7 +109,7 @@ interface Said {
 }
 
 function noticeOf({ frame, link, ageMs, isPaused }: HeaderData): Said | undefined {
-  const old = frame === undefined ? '' : `The figures below are those of ${clock(frame.atMs)}.`
+  const old = frame === undefined ? '' : `The figures below are from ${clock(frame.atMs)}.`
   if (link.state === 'refused') return refusal(link.status, link.reason)
   if (link.state === 'waiting') {
     const inMs = Math.max(0, link.retryAtMs - Date.now())
@@ -144,7 +144,7 @@ function refusal(status: number, reason: string): Said {
   return {
     kind: 'failed',
     title: 'You may not see this page',
-    text: 'The server knows who you are and refuses you. Whoever runs it decides that, by the option “authorize”.',
+    text: 'The server knows who you are, and does not let you in. Whoever runs it decides that, with the option “authorize”.',
     more: text,
     canRetry: true,
   }

@@ -20,7 +20,7 @@ interface Row {
 
 /** The keys that are refused most. A count may be too large by its error, never too small. */
 export function refusedKeys(ask: Asking): Part<readonly KeyRow[]> {
-  const list = keyList('Refused most', 'Nobody was refused while this page was watched.', ask)
+  const list = keyList('Refused most', 'No key was refused while this page was watched.', ask)
   return {
     element: list.element,
     update(rows) {
@@ -53,7 +53,7 @@ function refusedRow(row: KeyRow, most: number): Row {
 export function nearKeys(ask: Asking): Part<readonly NearRow[]> {
   const list = keyList(
     'Nearly used up',
-    'Nobody came near a limit while this page was watched.',
+    'No key came near a limit while this page was watched.',
     ask,
   )
   return {

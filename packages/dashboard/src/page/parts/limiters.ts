@@ -77,7 +77,7 @@ function empty(): HTMLElement {
     'empty',
     stillWater(),
     el('h3', '', 'No limiter yet'),
-    el('p', '', 'Name the limiters to be watched where the dashboard is made:'),
+    el('p', '', 'Give the limiters to watch when you create the dashboard:'),
     el('pre', '', el('code', '', example)),
   )
 }

@@ -18,8 +18,8 @@ export function log(): Part<Frame> {
       setText(
         none,
         viewer.mayAct
-          ? 'Nothing was changed from this page since the process began.'
-          : 'This page only shows. Changes from here need the option “actions: true”.',
+          ? 'Nothing has been changed from this page since the process started.'
+          : 'This page is read-only. To make changes here, set the option “actions: true”.',
       )
     },
   }

@@ -84,7 +84,11 @@ export function lookup(acts: LookupActs): LookupPart {
       input.focus()
     } else void ask({ limiter: select.value, key: input.value }, false)
   })
-  const hint = el('p', 'muted small', 'Looking takes nothing. Or choose a key of a list below.')
+  const hint = el(
+    'p',
+    'muted small',
+    'A look-up takes no units. You can also choose a key from a list below.',
+  )
   return {
     element: el('div', 'lookup', form, hint, result),
     update: ({ limiters }) =>
