@@ -112,7 +112,7 @@ test('a limiter is switched off and on, in this process where its store tells no
   const of = { limiter: 'api', confirm: 'api' }
   const off = await act({ ...of, kind: 'disable' })
   expect(off.answer.note).toMatchObject({ what: 'switch off api', outcome: 'done' })
-  expect(off.answer.note.why).toContain('this process alone')
+  expect(off.answer.note.why).toContain('this process only')
   expect(limiter.enabled).toBe(false)
   expect((await frame()).limiters).toMatchObject([{ enabled: false }])
   await act({ ...of, kind: 'enable' })

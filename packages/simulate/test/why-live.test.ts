@@ -85,7 +85,7 @@ test('what processes publish is enough: the default, what is set, an override of
   expect(text).toMatch(
     /an override of this key, set in version 5 at 20\S+Z, in place of "free"; without it \{.*20/,
   )
-  expect(text).toContain('which of these policies the application takes for this key')
+  expect(text).toContain('which of these policies the application uses for this key')
   const other = await ask('--key', 'x', '--name', 'plans', '--limiter', 'api', ...at)
   expect(other.text).toMatch(/"free" as it was set in version 1 at 20\S+Z$/m)
 })

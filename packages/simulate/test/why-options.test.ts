@@ -8,8 +8,16 @@ const NOWHERE = ['--redis', 'redis://127.0.0.1:1']
 test.each<[string, readonly string[], string]>([
   ['no key', ['--policy', 'p.mjs'], '--key is missing; say who is limited: --key u42'],
   ['an empty key', ['--key', '', '--policy', 'p.mjs'], '--key is missing'],
-  ['no policies', ['--key', 'u42'], 'give --policy FILE, or --name with the name of the '],
-  ['no limiter', ['--key', 'u42', '--name', 'plans'], "one without a name is called 'default'"],
+  [
+    'no policies',
+    ['--key', 'u42'],
+    'no policies are given; give --policy FILE with those that limit the key',
+  ],
+  [
+    'no limiter',
+    ['--key', 'u42', '--name', 'plans'],
+    "a limiter without a name is called 'default'",
+  ],
   ['a cost that is none', ['--key', 'u', '--policy', 'p', '--cost', '1.5'], 'give a whole number'],
   ['a negative cost', ['--key', 'u', '--policy', 'p', '--cost=-1'], 'give a whole number from 0'],
   ['one hash tag', ['--key', 'u', '--policy', 'p', '--hash-tags', '1'], 'from 2 to 1024'],

@@ -32,7 +32,7 @@ test('who may not act has no button that acts', async () => {
   const { page } = await openPage(fixture.address)
   await page.locator('.card').first().waitFor()
   expect(await page.locator('.act:visible').count()).toBe(0)
-  expect(await page.locator('#log').textContent()).toContain('only shows')
+  expect(await page.locator('#log').textContent()).toContain('is read-only')
 })
 
 interface Case {
