@@ -8,9 +8,10 @@ import { dashboard } from '@weir/dashboard'
 import { Redis } from 'ioredis'
 
 const [url = ''] = process.argv.slice(2)
-const client = new Redis(url, recommendedRedisOptions)
+// Patient, as each decision is counted, also on a busy machine.
+const client = new Redis(url, { ...recommendedRedisOptions, connectTimeout: 5_000 })
 client.on('error', () => {})
-const store = redisStore(client)
+const store = redisStore(client, { deadlineMs: 10_000, whenUnavailable: 'throw' })
 const policy = fixedWindow({ name: 'hourly', limit: 1, window: '1h' })
 const limiter = new RateLimiter({ name: 'api', store, policy })
 const page = dashboard({ limiters: [limiter], actions: true, showKeys: true, log() {} })
