@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => redis.stop())
 
 test.each([
-  [0, 'is asked for help', '--help', /^weir limits: .*\n/],
+  [0, 'is asked for help', '--help', /^weir: .*\n/],
   [0, 'has listed', 'limits list --name plans', /^"plans", version 0, 0 processes/],
   [0, 'has written by force', `limits set pro ${POLICY} --force --name plans`, /version 1/],
   [1, 'is to write what no process has', `limits set free ${POLICY} --name plans`, /--force/],
