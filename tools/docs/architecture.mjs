@@ -4,28 +4,20 @@
 //
 //   node tools/docs/architecture.mjs           writes the picture
 //   node tools/docs/architecture.mjs --check   fails if it is not what the tree has
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { arrowDown, box, label, number, svg } from './boxes.mjs'
+import { drawn } from './drawn.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const target = join(root, 'docs/images/architecture.svg')
 /** Where a request goes, as the numbers in the picture say. */
 const WAY = ['http', 'limiter', 'layers', 'redis', 'algorithms']
 const WIDTH = 760
 const ROOM = { left: 190, lines: 74, line: 16, gap: 6, padding: 9 }
 
 const text = picture(packages(), rooms())
-if (process.argv.includes('--check')) {
-  const before = existsSync(target) ? readFileSync(target, 'utf8') : ''
-  if (before !== text) {
-    console.error('docs/images/architecture.svg is not what the tree has: draw it with this tool')
-    process.exitCode = 1
-  }
-} else {
-  writeFileSync(target, text)
-}
+drawn('architecture.svg', text, 'what the tree has')
 
 /** The published packages besides core. */
 function packages() {

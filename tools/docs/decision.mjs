@@ -3,13 +3,13 @@
 //
 //   node tools/docs/decision.mjs           writes the picture
 //   node tools/docs/decision.mjs --check   fails if it is not what the layers are
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { arrowDown, arrowRight, box, label, svg } from './boxes.mjs'
+import { drawn } from './drawn.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const target = join(root, 'docs/images/decision.svg')
 
 /** What makes each layer, from the innermost to the outermost. */
 const MADE = ['new Resilience(', 'acrossSlots(', 'new Leases(', 'withDenyCache(']
@@ -43,15 +43,7 @@ const ANSWER = { top: 190, height: 36 }
 
 checkLayers(readFileSync(join(root, 'packages/core/src/redis/store.ts'), 'utf8'))
 const text = picture()
-if (process.argv.includes('--check')) {
-  const before = existsSync(target) ? readFileSync(target, 'utf8') : ''
-  if (before !== text) {
-    console.error('docs/images/decision.svg is not what the layers are: draw it with this tool')
-    process.exitCode = 1
-  }
-} else {
-  writeFileSync(target, text)
-}
+drawn('decision.svg', text, 'what the layers are')
 
 function checkLayers(source) {
   const [, made = ''] = source.split('export function layersOver(')

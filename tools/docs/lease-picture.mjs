@@ -3,13 +3,12 @@
 //
 //   node tools/docs/lease-picture.mjs           writes the picture
 //   node tools/docs/lease-picture.mjs --check   fails if it is not what the run shows
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadTs } from '../load-ts.mjs'
+import { drawn } from './drawn.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const target = join(root, 'docs/images/leases.svg')
 const story = await loadTs(join(root, 'packages/core/test/layers/some-leases.ts'))
 const { someLeases, END_MS, HOLD_MS } = story
 
@@ -17,15 +16,7 @@ const [LEFT, RIGHT] = [110, 730]
 const [TOP, BOTTOM] = [76, 170]
 
 const text = picture(await someLeases())
-if (process.argv.includes('--check')) {
-  const before = existsSync(target) ? readFileSync(target, 'utf8') : ''
-  if (before !== text) {
-    console.error('docs/images/leases.svg is not what the run shows: draw it with this tool')
-    process.exitCode = 1
-  }
-} else {
-  writeFileSync(target, text)
-}
+drawn('leases.svg', text, 'what the run shows')
 
 function picture({ calls, held, decisions }) {
   const most = Math.max(...held.map(({ units }) => units))

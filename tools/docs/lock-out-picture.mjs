@@ -3,13 +3,12 @@
 //
 //   node tools/docs/lock-out-picture.mjs           writes the picture
 //   node tools/docs/lock-out-picture.mjs --check   fails if it is not what the run shows
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadTs } from '../load-ts.mjs'
+import { drawn } from './drawn.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const target = join(root, 'docs/images/lock-out.svg')
 const weir = await loadTs(join(root, 'packages/core/src/index.ts'))
 const { fakeClock } = await loadTs(join(root, 'packages/core/src/testing/clock.ts'))
 
@@ -18,15 +17,7 @@ const END_MIN = 90
 const EVERY_S = 20
 
 const text = svg(await guesses())
-if (process.argv.includes('--check')) {
-  const before = existsSync(target) ? readFileSync(target, 'utf8') : ''
-  if (before !== text) {
-    console.error('docs/images/lock-out.svg is not what the run shows: draw it with this tool')
-    process.exitCode = 1
-  }
-} else {
-  writeFileSync(target, text)
-}
+drawn('lock-out.svg', text, 'what the run shows')
 
 /** None of them is right. A guess that begins a block says for how long. */
 async function guesses() {

@@ -3,13 +3,12 @@
 //
 //   node tools/docs/outage-picture.mjs           writes the picture
 //   node tools/docs/outage-picture.mjs --check   fails if it is not what the run shows
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadTs } from '../load-ts.mjs'
+import { drawn } from './drawn.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const target = join(root, 'docs/images/outage.svg')
 const story = await loadTs(join(root, 'packages/core/test/layers/resilience/an-outage.ts'))
 const { anOutage, LIMIT, DEADLINE_MS, FROZEN_FROM_MS, FROZEN_TO_MS, END_MS } = story
 
@@ -18,15 +17,7 @@ const LEFT = 110
 const TITLE = `Redis is frozen for ${(FROZEN_TO_MS - FROZEN_FROM_MS) / 1_000} s. Two processes share a limit of ${LIMIT} a minute.`
 
 const text = picture(await anOutage())
-if (process.argv.includes('--check')) {
-  const before = existsSync(target) ? readFileSync(target, 'utf8') : ''
-  if (before !== text) {
-    console.error('docs/images/outage.svg is not what the run shows: draw it with this tool')
-    process.exitCode = 1
-  }
-} else {
-  writeFileSync(target, text)
-}
+drawn('outage.svg', text, 'what the run shows')
 
 function picture({ asked, states, probesAtMs }) {
   const passed = asked.filter(({ isAllowed }) => isAllowed).length

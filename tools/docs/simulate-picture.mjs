@@ -3,15 +3,15 @@
 //
 //   node tools/docs/simulate-picture.mjs           writes the picture, after a build
 //   node tools/docs/simulate-picture.mjs --check   fails if it is not what the run shows
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { loadTs } from '../load-ts.mjs'
+import { drawn } from './drawn.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const target = join(root, 'docs/images/simulate.svg')
 const simulate = join(root, 'packages/simulate')
 const { command } = await loadTs(join(simulate, 'src/cli.ts'))
 const { combined, START_US } = await loadTs(join(simulate, 'test/log-lines.ts'))
@@ -24,15 +24,7 @@ const [WIDTH, LINE] = [860, 17]
 const PLOT = { scale: 1.15, height: 207 }
 
 const text = svg(await run())
-if (process.argv.includes('--check')) {
-  const before = existsSync(target) ? readFileSync(target, 'utf8') : ''
-  if (before !== text) {
-    console.error('docs/images/simulate.svg is not what the run shows: draw it with this tool')
-    process.exitCode = 1
-  }
-} else {
-  writeFileSync(target, text)
-}
+drawn('simulate.svg', text, 'what the run shows')
 
 async function run() {
   const folder = mkdtempSync(join(tmpdir(), 'weir-picture-'))
