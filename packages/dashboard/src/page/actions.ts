@@ -26,7 +26,7 @@ async function send(deed: Deed, confirm: string, done: Done): Promise<string | u
     done(`Done: ${note.what}${note.why === undefined ? '' : `; ${note.why}`}`)
     return undefined
   } catch {
-    return 'The server cannot be reached, so it is not known whether this was done. See the list of actions.'
+    return 'The server cannot be reached. The list of actions will say whether this was done.'
   }
 }
 

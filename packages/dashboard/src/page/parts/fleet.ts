@@ -37,7 +37,7 @@ export function fleet(): Part<Frame> {
         about,
         others > 0
           ? 'Each process counts since its own start; the chart and the cards above show this process.'
-          : 'No other process has reported. While somebody watches, processes report that share a store and also have a dashboard.',
+          : 'No other process has reported. While somebody watches, processes with a dashboard on the same store do.',
       )
     },
   }
