@@ -94,7 +94,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     ],
   },
   moreKeysThanRemembered: {
-    when: 'an outage begins, and a process no longer remembers the key, beyond [`maxLocalKeys`](local-quotas.md#how-many-keys) others',
+    when: 'an outage begins, and a process no longer remembers the key, as it has seen more than [`maxLocalKeys`](local-quotas.md#how-many-keys) others since',
     passes: 'L + the q of each such process',
     examples: [
       example(
