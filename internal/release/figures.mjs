@@ -1,6 +1,6 @@
 // The measured figures of a document: numbers with a unit that nobody would have chosen. 3.6 us,
-// 42 %, 5.4 s and 1,460 bytes are figures; 500 ms, 5 s, 70 % and 1,000 a second are mostly defaults,
-// limits and examples, and too common to be compared.
+// 42 %, 5.4 s and 1,460 bytes are figures; 500 ms, 5 s, 70 % and 1,000 a second are mostly
+// defaults, limits and examples, and too common to be compared.
 
 /** A unit as it is written, and what it is. */
 const UNITS = new Map([
@@ -60,7 +60,8 @@ export function figuresIn(text) {
   )
 }
 
-/** The numbers of tables whose columns or rows have a unit.
+/**
+ * The numbers of tables whose columns or rows have a unit.
  * @param {string} text
  */
 function cellsWithUnit(text) {
