@@ -13,7 +13,6 @@ import {
   MASTERS,
   type Plan,
   type Planned,
-  PROCESSES,
   RATES,
   rateAtGood,
   TAGS,
@@ -21,6 +20,9 @@ import {
 import type { Validated } from './validate.js'
 
 type Parts = Readonly<Record<string, string>>
+
+/** The processes of a large fleet. */
+const MANY = 100
 
 /** By the page that they are on and the names that they have there. */
 export function partsOfPages({
@@ -55,25 +57,18 @@ export function pageWith(page: string, parts: Parts): string {
   return text
 }
 
+/** Of large fleets: the number of processes matters little. */
 function oneRedis(plan: Plan): string {
-  const rows = AT_ONCE.flatMap((atOnce) =>
-    PROCESSES.map((processes) => {
-      const own = plan.oneServer.filter(
-        (one) => one.processes === processes && one.atOnce === atOnce,
-      )
-      return [
-        whole(atOnce),
-        whole(processes),
-        ...RATES.map((rate) => loadCell(own, rate)),
-        carries(own),
-      ]
-    }),
-  )
-  const heads = ['decisions in a turn', 'processes', ...RATES.map(whole), 'at 70 %']
-  const { processes, perSecond } = leisurely(plan, 1)
+  const fleets = plan.oneServer.filter(({ processes }) => processes === MANY)
+  const rates = RATES.filter((rate) => fleets.some((one) => one.perSecond === rate && !isFull(one)))
+  const rows = AT_ONCE.map((atOnce) => {
+    const own = fleets.filter((one) => one.atOnce === atOnce)
+    return [whole(atOnce), ...rates.map((rate) => loadCell(own, rate)), carries(own)]
+  })
+  const { perSecond } = leisurely(plan, 1)
   return [
-    table(heads, rows),
-    `A decision of ${whole(processes)} processes that make ${whole(perSecond)} a second takes:`,
+    table(['decisions in a turn', ...rates.map(whole), 'at 70 %'], rows),
+    `At ${whole(perSecond)} a second, a decision takes:`,
     table(
       COST_HEADS,
       AT_ONCE.map((atOnce) => costRow(leisurely(plan, atOnce))),
@@ -88,16 +83,20 @@ const COST_HEADS = [
 
 /** A large fleet that leaves Redis time. */
 function leisurely({ oneServer }: Plan, atOnce: number): Planned {
-  return oneServer.find((one) => one.atOnce === atOnce && one.processes === 100) as Planned
+  return oneServer.find((one) => one.atOnce === atOnce && one.processes === MANY) as Planned
 }
 
 function costRow(one: Planned): string[] {
-  const { atOnce, calls, bytesIn, bytesOut, decisions, p50Us, p99Us } = one
+  const { atOnce, bytesIn, bytesOut, decisions, p50Us, p99Us } = one
   const each = (total: number): string => whole(Math.round(total / decisions))
   return [
-    ...[whole(atOnce), (calls / decisions).toFixed(2), each(bytesIn), each(bytesOut)],
+    ...[whole(atOnce), callsOf(one), each(bytesIn), each(bytesOut)],
     ...[(p50Us / 1_000).toFixed(2), (p99Us / 1_000).toFixed(2), processUs(one)],
   ]
+}
+
+function callsOf({ calls, decisions }: Planned): string {
+  return (calls / decisions).toFixed(2)
 }
 
 function processUs({ process, processes, decisions }: Planned): string {
@@ -108,7 +107,7 @@ function processUs({ process, processes, decisions }: Planned): string {
 function loadCell(fleets: readonly Planned[], perSecond: number): string {
   const one = fleets.find((each) => each.perSecond === perSecond) ?? (fleets.at(-1) as Planned)
   if (isFull(one)) return one.busiest > one.process ? 'full' : 'no'
-  return `${percent(one.busiest)} (${(one.calls / one.decisions).toFixed(2)})`
+  return percent(one.busiest)
 }
 
 function carries(fleets: readonly Planned[]): string {
@@ -129,31 +128,32 @@ function hotKey({ hotKey: fleets }: Plan): string {
 }
 
 function leased({ leased: all }: Plan): string {
-  const rows = all.map(({ demand, calls, busiest, ahead, used, p99Us }) => [
+  const rows = all.map(({ demand, calls, busiest, ahead, used }) => [
     percent(demand),
     whole(Math.round(calls)),
     percent(busiest),
     `${(100 * ahead).toFixed(1)} %`,
     `${(100 * used).toFixed(1)} %`,
-    (p99Us / 1_000).toFixed(2),
   ])
   const titles = ['calls a second', "of Redis's core", 'without a call', 'of what may pass']
-  return table(['demand', ...titles, 'p99, ms'], rows)
+  return table(['demand', ...titles], rows)
 }
 
 function cluster({ cluster: fleets }: Plan): string {
+  const masters = MASTERS.filter((count) => count > 1)
+  const most = `${masters.at(-1)} masters`
   const rows = CLUSTERED_AT_ONCE.flatMap((atOnce) =>
     TAGS.map((hashTags) => {
       const own = fleets.filter((one) => one.atOnce === atOnce && one.hashTags === hashTags)
-      const cells = MASTERS.map((masters) => {
-        const one = own.find((each) => each.masters === masters)
+      const cells = masters.map((count) => {
+        const one = own.find((each) => each.masters === count)
         return one === undefined ? '' : loadCell([one], one.perSecond)
       })
-      const client = processUs(own.at(-1) as Planned)
-      return [whole(atOnce), hashTags === undefined ? 'own' : whole(hashTags), ...cells, client]
+      const last = own.at(-1) as Planned
+      const tags = hashTags === undefined ? 'own' : whole(hashTags)
+      return [whole(atOnce), tags, ...cells, callsOf(last), processUs(last)]
     }),
   )
-  const masters = MASTERS.map((count) => (count === 1 ? 'one server' : `${count} masters`))
   const { processes, perSecond } = CLUSTERED
   return [
     `${whole(processes)} processes that make ${whole(perSecond)} decisions a second:`,
@@ -161,8 +161,9 @@ function cluster({ cluster: fleets }: Plan): string {
       [
         'decisions in a turn',
         'hash tags',
-        ...masters,
-        `CPU of a process for a decision, ${MASTERS.at(-1)} masters, us`,
+        ...masters.map((count) => `${count} masters`),
+        `calls, ${most}`,
+        `CPU of its process, ${most}, us`,
       ],
       rows,
     ),
