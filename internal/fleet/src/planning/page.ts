@@ -34,12 +34,12 @@ export function partsOfPages({
     'docs/scaling.md': {
       oneRedis: oneRedis(plan),
       hotKey: hotKey(plan),
-      leased: leased(plan),
       cluster: cluster(plan),
       memory: memory(inputs),
     },
     'internal/fleet/planning/README.md': {
       inputs: inputsText(inputs, plan),
+      leased: leased(plan),
       validation: validation(validated),
     },
   }
@@ -128,15 +128,16 @@ function hotKey({ hotKey: fleets }: Plan): string {
 }
 
 function leased({ leased: all }: Plan): string {
-  const rows = all.map(({ demand, calls, busiest, ahead, used }) => [
+  const rows = all.map(({ demand, calls, busiest, ahead, used, p99Us }) => [
     percent(demand),
     whole(Math.round(calls)),
     percent(busiest),
     `${(100 * ahead).toFixed(1)} %`,
     `${(100 * used).toFixed(1)} %`,
+    (p99Us / 1_000).toFixed(2),
   ])
   const titles = ['calls a second', "of Redis's core", 'without a call', 'of what may pass']
-  return table(['demand', ...titles], rows)
+  return table(['demand', ...titles, 'p99, ms'], rows)
 }
 
 function cluster({ cluster: fleets }: Plan): string {
