@@ -63,36 +63,24 @@ function oneRedis(plan: Plan): string {
   const rates = RATES.filter((rate) => fleets.some((one) => one.perSecond === rate && !isFull(one)))
   const rows = AT_ONCE.map((atOnce) => {
     const own = fleets.filter((one) => one.atOnce === atOnce)
-    return [whole(atOnce), ...rates.map((rate) => loadCell(own, rate)), carries(own)]
+    const cells = rates.map((rate) => loadCell(own, rate))
+    return [whole(atOnce), ...cells, carries(own), ...costOf(leisurely(plan, atOnce))]
   })
-  const { perSecond } = leisurely(plan, 1)
-  return [
-    table(['decisions in a turn', ...rates.map(whole), 'at 70 %'], rows),
-    `At ${whole(perSecond)} a second, a decision takes:`,
-    table(
-      COST_HEADS,
-      AT_ONCE.map((atOnce) => costRow(leisurely(plan, atOnce))),
-    ),
-  ].join('\n\n')
+  return table(['decisions in a turn', ...rates.map(whole), 'at 70 %', ...COST_HEADS], rows)
 }
 
-const COST_HEADS = [
-  ...['decisions in a turn', 'calls', 'bytes to Redis', 'bytes back', 'p50, ms', 'p99, ms'],
-  'CPU of its process, us',
-]
+const COST_HEADS = ['calls', 'bytes to Redis', 'bytes back', 'CPU of its process, us']
 
 /** A large fleet that leaves Redis time. */
 function leisurely({ oneServer }: Plan, atOnce: number): Planned {
   return oneServer.find((one) => one.atOnce === atOnce && one.processes === MANY) as Planned
 }
 
-function costRow(one: Planned): string[] {
-  const { atOnce, bytesIn, bytesOut, decisions, p50Us, p99Us } = one
+/** What one of its decisions takes. */
+function costOf(one: Planned): string[] {
+  const { bytesIn, bytesOut, decisions } = one
   const each = (total: number): string => whole(Math.round(total / decisions))
-  return [
-    ...[whole(atOnce), callsOf(one), each(bytesIn), each(bytesOut)],
-    ...[(p50Us / 1_000).toFixed(2), (p99Us / 1_000).toFixed(2), processUs(one)],
-  ]
+  return [callsOf(one), each(bytesIn), each(bytesOut), processUs(one)]
 }
 
 function callsOf({ calls, decisions }: Planned): string {
