@@ -51,7 +51,7 @@ const TABLES: Readonly<Record<string, Shown>> = {
       { title: 'process, bytes a key', section: 'memory-many-keys', metric: 'bytes' },
     ],
     subjects: [
-      ...['Smallest script', 'INCR', ...WEIR, 'Weir sliding counter', 'Weir exact log'],
+      ...['Smallest script', 'INCR', ...WEIR, 'Weir sliding counter'],
       ...['rate-limit-redis', 'express-rate-limit MemoryStore', '@fastify/rate-limit'],
       ...['@nestjs/throttler', 'koa-ratelimit', 'rate-limiter-flexible'],
     ],
