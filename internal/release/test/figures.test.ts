@@ -11,13 +11,6 @@ import { root } from './clone.js'
 /** Not read by users, or written when they were true. */
 const OTHERS = /^internal\/|\/api\/|CHANGELOG|^\.changeset\/|^\.github\//
 
-/** Figures that stand in several documents, and why: by chance, or not mended yet. */
-const KNOWN: Readonly<Record<string, string>> = {
-  '10 us': 'by chance: a decision with literal keys, and the metrics of a limiter',
-  '20 bytes': 'not yet: docs/redis.md has it, and so has the comment of `slidingLog`',
-  '98.4 %': 'not yet: docs/choosing.md has it, and so has the comment of `slidingWindow`',
-}
-
 function documentsByFigure(): ReadonlyMap<string, readonly string[]> {
   const tracked = execFileSync('git', ['ls-files', '*.md'], { cwd: root, encoding: 'utf8' })
   const documents = tracked.split('\n').filter((path) => path !== '' && !OTHERS.test(path))
@@ -29,16 +22,10 @@ function documentsByFigure(): ReadonlyMap<string, readonly string[]> {
 }
 
 const byFigure = documentsByFigure()
-const severalTimes = [...byFigure].filter(([, documents]) => documents.length > 1)
 
 test('no measured figure stands in two documents', () => {
-  const wrong = severalTimes.filter(([figure]) => KNOWN[figure] === undefined)
+  const wrong = [...byFigure].filter(([, documents]) => documents.length > 1)
   expect(wrong.map(([figure, documents]) => `${figure}: ${documents.join(', ')}`)).toEqual([])
-})
-
-test('what is known to stand in two documents does', () => {
-  const several = severalTimes.map(([figure]) => figure)
-  expect(Object.keys(KNOWN).filter((figure) => !several.includes(figure))).toEqual([])
 })
 
 test('figures are found in the documents of today', () => {
