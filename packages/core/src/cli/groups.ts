@@ -70,9 +70,11 @@ export async function runGroup(group: string, args: readonly string[]): Promise<
 function waitingInVain(group: string): Promise<never> {
   return new Promise((_, reject) => {
     process.once('beforeExit', () => {
-      const what = `weir ${group} waits for what never comes, such as a promise of the policies file`
+      const what = `weir ${group} waits for a promise that never settles`
       const code = 'WEIR_POLICIES_FAILED'
-      reject(misused(Object.assign(new Error(`${what}; let it settle`), { code })))
+      reject(
+        misused(Object.assign(new Error(`${what}; look for it in the policies file`), { code })),
+      )
     })
   })
 }
