@@ -1,4 +1,4 @@
-// What each part of the API means for a lock-out: the rows of the table in docs/lock-outs.md.
+// What each part of the API means for a lock-out: the list in docs/lock-outs.md.
 
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
