@@ -40,7 +40,10 @@ describe.each([
     const client = connected({ protocol: 2 })
     await client.connect()
     await client.subscribe('news')
-    refused(client, /^the client subscribes, and can send nothing else; give Weir a separate client/)
+    refused(
+      client,
+      /^the client subscribes, and can send nothing else; give Weir a separate client/,
+    )
   })
 
   test('one that monitors', async () => {
