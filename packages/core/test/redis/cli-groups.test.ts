@@ -129,7 +129,7 @@ test('an interrupt ends a group that waits for input to which nobody writes', as
 test('a group that waits for what never comes fails, rather than end with code 0', async () => {
   const { code, stdout, stderr } = await run(projectWith('await new Promise(() => {})'), 'why')
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toMatch(/^WEIR_POLICIES_FAILED: weir why waits for what never comes/)
+  expect(stderr).toMatch(/^WEIR_POLICIES_FAILED: weir why waits for a promise that never settles/)
 })
 
 test('the command ends with its group, whatever that left open, and all is printed', async () => {
