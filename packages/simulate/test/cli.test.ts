@@ -9,6 +9,12 @@ import { LINES, SHORT, weir } from './weir.js'
 const files = folder()
 const HOSTILE = '<script>alert(1)</script>|`@team\u001b[31m\u202e'
 
+/** A HAR has no client's address. */
+const HAR_ENTRY = {
+  startedDateTime: '2026-10-10T00:00:00.500Z',
+  request: { method: 'GET', url: 'https://example.com/' },
+}
+
 const log = files.write('access.log', LINES.join('\n'))
 
 describe('weir simulate', () => {
@@ -86,6 +92,30 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
     expect(out).toContain('keys affected          1      0              0                  1')
     const comma = await weir('simulate', [log, '--compare', `${of(5)},${of(50)}`])
     expect(comma.out).toBe(out)
+  })
+
+  test('says which requests the limiters of two compared files left out', async () => {
+    const of = (name: string, key: string) =>
+      files.write(
+        name,
+        `import { slidingWindow } from '@weir/core'
+        const policy = slidingWindow({ limit: 5, window: '1s' })
+        export default { api: { policy, key: (entry) => entry.${key} } }`,
+      )
+    const both = ['--compare', of('right.mjs', 'ip'), of('mistyped.mjs', 'address')]
+    const { out } = await weir('simulate', [...both, log])
+    expect(out).toContain('Not decided on by limiter api of the new file: 22 without a key')
+    expect(out).not.toContain('of the old file')
+  })
+
+  test('says what to do where the log has no key', async () => {
+    const har = files.write('one.har', JSON.stringify({ log: { entries: [HAR_ENTRY] } }))
+    const { code, out } = await weir('simulate', [har, ...SHORT])
+    expect(code).toBe(0)
+    expect(out).toContain('Not decided on: 1 without a key')
+    expect(out).toContain('Nothing was decided, so the log says nothing about this limiter: give --key')
+    const { out: found } = await weir('simulate', [har, ...SHORT, '--key', 'host'])
+    expect(found).toContain('No request would have been refused.')
   })
 
   test.each([

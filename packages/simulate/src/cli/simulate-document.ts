@@ -78,21 +78,11 @@ function orderNote({ wentBack, heldBack, furthestMs }: OrderReport): string {
 
 function limiterBlocks(report: LimiterReport, sample: number): readonly Block[] {
   const { limiter, runs, requests, keys } = report
-  const left = [
-    [report.skipped, 'skipped'],
-    [report.withoutKey, 'without a key, or with a longer one than limiters take'],
-    [report.withoutCost, 'without a cost that is a whole number'],
-    [report.notSampled, 'with keys outside the sample'],
-  ] as const
-  const others = left
-    .filter(([count]) => count > 0)
-    .map(([count, why]) => `${asCount(count)} ${why}`)
+  const others = leftOut(report)
   const worst = runs.reduce((one, other) => (other.refused > one.refused ? other : one))
   return [
     { kind: 'heading', text: `Limiter ${limiter}` },
-    ...(others.length === 0
-      ? []
-      : [{ kind: 'text', text: `Not decided on: ${others.join(', ')}.` } as const]),
+    ...(others === '' ? [] : [{ kind: 'text', text: `Not decided on: ${others}.` } as const]),
     {
       kind: 'table',
       head: ['', 'in all', sample === 1 ? 'refused' : 'refused of the sample', 'share'],
@@ -103,8 +93,29 @@ function limiterBlocks(report: LimiterReport, sample: number): readonly Block[] 
     },
     { kind: 'plot', svg: overTime(worst.steps, `Requests over time (UTC), those refused in red`) },
     ...policyBlocks(runs),
-    ...affectedBlocks(worst, runs.length > 1),
+    ...(requests === 0 ? [undecided(report)] : affectedBlocks(worst, runs.length > 1)),
   ]
+}
+
+/** Why the limiter did not decide on requests. Empty: it decided on all. */
+function leftOut({ skipped, withoutKey, withoutCost, notSampled }: LimiterReport): string {
+  const left = [
+    [skipped, 'skipped'],
+    [withoutKey, 'without a key, or with a longer one than limiters take'],
+    [withoutCost, 'without a cost that is a whole number'],
+    [notSampled, 'with keys outside the sample'],
+  ] as const
+  return left
+    .filter(([count]) => count > 0)
+    .map(([count, why]) => `${asCount(count)} ${why}`)
+    .join(', ')
+}
+
+/** The limiter has no figures: the log does not say who is limited, or has nothing for it. */
+function undecided({ withoutKey }: LimiterReport): Block {
+  const what = 'Nothing was decided, so the log says nothing about this limiter'
+  const right = 'give --key with a key that the log has, such as user, host or header.x-api-key'
+  return { kind: 'text', text: withoutKey === 0 ? `${what}.` : `${what}: ${right}.` }
 }
 
 function countsOf(runs: readonly RunReport[], what: 'refused' | 'affected'): string {
@@ -217,8 +228,19 @@ export function comparisonDocument(
     ...notesOn(before, report.log),
     ...alone(onlyBefore, 'old'),
     ...alone(onlyAfter, 'new'),
+    ...leftOutBlocks(before, 'old'),
+    ...leftOutBlocks(after, 'new'),
     ...limiters.flatMap((limiter) => comparedBlocks(limiter)),
   ]
+}
+
+/** What limiters of a file left out: a mistyped key leaves out all, and refuses nobody. */
+function leftOutBlocks({ limiters }: SimulationReport, file: string): readonly Block[] {
+  return limiters.flatMap((report) => {
+    const others = leftOut(report)
+    const text = `Not decided on by limiter ${report.limiter} of the ${file} file: ${others}.`
+    return others === '' ? [] : [{ kind: 'text', text }]
+  })
 }
 
 const TIMES = {
