@@ -57,6 +57,18 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
     expect(JSON.parse(out)).toMatchObject({ entries: 23 })
   })
 
+  test('says that logs of several days in one stream are to be given as files', async () => {
+    const dayUs = 86_400_000_000
+    const of = (timeUs: number, count: number) =>
+      Array.from({ length: count }, (_, i) => `${combined({ ip: 'a', timeUs: timeUs + i })}\n`)
+    const [older, newer] = [of(START_US, 3).join(''), of(START_US + dayUs, 9_000).join('')]
+    const input = () => Readable.from([Buffer.from(newer), Buffer.from(older)])
+    const { out } = await weir('simulate', ['-', ...SHORT], { input: input() })
+    expect(out).toMatch(/The time went back once, by at most 1 d,.* give them as files/)
+    const parts = [files.write('day.log', newer), files.write('day.log.1', older)]
+    expect((await weir('simulate', [...parts, ...SHORT])).out).not.toContain('went back')
+  })
+
   test('takes limiters from a policies file, or one of them', async () => {
     const policies = files.write(
       'policies.mjs',

@@ -73,8 +73,15 @@ function orderNote({ wentBack, heldBack, furthestMs }: OrderReport): string {
   const sorted = `${asCount(heldBack)} requests at a time are sorted`
   const times = wentBack === 1 ? 'once' : `${asCount(wentBack)} times`
   const decided = 'Such requests were decided on at their own times, as if the clock had gone back.'
-  return `The time went back ${times}, by ${far}, although ${sorted}. ${decided}`
+  const note = `The time went back ${times}, by ${far}, although ${sorted}. ${decided}`
+  return furthestMs < SEVERAL_LOGS_MS ? note : `${note} ${SEVERAL_LOGS}`
 }
+
+/** No request takes longer: the log is rather several, one after the other. */
+const SEVERAL_LOGS_MS = 600_000
+const SEVERAL_LOGS =
+  'After such a step, keys are refused that production would have let pass. If these are several ' +
+  'logs in one stream, give them as files: files are merged by time.'
 
 function limiterBlocks(report: LimiterReport, sample: number): readonly Block[] {
   const { limiter, runs, requests, keys } = report
