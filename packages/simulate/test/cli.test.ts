@@ -245,6 +245,19 @@ describe('weir suggest', () => {
   })
 })
 
+test('a search shows how far it is, and says before that it will not hear an interrupt', async () => {
+  const lines: string[] = []
+  await weir('suggest', [log, '--affect', '50%', '--windows', '1s,1m'], {
+    progress: (line) => lines.push(line),
+    blocking: () => lines.push('blocking'),
+  })
+  expect(lines.slice(-3)).toEqual([
+    'blocking',
+    'searched 0 of 2 times for a limit',
+    expect.stringMatching(/^searched 1 of 2 times for a limit, about .+ left$/),
+  ])
+})
+
 test.each(['simulate', 'suggest'] as const)(
   'weir %s --help has all of its options',
   async (group) => {

@@ -7,9 +7,11 @@ import { misuse, misused } from '../errors.js'
 import { policiesIn } from '../files/policies-file.js'
 import type { LogSource } from '../files/texts.js'
 import { type Limiter, limitersOf, type PoliciesInput } from '../limiters.js'
-import { compareLogs, simulateLog, suggestLog } from '../node.js'
+import { readLogs } from '../files/read-logs.js'
+import { compareLogs, simulateLog } from '../node.js'
 import type { SimulationReport } from '../report.js'
 import { candidatesOf, type SuggestedAlgorithm } from '../suggest/candidates.js'
+import { suggestionWith } from '../suggestion.js'
 import type { CommandIo } from './command.js'
 import { asHtml, asMarkdown, asText, type Block } from './document.js'
 import { SIMULATE_HELP, SUGGEST_HELP } from './help.js'
@@ -24,7 +26,7 @@ import {
   wholeIn,
   windowsIn,
 } from './options.js'
-import { progressTo } from './progress.js'
+import { progressTo, searchProgressTo } from './progress.js'
 import { comparisonDocument, simulationDocument } from './simulate-document.js'
 import { suggestionDocument } from './suggest-document.js'
 
@@ -77,7 +79,7 @@ export async function suggestCommand(args: readonly string[], io: CommandIo): Pr
   }
   const { key, cost, skip } = await baseOf(values.policy, values.limiter)
   const read = { ...logSettings(options), ...sourcesOf(options, io) }
-  const report = await suggestLog({
+  const searching = suggestionWith({
     ...read,
     ...(key !== undefined && { key }),
     cost,
@@ -87,6 +89,9 @@ export async function suggestCommand(args: readonly string[], io: CommandIo): Pr
     algorithm: values.algorithm as SuggestedAlgorithm | undefined,
     windows: windowsIn(values.windows) as '1s'[] | undefined,
   })
+  const log = await readLogs(read, (entry) => searching.add(entry))
+  io.blocking?.()
+  const report = { ...searching.report(searchProgressTo(io.progress)), log }
   await print(report, suggestionDocument(report), options, io)
   return 0
 }
