@@ -159,6 +159,13 @@ test('progress tells how much of how much was read', async () => {
   }
 })
 
+test('of a JSON array it is said how its objects are given', async () => {
+  const log = files.write('array.json', JSON.stringify([{ time: 1 }], undefined, 2))
+  await expect(simulateLog({ logs: [log], policies })).rejects.toThrow(
+    /none of 5 lines could be read as clf; .*; of a JSON array, give one object per line: jq -c/,
+  )
+})
+
 test('two sets of policies are compared by the keys that they refuse', async () => {
   const lines = ['a', 'b', 'c'].flatMap((ip, i) =>
     Array.from({ length: 2 + i }, (_, j) => combined({ ip, timeUs: START_US + 1 + j * 1_000_000 })),
