@@ -125,7 +125,9 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
     const { code, out } = await weir('simulate', [har, ...SHORT])
     expect(code).toBe(0)
     expect(out).toContain('Not decided on: 1 without a key')
-    expect(out).toContain('Nothing was decided, so the log says nothing about this limiter: give --key')
+    expect(out).toContain(
+      'Nothing was decided, so the log says nothing about this limiter: give --key',
+    )
     const { out: found } = await weir('simulate', [har, ...SHORT, '--key', 'host'])
     expect(found).toContain('No request would have been refused.')
   })

@@ -50,13 +50,18 @@ describe('the Common and the Combined Log Format', () => {
     expect(entry.field('host')).toBe('www.example.com')
   })
 
-  test.each(['10.0.0.1:443', '2001:db8::beef', '[2001:db8::1]:443', 'client.example', 'a:', 'a:b', '::1'])(
-    '%s is no virtual host, but the address',
-    (ip) => {
-      const entry = entryOf('clf', COMMON.replace('203.0.113.7', ip))
-      expect([entry.ip, entry.host, entry.user]).toEqual([ip, undefined, 'ann'])
-    },
-  )
+  test.each([
+    '10.0.0.1:443',
+    '2001:db8::beef',
+    '[2001:db8::1]:443',
+    'client.example',
+    'a:',
+    'a:b',
+    '::1',
+  ])('%s is no virtual host, but the address', (ip) => {
+    const entry = entryOf('clf', COMMON.replace('203.0.113.7', ip))
+    expect([entry.ip, entry.host, entry.user]).toEqual([ip, undefined, 'ann'])
+  })
 
   test('a dash is what is not known', () => {
     const line = '2001:db8::1 - - [10/Oct/2026:12:00:01 +0000] "-" 408 - "-" "-"'

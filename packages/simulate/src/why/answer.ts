@@ -62,7 +62,9 @@ export function unknownsOf({ limiters, live, isChosen }: Answer): readonly strin
   if (limiters.some(({ areTogether }) => !areTogether))
     unknown.push('which of these policies the application uses for this key')
   if (live === undefined)
-    unknown.push('live policies and overrides, if the application has some: give --name to see them')
+    unknown.push(
+      'live policies and overrides, if the application has some: give --name to see them',
+    )
   else unknown.push('processes that have not reported in the last 15 s')
   return unknown
 }
