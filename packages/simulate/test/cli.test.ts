@@ -126,7 +126,7 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
     expect(code).toBe(0)
     expect(out).toContain('Not decided on: 1 without a key')
     expect(out).toContain(
-      'Nothing was decided, so the log says nothing about this limiter: give --key',
+      'No request was decided on, so the log says nothing about limits: give --key',
     )
     const { out: found } = await weir('simulate', [har, ...SHORT, '--key', 'host'])
     expect(found).toContain('No request would have been refused.')
@@ -244,6 +244,25 @@ describe('weir suggest', () => {
     const args = ['--affect', '0%', '--windows', '1s', '--algorithm', 'gcra', '--fields', 'cost=n']
     const { out } = await weir('suggest', [costly, ...args])
     expect(out).toContain('none is large enough')
+  })
+
+  test('suggests nothing, and fails, where no request can be decided on', async () => {
+    const { code, out } = await weir('suggest', [log, '--affect', '1%', '--key', 'mistyped'])
+    expect(code).toBe(1)
+    expect(out).toContain('Left out: 22 without a key')
+    expect(out).toContain('No request was decided on')
+    expect(out).not.toContain('smallest limit')
+  })
+
+  test('says how many requests have no cost', async () => {
+    const lines = [{ n: 2 }, {}, { n: 'x' }].map((more) =>
+      JSON.stringify({ time: START_US / 1e6 + 0.5, ip: 'a', ...more }),
+    )
+    const costs = files.write('costs.jsonl', lines.join('\n'))
+    const args = ['--affect', '0%', '--windows', '1s', '--fields', 'cost=n']
+    const { code, out } = await weir('suggest', [costs, ...args])
+    expect(code).toBe(0)
+    expect(out).toContain('Left out: 2 without a cost that is a whole number.')
   })
 })
 

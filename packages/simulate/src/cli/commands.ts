@@ -93,7 +93,7 @@ export async function suggestCommand(args: readonly string[], io: CommandIo): Pr
   io.blocking?.()
   const report = { ...searching.report(searchProgressTo(io.progress)), log }
   await print(report, suggestionDocument(report), options, io)
-  return 0
+  return report.requests === 0 ? 1 : 0
 }
 
 function help(text: string, { out }: CommandIo): number {

@@ -82,5 +82,5 @@ ${LOGS}
 
 ${OUTPUT}
 
-Exit codes: 0 done; 1 the log could not be read or has more keys than fit; 2 the command, a
-policies file or a path is wrong.`
+Exit codes: 0 done; 1 the log could not be read, has more keys than fit, or no request to decide on;
+2 the command, a policies file or a path is wrong.`

@@ -104,8 +104,10 @@ function limiterBlocks(report: LimiterReport, sample: number): readonly Block[] 
   ]
 }
 
+type LeftOut = Pick<LimiterReport, 'skipped' | 'withoutKey' | 'withoutCost' | 'notSampled'>
+
 /** Why the limiter did not decide on requests. Empty: it decided on all. */
-function leftOut({ skipped, withoutKey, withoutCost, notSampled }: LimiterReport): string {
+export function leftOut({ skipped, withoutKey, withoutCost, notSampled }: LeftOut): string {
   const left = [
     [skipped, 'skipped'],
     [withoutKey, 'without a key, or with a longer one than limiters take'],
@@ -118,9 +120,9 @@ function leftOut({ skipped, withoutKey, withoutCost, notSampled }: LimiterReport
     .join(', ')
 }
 
-/** The limiter has no figures: the log does not say who is limited, or has nothing for it. */
-function undecided({ withoutKey }: LimiterReport): Block {
-  const what = 'Nothing was decided, so the log says nothing about this limiter'
+/** There are no figures: the log does not say who is limited, or has no request to decide on. */
+export function undecided({ withoutKey }: Pick<LimiterReport, 'withoutKey'>): Block {
+  const what = 'No request was decided on, so the log says nothing about limits'
   const right = 'give --key with a key that the log has, such as user, host or header.x-api-key'
   return { kind: 'text', text: withoutKey === 0 ? `${what}.` : `${what}: ${right}.` }
 }
