@@ -92,6 +92,22 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
     )
   })
 
+  test('calls the one limiter of a file without names default', async () => {
+    const file = files.write(
+      'unnamed.mjs',
+      `import { slidingWindow } from '@weir/core'
+      export default slidingWindow({ limit: 5, window: '1s' })`,
+    )
+    const { out } = await weir('simulate', [log, '--policy', file, '--limiter', 'default'])
+    expect(out).toContain('Limiter default')
+    for (const name of ['api', 'limit'])
+      await expect(weir('simulate', [log, '--policy', file, '--limiter', name])).rejects.toThrow(
+        `--limiter is "${name}"; give one of "default", which `,
+      )
+    const suggested = ['--affect', '1%', '--policy', file, '--limiter', 'default']
+    expect((await weir('suggest', [log, ...suggested])).code).toBe(0)
+  })
+
   test('compares two policies files, given as two words or with a comma', async () => {
     const of = (limit: number) =>
       files.write(

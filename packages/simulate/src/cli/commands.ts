@@ -118,7 +118,7 @@ async function policiesOf({ values }: Given): Promise<PoliciesInput> {
     throw misuse('--policy', file, 'it without --limit, --window and --algorithm')
   if (file === undefined) return shortPolicy(limit, window, algorithm)
   const policies = await policiesIn(file)
-  return limiter === undefined ? policies : { [limiter]: limiterIn(policies, limiter, file) }
+  return limiter === undefined ? policies : limiterIn(policies, limiter, file)
 }
 
 function shortPolicy(limit?: string, window?: string, algorithm = 'sliding-window'): Policy {
@@ -134,21 +134,29 @@ function shortPolicy(limit?: string, window?: string, algorithm = 'sliding-windo
   }
 }
 
-function limiterIn(policies: PoliciesInput, name: string, file: string): PolicyInput {
-  const known = policies as Readonly<Record<string, PolicyInput>>
-  if (Object.hasOwn(known, name)) return known[name] as PolicyInput
-  const names = Object.keys(known).map(quote).join(', ')
+function limiterIn(policies: PoliciesInput, name: string, file: string): PoliciesInput {
+  const limiters = limitersOf(policies, file)
+  const found = limiters.find((one) => one.name === name)
+  if (found !== undefined)
+    return { [name]: (policies as Readonly<Record<string, PolicyInput>>)[name] as PolicyInput }
+  // A file may have one limiter without a name.
+  if (name === UNNAMED && limiters[0]?.name === undefined) return policies
+  const names = limiters.map((one) => quote(one.name ?? UNNAMED)).join(', ')
   throw misuse('--limiter', name, `one of ${names}, which ${file} has`)
 }
+
+/** How a limiter is called that was given no name. */
+const UNNAMED = 'default'
 
 /** The key, cost and skip of a limiter in a policies file. */
 async function baseOf(file: unknown, name: unknown): Promise<Partial<Limiter>> {
   if (typeof file !== 'string') return {}
   const limiters = limitersOf(await policiesIn(file), file)
-  const found = name === undefined ? limiters : limiters.filter((one) => one.name === name)
+  const found =
+    name === undefined ? limiters : limiters.filter((one) => (one.name ?? UNNAMED) === name)
   const [only, ...others] = found
   if (only !== undefined && others.length === 0) return only
-  const names = limiters.map((one) => quote(one.name ?? 'default')).join(', ')
+  const names = limiters.map((one) => quote(one.name ?? UNNAMED)).join(', ')
   throw misuse('--limiter', name, `one of ${names}, which ${file} has`)
 }
 
