@@ -108,6 +108,20 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
     expect((await weir('suggest', [log, ...suggested])).code).toBe(0)
   })
 
+  test('takes one limiter from a file whose others cannot be simulated', async () => {
+    const file = files.write(
+      'slots.mjs',
+      `import { concurrency, slidingWindow } from '@weir/core'
+      export default {
+        slots: concurrency({ limit: 2, holdTimeout: '1m' }),
+        api: slidingWindow({ limit: 5, window: '1s' }),
+      }`,
+    )
+    const asked = ['--policy', file, '--limiter', 'api']
+    expect((await weir('simulate', [log, ...asked])).out).toContain('Limiter api')
+    expect((await weir('suggest', [log, '--affect', '1%', ...asked])).code).toBe(0)
+  })
+
   test('compares two policies files, given as two words or with a comma', async () => {
     const of = (limit: number) =>
       files.write(

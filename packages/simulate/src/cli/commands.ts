@@ -7,7 +7,7 @@ import { misuse, misused } from '../errors.js'
 import { policiesIn } from '../files/policies-file.js'
 import { readLogs } from '../files/read-logs.js'
 import type { LogSource } from '../files/texts.js'
-import { type Limiter, limitersOf, type PoliciesInput } from '../limiters.js'
+import { isUnnamed, type Limiter, limitersOf, type PoliciesInput } from '../limiters.js'
 import { compareLogs, simulateLog } from '../node.js'
 import type { SimulationReport } from '../report.js'
 import { candidatesOf, type SuggestedAlgorithm } from '../suggest/candidates.js'
@@ -134,14 +134,11 @@ function shortPolicy(limit?: string, window?: string, algorithm = 'sliding-windo
   }
 }
 
+/** One limiter of a file. The others are not checked: they may be what no simulation takes. */
 function limiterIn(policies: PoliciesInput, name: string, file: string): PoliciesInput {
-  const limiters = limitersOf(policies, file)
-  const found = limiters.find((one) => one.name === name)
-  if (found !== undefined)
-    return { [name]: (policies as Readonly<Record<string, PolicyInput>>)[name] as PolicyInput }
-  // A file may have one limiter without a name.
-  if (name === UNNAMED && limiters[0]?.name === undefined) return policies
-  const names = limiters.map((one) => quote(one.name ?? UNNAMED)).join(', ')
+  const known = isUnnamed(policies) ? { [UNNAMED]: policies } : Object(policies)
+  if (Object.hasOwn(known, name)) return { [name]: known[name] }
+  const names = Object.keys(known).map(quote).join(', ')
   throw misuse('--limiter', name, `one of ${names}, which ${file} has`)
 }
 
@@ -151,10 +148,10 @@ const UNNAMED = 'default'
 /** The key, cost and skip of a limiter in a policies file. */
 async function baseOf(file: unknown, name: unknown): Promise<Partial<Limiter>> {
   if (typeof file !== 'string') return {}
-  const limiters = limitersOf(await policiesIn(file), file)
-  const found =
-    name === undefined ? limiters : limiters.filter((one) => (one.name ?? UNNAMED) === name)
-  const [only, ...others] = found
+  const policies = await policiesIn(file)
+  const asked = typeof name === 'string' ? limiterIn(policies, name, file) : policies
+  const limiters = limitersOf(asked, file)
+  const [only, ...others] = limiters
   if (only !== undefined && others.length === 0) return only
   const names = limiters.map((one) => quote(one.name ?? UNNAMED)).join(', ')
   throw misuse('--limiter', name, `one of ${names}, which ${file} has`)
