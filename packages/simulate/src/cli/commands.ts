@@ -1,7 +1,7 @@
 // The commands `weir simulate` and `weir suggest`.
 
 import { writeFile } from 'node:fs/promises'
-import type { Policy, PolicyInput } from '@weir/core'
+import type { Policy } from '@weir/core'
 import { quote } from '@weir/core/http'
 import { misuse, misused } from '../errors.js'
 import { policiesIn } from '../files/policies-file.js'
