@@ -37,8 +37,8 @@ export function parseClf(line: string): Parsed {
   return new ClfEntry(timeUs, line, ipBegin, ipEnd, bracket, request, requestEnd, status)
 }
 
-/** Whether the text up to `end` is like `www.example.com:443`. No address is: one with a port has no
- *  letters, or more than one colon. */
+/** Whether the text up to `end` is like `www.example.com:443`. No address is: one with a port has
+ *  no letters, or more than one colon. */
 function isVirtualHost(line: string, end: number): boolean {
   const colon = line.lastIndexOf(':', end)
   if (colon <= 0 || line.indexOf(':') !== colon) return false
