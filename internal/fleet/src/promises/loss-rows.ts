@@ -17,7 +17,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     examples: [example('3 in flight', `${LIMIT} + 3`, bounds.wholeOutage(LIMIT, 3))],
   },
   staleView: {
-    when: 'the same, but a process has not seen t units: taken by others since it saw the key; of a policy key, for another user; under another limit of the same name, or before a live change of the limit',
+    when: 'the same, but a process has not seen t units, because others took them after it saw the key, or they were taken for another user of a policy key, under another limit of the same name, or before a live change of the limit',
     passes: 'L + t / n for each process, rounded up',
     examples: [
       example(
@@ -35,7 +35,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     ],
   },
   returnOfProcesses: {
-    when: 'a process is back more than 5 s before others have returned and counted what they admitted; or it is back before them without a ceiling, as its q is 0 or its breaker did not open (fewer than 5 requests in the outage)',
+    when: 'a process is back more than 5 s before others have returned and counted what they admitted; or it is back before them and has no ceiling, as its q is 0 or its breaker did not open (fewer than 5 requests in the outage)',
     passes: 'L + the q of each of those others',
     examples: [
       example('two others', `${LIMIT} + ${2 * q}`, bounds.returnOfProcesses(LIMIT, [q, q])),
@@ -106,7 +106,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
   },
   ownPolicyInOutage: {
     when: '`whenUnavailable` is [a policy](local-quotas.md#small-limits) with the limit P',
-    passes: 'n × P in the outage, beside what passed before it',
+    passes: 'n × P in the outage, on top of what passed before it',
     examples: [example('P = 5, n = 10', '10 × 5', bounds.ownPolicyInOutage(5, 10))],
   },
   slotsInOutage: {
@@ -123,7 +123,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     examples: [example('all were in use', `${LIMIT} + ${LIMIT}`, bounds.lossOfSlots(LIMIT, LIMIT))],
   },
   laggingReplica: {
-    when: 'a replica takes over that lags',
+    when: 'a lagging replica takes over',
     passes: 'L + rate × lag',
     examples: [
       example('50 a second, 0.2 s', `${LIMIT} + 50 × 0.2`, bounds.laggingReplica(LIMIT, 50, 200)),
@@ -136,7 +136,8 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
   },
   waitingInOutage: {
     when: 'an outage begins while requests wait for a bucket',
-    passes: 'L + those who have a turn: up to twice the rate, until the last of them has passed',
+    passes:
+      'L + the requests that have a turn: up to twice the rate, until the last of them has passed',
     examples: [example('30 have a turn', `${LIMIT} + 30`, bounds.waitingInOutage(LIMIT, 30))],
   },
   failedSettlements: {
