@@ -16,7 +16,7 @@ interface AlgorithmRow extends BoundRow {
 export const algorithmRows: readonly AlgorithmRow[] = [
   {
     when: '`tokenBucket`, `gcra`, `leakyBucket`',
-    passes: 'L, which is the capacity, + rate × t in any time t',
+    passes: 'L (the capacity) + rate × t in any time t',
     formula: 'fromBucket',
     examples: [
       example(
@@ -26,12 +26,12 @@ export const algorithmRows: readonly AlgorithmRow[] = [
       ),
     ],
     exact:
-      'whole eighths of a microsecond; the rate is low by less than 1 part in 8 × (microseconds ' +
+      'whole eighths of a microsecond; the rate is too low by less than 1 part in 8 × (microseconds ' +
       'per unit). A rate that this would change by over 1 % is refused',
   },
   {
     when: '`fixedWindow`',
-    passes: 'L in each of its windows; 2 × L in a time as long, around an edge',
+    passes: 'L in each of its windows; 2 × L in a time of that length around an edge',
     formula: 'aroundEdge',
     examples: [example('', `2 × ${LIMIT}`, aroundEdge(LIMIT))],
     exact: 'whole ms',
@@ -55,7 +55,7 @@ export const algorithmRows: readonly AlgorithmRow[] = [
   },
   {
     when: '`slidingCounter`',
-    passes: 'L if requests are spread evenly; less than 2 × L if they are aimed at the grid',
+    passes: 'L if requests are spread evenly; less than 2 × L if they are timed to its windows',
     formula: 'aimedAtGrid',
     examples: [example('', `2 × ${LIMIT} - 1`, aimedAtGrid(LIMIT))],
     exact: 'an estimate by design',
@@ -69,5 +69,5 @@ export function algorithmsText(): string {
     examples.map(textOf).join('; '),
     exact,
   ])
-  return tableOf(['policy', 'passes, at the most', `for L = ${LIMIT}`, 'how exact'], rows)
+  return tableOf(['policy', 'passes at most', `for L = ${LIMIT}`, 'how exact'], rows)
 }
