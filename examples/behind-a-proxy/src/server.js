@@ -1,10 +1,11 @@
 // @ts-check
-// Who is the client, behind proxies? Each proxy appends to X-Forwarded-For whom it got the request
-// from, so the list is read from its end, as far as our own proxies wrote it. The client may
-// have made up what comes before.
+// Finds the client behind proxies. Each proxy appends the address that it got the request from to
+// X-Forwarded-For, so the limiter reads the list from its end, and only as far as trusted proxies
+// wrote it. The client may have made up everything before that.
 //
-//   PORT=3000                   where to listen; 0 is any
-//   PROXIES=loopback,10.0.0.0/8 the proxies in front of this server
+//
+//   PORT=3000                     the port to listen on; 0 picks a free one
+//   PROXIES=loopback,10.0.0.0/8   the proxies in front of this server
 
 import { rateLimit } from '@weir/koa'
 import Koa from 'koa'
@@ -12,7 +13,7 @@ import Koa from 'koa'
 const trusted = (process.env.PROXIES ?? 'loopback').split(',')
 
 // Not `new Koa({ proxy: true })`: Koa then takes the first entry of the list, which any client can
-// write.
+// set.
 const app = new Koa()
 
 app.use(
@@ -20,7 +21,7 @@ app.use(
     limit: 5,
     window: '1m',
     proxies: { trusted },
-    // Behind a CDN that sends the address in a header of its own:
+    // Behind a CDN that sends the address in its own header:
     // proxies: { trusted: ['173.245.48.0/20', '103.21.244.0/22'], header: 'cf-connecting-ip' },
   }),
 )

@@ -1,7 +1,7 @@
 // @ts-check
-// Four processes with 50 calls to make each, and a third party that allows 50 in any second.
+// Four processes that have 50 calls each to make, to a third party that allows 50 in any second.
 //
-//   REDIS_URL   where they wait in line; by default redis://127.0.0.1:6379
+//   REDIS_URL   the Redis in which they queue; by default redis://127.0.0.1:6379
 
 import { startWorker } from './start-worker.js'
 import { startThirdParty } from './third-party.js'
