@@ -1,4 +1,4 @@
-// One redis-server: started on a port of its own, and sure to end with the process that started it.
+// A redis-server with its own port, which always ends with the process that started it.
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,22 +13,23 @@ export interface RedisServer {
   readonly port: number
   readonly url: string
   readonly pid: number
-  /** Sends one command over a plain socket. An error reply rejects. */
+  /** Sends one command over a plain socket. Rejects if the reply is an error. */
   command(...args: readonly (string | number)[]): Promise<Reply>
-  /** Sends a signal, SIGKILL unless told otherwise. SIGSTOP and SIGCONT make it hang and go on. */
+  /** Sends a signal, by default SIGKILL. SIGSTOP makes the server hang, and SIGCONT resumes it. */
   kill(signal?: NodeJS.Signals): void
   /** Ends the server at once and removes its folder. */
   stop(): Promise<void>
 }
 
 export interface ServerOptions {
-  /** Arguments after the port, the folder and the switched-off persistence. */
+  /** Arguments that follow the port, the folder and the switched-off persistence. */
   readonly args?: readonly string[]
-  /** A fixed port, for a server that returns where another one was. */
+  /** A fixed port, for a server that replaces another one. */
   readonly port?: number
 }
 
-/** What a server needs before its arguments: a config file, say, written into its own folder. */
+/** Prepares a server and returns its arguments, for instance after writing a file into its
+ *  folder. */
 export type Arguments = (folder: string, port: number) => Promise<readonly string[]>
 
 export function startRedis(options: ServerOptions = {}): Promise<RedisServer> {
@@ -36,7 +37,7 @@ export function startRedis(options: ServerOptions = {}): Promise<RedisServer> {
   return startServer(async (folder, p) => redisArguments(folder, p, args), port)
 }
 
-/** On a port and in a folder of its own, without persistence. */
+/** Arguments for this port and folder, without persistence. */
 export function redisArguments(
   folder: string,
   port: number,
@@ -49,8 +50,8 @@ export function redisArguments(
 }
 
 /**
- * Tries other ports when the server ends early: another process may have taken the first one
- * meanwhile.
+ * Starts a server. Tries other ports if it ends early, since another process may have taken the
+ * first one.
  */
 export async function startServer(args: Arguments, fixedPort?: number): Promise<RedisServer> {
   for (let attempt = 1; ; attempt++) {
@@ -73,7 +74,7 @@ async function tryStart(
   return serverHandle(port, await server.pid, server)
 }
 
-/** True once the server answers, false when it ended before that. */
+/** Resolves to true when the server answers, and to false if it ends before that. */
 async function answers(port: number, server: Guarded): Promise<boolean> {
   await waitUntil(`a server on port ${port}`, async () => {
     if (server.hasEnded()) return true
