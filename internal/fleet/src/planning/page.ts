@@ -1,5 +1,5 @@
-// The parts of docs/scaling.md and of its notes that are written from the results. What is around
-// them is written by hand, and holds no figure.
+// The parts of docs/scaling.md and of its notes that are made from the results. The text around
+// them is written by hand and contains no figures.
 
 import type { Results } from './files.js'
 import type { Inputs } from './inputs.js'
@@ -22,7 +22,7 @@ import type { Validated } from './validate.js'
 
 type Parts = Readonly<Record<string, string>>
 
-/** By the page that they are on and the names that they have there. */
+/** By page, and by name of the part on that page. */
 export function partsOfPages({
   inputs,
   validated,
@@ -43,7 +43,7 @@ export function partsOfPages({
   }
 }
 
-/** A page, with all its parts between their marks. */
+/** The page, with all parts between their marks replaced. */
 export function pageWith(page: string, parts: Parts): string {
   let text = page
   for (const [name, part] of Object.entries(parts)) {
@@ -86,7 +86,7 @@ const COST_HEADS = [
   'CPU of its process, us',
 ]
 
-/** A large fleet that leaves Redis time. */
+/** A large fleet that leaves Redis idle time. */
 function leisurely({ oneServer }: Plan, atOnce: number): Planned {
   return oneServer.find((one) => one.atOnce === atOnce && one.processes === 100) as Planned
 }
@@ -104,7 +104,7 @@ function processUs({ process, processes, decisions }: Planned): string {
   return (((process * processes) / decisions) * 1e6).toFixed(1)
 }
 
-/** What a rate takes, or who is full. */
+/** The load at a rate, or which side is full. */
 function loadCell(fleets: readonly Planned[], perSecond: number): string {
   const one = fleets.find((each) => each.perSecond === perSecond) ?? (fleets.at(-1) as Planned)
   if (isFull(one)) return one.busiest > one.process ? 'full' : 'no'
