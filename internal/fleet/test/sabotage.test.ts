@@ -7,9 +7,12 @@ import { FAULTS } from '../sabotage-faults.mjs'
 
 type Fault = [what: string, file: string, from: string, to: string]
 
-test.each(FAULTS as Fault[])('the text that the fault replaces is there: %s', (_, file, from, to) => {
-  const path = new URL(`../../../packages/core/src/${file}`, import.meta.url)
-  const before = readFileSync(path, 'utf8')
-  expect(before.split(from)).toHaveLength(2)
-  expect(before.replace(from, to)).not.toBe(before)
-})
+test.each(FAULTS as Fault[])(
+  'the text that the fault replaces is there: %s',
+  (_, file, from, to) => {
+    const path = new URL(`../../../packages/core/src/${file}`, import.meta.url)
+    const before = readFileSync(path, 'utf8')
+    expect(before.split(from)).toHaveLength(2)
+    expect(before.replace(from, to)).not.toBe(before)
+  },
+)

@@ -1,4 +1,4 @@
-// The sizes of packages are held.
+// The limits for the sizes of packages.
 
 import { expect, test } from 'vitest'
 // @ts-expect-error a tool, without types
@@ -14,7 +14,7 @@ const judgeSize: (name: string, size: Size, recorded?: Recorded) => string = jud
 const recorded = { files: 40, code: 500_000 }
 const size = { ...recorded, bytes: 600_000 }
 
-test('the code of a package may be a twentieth off what is recorded, and its documents more', () => {
+test('the code of a package may differ by a twentieth from what is recorded, and its documents by more', () => {
   const some = [
     size,
     { files: 42, code: 525_000, bytes: 900_000 },
@@ -42,6 +42,6 @@ test.each([
   expect(() => judgeSize('@weir/core', other, other)).toThrow(what)
 })
 
-test('a package of which nothing is recorded is refused', () => {
+test('a package without a recorded size is refused', () => {
   expect(() => judgeSize('@weir/other', size)).toThrow('tools/package-size.mjs has nothing')
 })

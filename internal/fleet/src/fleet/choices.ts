@@ -34,23 +34,23 @@ export interface StoryOptions {
    *  `crowded`: more keys than a process remembers. `guessers`: the first policy is a lock-out,
    *  whose block outlasts the story. */
   readonly kind: (typeof KINDS)[number]
-  /** Of one decision. */
   /** The number of policies of a decision. */
-  /** Of a policy by which each process decides in an outage; 0: there is none. */
+  readonly policies: number
   /** The limit of the policy for outages; 0: there is none. */
-  /** Of several policies the last one is for all keys together. */
+  readonly ownLimit: number
   /** The last of several policies is for all keys together. */
-  /** Processes are counted by their heartbeats; else they are told how many they are. */
+  readonly shared: boolean
   /** Processes are counted by their heartbeats; otherwise they are told how many they are. */
+  readonly counted: boolean
   /** The limit changes while the story runs. */
   readonly live: boolean
-  /** The per cent of each limit that a class leaves to others; 0: there are no classes. */
   /** The percentage of each limit that a class leaves to others; 0: there are no classes. */
-  /** Of the requests to consume, the per cent that cost any number of units, and the most. */
+  readonly batch: number
   /** The percentage of consuming requests that cost more than one unit, and the most units. */
+  readonly weighted: number
   readonly mostUnits: number
-  /** The per cent of all requests that call another method of the limiter, by its name. */
   /** Percentages of all requests that call other methods of the limiter, by name. */
+  readonly upTo: number
   readonly peek: number
   readonly penalty: number
   readonly refund: number

@@ -28,8 +28,8 @@ interface Counted {
 }
 
 /** A request that waits for its turn. */
-/** Whether a later request has passed before it. */
-  /** One that asked after it passed before it. */
+export interface Waiter {
+  /** Whether a later request has passed before it. */
   isOvertaken: boolean
 }
 
