@@ -1,5 +1,5 @@
 // How much is in progress at once: a request holds its slot until its response and its handler have
-// ended, whatever its client does meanwhile.
+// ended, whatever its client does.
 
 import { Agent, type ClientRequest, request } from 'node:http'
 import { Readable } from 'node:stream'
@@ -16,7 +16,7 @@ function inFlight(limit: number) {
   return concurrency({ name: 'in-flight', limit, holdTimeout: '30s' })
 }
 
-/** A limiter of so many requests at once, for everybody together; and what is left of it. */
+/** A limiter for concurrent requests, for everybody together; and the number of its free slots. */
 function limiterOf(limit: number, settings: Partial<Settings> = {}) {
   const store = memoryStore()
   const own: Settings = {
@@ -34,7 +34,7 @@ async function leftOf(store: Store, limit: number): Promise<number> {
   return (await limiter.peek('all')).remaining
 }
 
-/** A handler that takes a while. Express is told by it when it has ended; others know. */
+/** A handler that takes a while. It tells Express when it has ended; other frameworks know. */
 function worker(kind: ServerKind, ms: number) {
   const state = { running: 0, most: 0, ended: 0 }
   async function work(): Promise<Reply> {
@@ -53,7 +53,7 @@ function worker(kind: ServerKind, ms: number) {
   return { state, handler }
 }
 
-/** A request whose client leaves after so many ms. */
+/** A request whose client leaves after this many ms. */
 function leaver(url: string, afterMs: number): Promise<void> {
   return new Promise((resolve) => {
     const sent: ClientRequest = request(url, { agent: false }, (response) => response.resume())
@@ -63,7 +63,7 @@ function leaver(url: string, afterMs: number): Promise<void> {
   })
 }
 
-/** A store that answers so many ms later. */
+/** A store that answers after this many ms. */
 function lateStore(ms: number): Store {
   const store = memoryStore()
   return {
@@ -75,7 +75,7 @@ function lateStore(ms: number): Store {
   }
 }
 
-/** However busy the machine is. */
+/** For a busy machine. */
 const PATIENT = { timeout: 20_000, interval: 20 }
 
 describe('1,000 requests whose clients leave', () => {
@@ -89,7 +89,7 @@ describe('1,000 requests whose clients leave', () => {
       const { url } = await serve(kind, { limiters: [own], handler }, async (done) => atEnd(done))
       const sent: Promise<void>[] = []
       for (let i = 0; i < 1_000; i += 1) {
-        // Before it arrives, while it is decided on, and while its handler runs.
+        // Before the request arrives, while it is decided, and while its handler runs.
         sent.push(leaver(url, [0, 1, 5, 20, 80, 400][i % 6] as number))
         if (i % 10 === 9) await sleep(20)
       }
@@ -103,7 +103,7 @@ describe('1,000 requests whose clients leave', () => {
 })
 
 describe.each(servers)('$name', (kind) => {
-  test('a request is refused while as many are in progress, and passes once one has ended', async () => {
+  test('a request is refused while the limit is in progress, and passes when one has ended', async () => {
     const { own } = limiterOf(1)
     const { handler } = worker(kind, 300)
     const { url } = await serve(kind, { limiters: [own], handler })
@@ -119,7 +119,7 @@ describe.each(servers)('$name', (kind) => {
     expect((await ask(url)).status).toBe(200)
   })
 
-  test('a slot is held while a response is streamed, and released when it has ended', async () => {
+  test('a slot is held while a response is streamed, and released when the stream has ended', async () => {
     const { own, left } = limiterOf(1)
     const body = new Readable({ read() {} })
     const { url } = await serve(kind, { limiters: [own], handler: () => ({ body }) })
@@ -133,7 +133,7 @@ describe.each(servers)('$name', (kind) => {
     await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
   })
 
-  test('a slot is released when a client leaves a response that is streamed', async () => {
+  test('a slot is released when a client leaves during a streamed response', async () => {
     const { own, left } = limiterOf(1)
     const body = new Readable({ read() {} })
     body.push('some')
@@ -143,7 +143,7 @@ describe.each(servers)('$name', (kind) => {
     body.destroy()
   })
 
-  test('a slot is released where the handler fails', async () => {
+  test('a slot is released when the handler fails', async () => {
     const { own, left } = limiterOf(1)
     const handler = async () => {
       await sleep(5)
@@ -156,7 +156,7 @@ describe.each(servers)('$name', (kind) => {
     }
   })
 
-  test('requests of one connection, one after the other, share a slot', async () => {
+  test('consecutive requests of one connection share a slot', async () => {
     const { own } = limiterOf(1)
     const { url } = await serve(kind, { limiters: [own] })
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -173,7 +173,7 @@ describe.each(servers)('$name', (kind) => {
     }
   })
 
-  test('pipelined requests each hold a slot until their handlers have ended, also where the client leaves', async () => {
+  test('pipelined requests each hold a slot until their handlers have ended, even if the client leaves', async () => {
     const { own, left } = limiterOf(3)
     const { state, handler } = worker(kind, 200)
     const { url } = await serve(kind, { limiters: [own], handler })
@@ -187,7 +187,7 @@ describe.each(servers)('$name', (kind) => {
     expect(state.most).toBeLessThanOrEqual(3)
   })
 
-  test('a slot is released where a later limiter refuses the request', async () => {
+  test('a slot is released when a later limiter refuses the request', async () => {
     const { own, left } = limiterOf(1)
     const later: Settings = { name: 'later', policy: slidingWindow({ limit: 1, window: '1h' }) }
     const { url } = await serve(kind, { limiters: [own, later] })
@@ -214,7 +214,7 @@ describe.each(servers)('$name', (kind) => {
     body.destroy()
   })
 
-  test('requests that wait get their turn when others have ended', async () => {
+  test('waiting requests get their turn when others have ended', async () => {
     const { own } = limiterOf(2, { wait: '10s' })
     const { state, handler } = worker(kind, 50)
     const { url } = await serve(kind, { limiters: [own], handler })
@@ -223,7 +223,7 @@ describe.each(servers)('$name', (kind) => {
     expect(state.most).toBe(2)
   })
 
-  test('in shadow mode slots are counted, and nobody is refused', async () => {
+  test('in shadow mode, slots are counted and nobody is refused', async () => {
     const { own, left } = limiterOf(1, { shadow: true })
     const { state, handler } = worker(kind, 100)
     const { url } = await serve(kind, { limiters: [own], handler })
@@ -233,7 +233,7 @@ describe.each(servers)('$name', (kind) => {
     await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
   })
 
-  test('in shadow mode a request is handled though its client left before, and is not cut off at maxHold', async () => {
+  test('in shadow mode, a request is handled though its client has left, and is not cut off at maxHold', async () => {
     const { own, left } = limiterOf(1, { shadow: true, maxHold: 50 })
     const { state, handler } = worker(kind, 200)
     const { url } = await serve(kind, { limiters: [own], handler })
@@ -245,7 +245,7 @@ describe.each(servers)('$name', (kind) => {
     await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
   })
 
-  test('in shadow mode a request whose cost is invalid holds a slot as well, and gives it back', async () => {
+  test('in shadow mode, a request with an invalid cost also holds a slot, and releases it', async () => {
     const { own, left } = limiterOf(2, { shadow: true, cost: () => -1 })
     const { handler } = worker(kind, 100)
     const { url } = await serve(kind, { limiters: [own], handler })

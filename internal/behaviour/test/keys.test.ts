@@ -1,4 +1,4 @@
-// Who is counted, and for how much: the same in every framework.
+// Which key is counted, and for how many units: the same in every framework.
 
 import { memoryStore, type Store } from '@weir/core'
 import { fakeClock } from '@weir/core/testing'
@@ -106,7 +106,7 @@ describe.each(servers)('$name', (kind) => {
     })
   })
 
-  test('lists by address: denied before all, allowed without limit', async () => {
+  test('lists by address: denied clients are refused first, allowed ones have no limit', async () => {
     const limiters = [
       { store, limit: 1, window: '1m', allow: ['127.0.0.2'], deny: ['127.0.0.3/32'] },
     ] as const

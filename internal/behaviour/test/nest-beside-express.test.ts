@@ -1,4 +1,4 @@
-// Nest on Fastify behind a middleware of @weir/express, as for what no route matches.
+// Nest on Fastify behind a middleware of @weir/express, which also handles unmatched routes.
 
 import 'reflect-metadata'
 import { Controller, Get, Module } from '@nestjs/common'

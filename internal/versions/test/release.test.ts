@@ -5,7 +5,7 @@ import { lastRelease, releaseAt, temporary } from '../src/release.js'
 
 const release = lastRelease()
 
-test.skipIf(release === undefined)('a release is kept by a hash, and built again without', () => {
+test.skipIf(release === undefined)('a release is kept under a hash, and built again if it is missing', () => {
   const kept = temporary('weir-kept-')
   const again = () => releaseAt(release?.commit ?? '', kept)
   const { tarball, folder } = again()
