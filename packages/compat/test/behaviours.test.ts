@@ -1,5 +1,5 @@
-// What each limiter documents, by HTTP: over the store that it has for Redis and over Weir's. The
-// table in docs/compat-tested.md is made from the same list.
+// What each limiter documents, over HTTP: with its own store for Redis and with Weir's. The same
+// list makes the table in docs/compat-tested.md.
 
 import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
@@ -42,7 +42,7 @@ for (const { name, own, client, versions, behaviours } of INCUMBENTS) {
   })
 }
 
-test('docs/compat-tested.md says so', async () => {
+test('docs/compat-tested.md has these results', async () => {
   const table = behavioursTable(INCUMBENTS)
   if (writes) return between('behaviours', table)
   expect(await between('behaviours'), 'npm run tables:write').toBe(table)

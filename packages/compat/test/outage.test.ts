@@ -1,5 +1,5 @@
-// What users of an incumbent get while Redis is frozen, killed, and restarted. The table in
-// docs/compat-tested.md is measured by `npm run tables:write`, in a longer form.
+// What users of an incumbent experience while Redis is frozen, killed, and restarted. `npm run
+// tables:write` measures the table in docs/compat-tested.md, in a longer form.
 
 import { expect, test } from 'vitest'
 import { INCUMBENTS } from './incumbents/all.js'
@@ -31,7 +31,7 @@ for (const incumbent of INCUMBENTS) {
   }
 }
 
-if (writes) test('docs/compat-tested.md says what was measured', { timeout: 3_600_000 }, write)
+if (writes) test('docs/compat-tested.md has the measured results', { timeout: 3_600_000 }, write)
 
 async function write(): Promise<void> {
   const measured = new Map<string, Measured>()

@@ -5,10 +5,10 @@ import { resolve } from 'node:path'
 
 const PAGE = resolve(import.meta.dirname, '../../../docs/compat-tested.md')
 
-/** Whether the page is to be written anew: `npm run tables:write`. */
+/** Whether to write the page: `npm run tables:write`. */
 export const writes: boolean = process.env.WEIR_TABLES === 'write'
 
-/** What is between the marks of that name; where a table is given, in its place. */
+/** The text between the marks with that name; if a table is given, replaces it. */
 export async function between(name: string, table?: string): Promise<string> {
   const page = await readFile(PAGE, 'utf8')
   const [start, end] = [`<!-- ${name}:start -->\n\n`, `\n<!-- ${name}:end -->`]

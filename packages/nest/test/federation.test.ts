@@ -1,5 +1,5 @@
-// Fields below the root and references of a federation: their guards and interceptors run only
-// where GraphQLModule is told so.
+// Fields below the root, and references of a federation: their guards and interceptors run only if
+// an option of GraphQLModule says so.
 
 import { ApolloServerPluginInlineTraceDisabled } from '@apollo/server/plugin/disabled'
 import { ApolloFederationDriver, type ApolloFederationDriverConfig } from '@nestjs/apollo'
@@ -86,7 +86,7 @@ function started(
     driver: ApolloFederationDriver,
     autoSchemaFile: { federation: 2 },
     playground: false,
-    // It would write a line at start.
+    // It would print a line at the start.
     plugins: [ApolloServerPluginInlineTraceDisabled()],
     ...(fieldResolverEnhancers && { fieldResolverEnhancers }),
   })

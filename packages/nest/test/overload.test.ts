@@ -5,7 +5,7 @@ import { overload, recordResponses, responses } from '@weir/nest'
 import { expect, test, vi } from 'vitest'
 import { start } from './app.js'
 
-/** Machines may be busy. */
+/** For a busy machine. */
 const PATIENT = { timeout: 20_000, interval: 20 }
 
 vi.setConfig({ testTimeout: 60_000 })

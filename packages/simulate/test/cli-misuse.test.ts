@@ -91,7 +91,7 @@ describe('a policies file that', () => {
     await expect(failing).rejects.toMatchObject({ exitCode: 2 })
   })
 
-  test('is not there', async () => {
+  test('does not exist', async () => {
     const failing = weir('simulate', [log, '--policy', files.path('none.mjs')])
     await expect(failing).rejects.toThrow(
       /the policies file .*none\.mjs is not there, or cannot be read/,
@@ -126,7 +126,7 @@ describe('a policies file that', () => {
     await expect(failing).rejects.toMatchObject({ exitCode: 2 })
   })
 
-  test('has a limiter whose name is none fails with exit code 2, and prints no control character', async () => {
+  test('has a limiter with an invalid name fails with exit code 2, and prints no control character', async () => {
     const file = files.write('names.mjs', `${made}export default { 'a\\u001b[2J': policy }`)
     for (const more of [[], ['--limiter', 'b']]) {
       const failing = weir('simulate', [log, '--policy', file, ...more])

@@ -1,4 +1,4 @@
-// What behaves over which store, as tables for docs/compat-tested.md.
+// The behaviours with each store, as tables for docs/compat-tested.md.
 
 import type { Behaviour, Incumbent } from './incumbent.js'
 
