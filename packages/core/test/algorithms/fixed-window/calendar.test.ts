@@ -1,5 +1,5 @@
-// Fixed windows of the calendar: what the factory takes, what a policy is called and counts under,
-// and what a limiter says on both sides of a boundary.
+// Calendar windows: what the factory accepts, the name and the counter of a policy, and a limiter
+// on both sides of a boundary.
 
 import { describe, expect, test } from 'vitest'
 import { fixedWindow as kernel } from '../../../src/algorithms/fixed-window/kernel.js'
@@ -103,7 +103,7 @@ test.each(['+05:30', 'GMT', 'EST5EDT', 'US/Pacific'])(
   },
 )
 
-describe('a policy that is made of another', () => {
+describe('a policy that is made from another', () => {
   const policy = fixedWindow({ limit: 10, window: 'month', timeZone: 'Asia/Tokyo' })
   const atUs = Date.UTC(2026, 1, 10) * 1_000
 
@@ -119,7 +119,7 @@ describe('a policy that is made of another', () => {
     })
   })
 
-  test('as it is at a time has the length of that period, and is one object for all of them', () => {
+  test('as it is at a time has the length of that period, and is one object for all of its times', () => {
     const then = policyAt(policy, atUs)
     expect(policy.windowMs).toBe(31 * DAY_MS)
     expect(then.windowMs).toBe(28 * DAY_MS)
@@ -178,7 +178,7 @@ test.each<[string, Omit<FixedWindowOptions, 'limit'>, string, string]>([
   expect(await limiter.peek('k')).toMatchObject({ remaining: 1 })
 })
 
-test('zones and periods of one limiter are counters of their own', async () => {
+test('the zones and periods of one limiter have separate counters', async () => {
   const store = memoryStore({ clock: fakeClock() })
   const limiterOf = (options: Omit<FixedWindowOptions, 'limit' | 'name'>) =>
     new RateLimiter({

@@ -1,4 +1,4 @@
-// The worked numbers of docs/headers.md are what is sent.
+// The example numbers in docs/headers.md are those that are sent.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ const document = readFileSync(join(import.meta.dirname, '../../../../../docs/hea
 const numbers = { limit: 100, window: '1m' } as const
 const name = 'p'
 
-/** `before`: what was taken, and after how many ms, until the request that is shown. */
+/** `before`: the units taken before the shown request, and after how many ms. */
 interface Row {
   readonly made: string
   readonly policy: Policy
@@ -68,7 +68,7 @@ const rows: readonly Row[] = [
 
 async function shown({ policy, taken, passedMs, cost = 1 }: Row): Promise<string> {
   const { send, limiter, clock } = limitOn({ policy, cost: () => cost })
-  // A lock-out counts each as one attempt, whatever it costs; and slots are taken by requests.
+  // A lock-out counts each request as one attempt, whatever it costs; slots are taken by requests.
   const isOne = ['lockout', 'concurrency'].includes(policy.algorithm)
   const each = isOne ? 1 : taken
   for (let units = 0; units < taken; units += each) {
