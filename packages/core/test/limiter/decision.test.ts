@@ -84,7 +84,7 @@ describe('used and resetTime, which other limiters have', () => {
     expect(both.limit).toBe(2)
   })
 
-  test('are no part of what is logged', async () => {
+  test('are not part of what is logged', async () => {
     const limiter = limiterAt(fixedWindow({ limit: 1, window: '1m' }))
     for (const decision of [await limiter.consume('k'), await limiter.consume('k')]) {
       expect(Object.keys(decision)).not.toEqual(expect.arrayContaining(['used']))

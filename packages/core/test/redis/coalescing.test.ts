@@ -1,4 +1,4 @@
-// Decisions of one turn share a call, and equal ones a group, and nobody can tell but by the bill.
+// Decisions of one turn share a call, and equal ones a group, with the same results as without.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test } from 'vitest'
@@ -22,7 +22,7 @@ function newName(): string {
   return `c${Date.now().toString(36)}${runs}`
 }
 
-/** A store over the client that counts the calls it makes. */
+/** A store over the client, and the number of its calls. */
 function counted(client: ReturnType<typeof singleClient>) {
   const calls: string[][] = []
   const spy = {
@@ -57,7 +57,7 @@ describe('on a single server', () => {
     expect(calls.map((args) => args[1])).toEqual(['21'])
   })
 
-  test('a batch is sent when it holds 32 keys', async () => {
+  test('a batch is sent when it has 32 keys', async () => {
     const { store, calls } = counted(client)
     const limiter = new RateLimiter({
       name: newName(),
@@ -70,7 +70,7 @@ describe('on a single server', () => {
     expect(calls.map((args) => args[1])).toEqual([...Array(18).fill('32'), '24'])
   })
 
-  test('what follows a request that came alone does not wait for the end of the turn, but for what is asked beside it', async () => {
+  test('a request after one that came alone waits not for the end of the turn, but for what is requested beside it', async () => {
     const { store, calls } = counted(client)
     const policy = slidingLog({ limit: 10, window: '1m' })
     const limiter = new RateLimiter({ name: newName(), store, policy })
@@ -80,12 +80,12 @@ describe('on a single server', () => {
     expect(calls).toEqual([])
     await Promise.resolve()
     expect(calls.map((args) => args[1])).toEqual(['3'])
-    // A call is under way now, and what comes next waits until the turn is over.
+    // A call is in progress now, and the next request waits until the turn is over.
     const next = limiter.consume('d')
     await Promise.resolve()
     expect(calls.map((args) => args[1])).toEqual(['3'])
     await Promise.all([beside, next])
-    // These came together, so the next one waits, too.
+    // These came together, so the next one also waits.
     await Promise.all(['a', 'b', 'c'].map((key) => limiter.consume(key)))
     const last = limiter.consume('e')
     await Promise.resolve()
@@ -93,7 +93,7 @@ describe('on a single server', () => {
     await last
   })
 
-  test('a refund asked for before a consume takes effect before it', async () => {
+  test('a refund that is requested before a consume takes effect before it', async () => {
     const limiter = new RateLimiter({
       name: newName(),
       store: strictStore(client),
@@ -104,7 +104,7 @@ describe('on a single server', () => {
     expect(second.allowed).toBe(true)
   })
 
-  test('a key that holds something foreign fails its own decisions alone', async () => {
+  test('a key with a foreign value fails only its own decisions', async () => {
     const name = newName()
     const limiter = new RateLimiter({
       name,
@@ -148,7 +148,7 @@ describe('on a single server', () => {
     await client.del(foreign)
   })
 
-  test('every caller goes on in an async context of his own', async () => {
+  test('every caller continues in its async context', async () => {
     const context = new AsyncLocalStorage<number>()
     const limiter = new RateLimiter({
       name: newName(),
@@ -194,7 +194,7 @@ describe('on a single server', () => {
     },
   )
 
-  test('requests of other costs, and penalties, had the figures of the last of them', async () => {
+  test('requests with other costs, and penalties, got the figures of the last one', async () => {
     const figures = []
     const clock = fakeClock()
     for (const store of [memoryStore({ clock }), strictStore(client, { clock })]) {

@@ -1,5 +1,5 @@
-// What a decision costs the server, in commands, and what a key costs it, in bytes. Times are
-// measured by `pnpm figures`: they depend on the machine, these numbers do not.
+// What a decision costs the server in commands, and what a key costs it in bytes. `pnpm figures`
+// measures times, which depend on the machine; these numbers do not.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
@@ -31,7 +31,7 @@ const window = '1m'
 
 interface Target {
   readonly policy: Policy
-  /** Commands of the first decision on a key, of the next ones, of a denied one, and of a peek. */
+  /** The commands of the first decision on a key, of later ones, of a denied one, and of a peek. */
   readonly first: string
   readonly next: string
   readonly denied: string
