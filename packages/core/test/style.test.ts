@@ -7,10 +7,10 @@ import { wrongIn } from './phrases.js'
 
 const root = resolve(import.meta.dirname, '../../..')
 
-/** Files that are not clean yet. The list is only to get shorter. */
+/** Files that are not clean yet. The list may only get shorter. */
 const NOT_YET: readonly string[] = []
 
-/** What is built, installed, kept or written by tools; and what was released says what it said. */
+/** Files that tools build, install, keep or write; and released texts, which stay as they are. */
 const SKIPPED = /^(node_modules|build|dist|coverage|reports|api|\.(?!changeset$).+)$/
 const WRITTEN = /^docs\/reference\/|\.generated\.ts$|CHANGELOG\.md$/
 
@@ -36,7 +36,7 @@ test('documents and comments have no phrase that is wrong everywhere', () => {
   ).toEqual([])
 })
 
-test('what is listed as not clean is there, and is not clean', () => {
+test('files that are listed as not clean exist, and are not clean', () => {
   expect(NOT_YET.filter((file) => (wrong.get(file) ?? []).length === 0)).toEqual([])
 })
 

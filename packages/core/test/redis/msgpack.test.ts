@@ -28,7 +28,7 @@ const EDGES = [
   -(2 ** 53),
 ]
 
-test('numbers come back from cmsgpack as they went, in arrays of any length', async () => {
+test('numbers from cmsgpack are decoded unchanged, in arrays of any length', async () => {
   const client = singleClient()
   const echo = async (numbers: readonly number[]) => {
     const script = 'local t = {} for i = 1, #ARGV do t[i] = ARGV[i] + 0 end return cmsgpack.pack(t)'

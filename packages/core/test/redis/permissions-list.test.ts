@@ -1,5 +1,5 @@
-// What servers of all generations say to a user who may not, which a run on one of them cannot
-// show.
+// What servers of all generations reply to a user without permission, which a run on one of them
+// cannot show.
 
 import { expect, test } from 'vitest'
 import { isRefusal } from '../../src/redis/permissions.js'
