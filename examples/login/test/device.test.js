@@ -59,7 +59,7 @@ test.each([
   ],
   ['a link', () => `__Host-devices=${signed('link', ANN, 'x', DAY)}`],
   ['a challenge', () => `__Host-devices=${signed('challenge', ANN, 'x', DAY)}`],
-])('a device is not known by a cookie that was not given to it: %s', async (_, change) => {
+])('a cookie that the service did not set makes no device known: %s', async (_, change) => {
   expect(await isKnown(change)).toBe(false)
 })
 

@@ -69,7 +69,7 @@ describe.each(servers)('$name', (kind) => {
       ['the framework trusts the last hop', 'hop', {}],
       ['this proxy is trusted', 'nobody', { proxies: loopback }],
       ['this proxy is trusted, and the framework believes all', 'everybody', { proxies: loopback }],
-    ])('in front of what a proxy wrote, where %s', async (_, trust, options) => {
+    ])('in front of what a proxy added, where %s', async (_, trust, options) => {
       const url = await one(trust, options)
       expect(await statuses(url, [forwarded('9.9.9.9')])).toEqual([200])
       const asks = forged.map((value) => forwarded(`${value}, 9.9.9.9`))

@@ -17,7 +17,7 @@ describe.each(servers)('$name', (kind) => {
   test.each([
     ['at once', () => store],
     ['later', () => tardy(store)],
-  ])('500 requests in parallel, with a store that answers %s', async (_, storeOf) => {
+  ])('500 parallel requests, with a store that answers %s', async (_, storeOf) => {
     const { url } = await serve(kind, { limiters: [{ store: storeOf(), limit: 50, window: '1m' }] })
     const answers = await Promise.all(times(500).map((one) => ask(url, one)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(50)

@@ -80,7 +80,7 @@ const PATIENT = { timeout: 20_000, interval: 20 }
 
 describe('1,000 requests whose clients leave', () => {
   test.concurrent.for(servers)(
-    'never run more handlers of $name than the limit, and give all slots back',
+    'never run more handlers of $name than the limit, and release all slots',
     { timeout: 60_000 },
     async (kind, { onTestFinished: atEnd }) => {
       const limit = 20
@@ -256,7 +256,7 @@ describe.each(servers)('$name', (kind) => {
   })
 
   test.each([{ shadow: false }, { shadow: true }])(
-    'a request whose client leaves while a later limiter decides is not handled, also one in shadow mode: $shadow',
+    'a request whose client leaves while a later limiter decides is not handled, even in shadow mode: $shadow',
     async (mode) => {
       const { own, left } = limiterOf(1)
       const policy = slidingWindow({ limit: 9, window: '1h' })

@@ -121,7 +121,7 @@ describe.each(servers)('$name', (kind) => {
       ['cannot identify the client', 403, { key: () => undefined, onMissingKey: 'deny' }],
       ['gets no valid cost', 400, { cost: () => -1, refundWhenRefused: true }],
       ['denies and answers itself', 418, { limit: 0, window: '1m', onDenied: teapot }],
-    ])('gives back when a later one %s', async (_, status, options) => {
+    ])('refunds when a later one %s', async (_, status, options) => {
       const second = { store, name: 'second', limit: 99, window: '1m', ...options } as Settings
       const { url } = await serve(kind, { limiters: [first(), second] })
       expect(new Set(await statuses(url, times(10)))).toEqual(new Set([status]))

@@ -94,7 +94,7 @@ test.each<[string, number[], express.RateLimitOptions, boolean?]>([
     { limit: 0, window: '1h', onDenied: (...[, , , next]) => next() },
   ],
 ])(
-  'one that is mounted twice but %s gives no warning',
+  'a limiter that is mounted twice but %s causes no warning',
   async (name, expected, options, enabled = true) => {
     const limiter = express.rateLimit({ name: name.replaceAll(' ', '-'), ...options })
     limiter.limiter.enabled = enabled

@@ -25,7 +25,7 @@ test.each([
   ['Express', () => new ExpressAdapter()],
   ['Fastify', () => new FastifyAdapter()],
 ] as const)(
-  'on %s the fields of the middleware stay beside those of the guard',
+  'on %s, the fields of the middleware stay beside those of the guard',
   async (_, made) => {
     const [outer, inner] = [3, 2].map((limit, i) =>
       fixedWindow({ name: ['outer', 'inner'][i] as string, limit, window: '1h' }),

@@ -126,7 +126,7 @@ test('METRICS injects the metrics, so they can be put into a registry', async ()
 test.each([
   ['Express', undefined, 'metrics', undefined],
   ['Fastify', new FastifyAdapter(), 'internal/metrics', 'internal/metrics'],
-])('on %s, unlimited itself', async (_, adapter, at, path) => {
+])('on %s, where the metrics themselves are not limited', async (_, adapter, at, path) => {
   class AppModule {}
   Module({
     imports: [

@@ -16,7 +16,7 @@ import { BUCKET, weir } from '../src/redis/weir.js'
 const LIMIT = 40
 
 test.each([smallest, smallestBatched, smallestWithShortKeys])(
-  '$name says what Weir says',
+  '$name gives the same answers as Weir',
   async (kind) => {
     const server = await startRedis()
     try {

@@ -37,7 +37,7 @@ test('every formula has a row', () => {
 })
 
 test.each(writtenParts.map((written) => [written.page, written] as const))(
-  'docs/%s says what `pnpm fleet --write` writes',
+  'docs/%s has what `pnpm fleet --write` writes',
   (name, { part, text }) => {
     const page = readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8')
     expect(page).toBe(withPart(page, part, text()))

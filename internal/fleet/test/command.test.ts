@@ -43,7 +43,7 @@ test.each([
   ['--seed 1 --options {"keys":1.5}', /keys must be whole/],
   ['--seed 1 --options {"algorithm":"cats"}', /algorithm must be one of token-bucket, /],
   ['--seed 1 --options {"limit":3,"processes":4}', /limit must be at least the number of/],
-])('%s is refused, and told what would be right', (text, message) => {
+])('%s is refused, with what would be right', (text, message) => {
   expect(() => commandOf(text.split(' '))).toThrow(message)
 })
 

@@ -494,7 +494,7 @@ test('no more is in progress at once than there are slots, unless Redis is away 
 })
 
 test.each(FOUND.map((story) => [story.found, story] as const))(
-  'a story of which was said "%s" keeps its promises',
+  'the story that broke "%s" keeps its promises',
   async (_, { seed, scenario, options }) => {
     const given = { ...smallestOf(scenario), ...options }
     expect((await runScenario(seed, scenario, given)).broken).toEqual([])

@@ -895,7 +895,7 @@ const uses = (setUp: Here) => Object.keys(setUp).filter((name) => !ALWAYS.includ
 compare<There, Here>({ from: 'express-rate-limit', rows, startThere, startHere, uses })
 
 test.each(['delayAfter', 'delayMs', 'maxDelayMs'])(
-  'express-slow-down: %s is answered by an option that its page has beside it',
+  'express-slow-down: %s has an equivalent option, which its page names',
   (name) => {
     const options = { ...ONE_HERE, [name]: 5 } as RateLimitOptions
     expect(() => rateLimit(options)).toThrow(/here that is wait: see docs\/migrating.md/)

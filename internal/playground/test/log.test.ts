@@ -225,7 +225,7 @@ describe('a hostile log', () => {
 })
 
 test.each(['light', 'dark'] as const)(
-  'what is shown of a log is for everybody, in %s',
+  'the result of a log is accessible, in %s mode',
   async (colorScheme) => {
     await using opened = await open(linkOf(settings), {
       colorScheme,

@@ -121,7 +121,7 @@ describe('a link', () => {
     '#%00%FF%E0%A4%A',
     '#limit=20\u202e&limit=\u2028',
     '#traffic=javascript:alert(1)',
-  ])('that is hostile shows the defaults, a note and nothing of its own: %s', async (link) => {
+  ])('that is hostile shows the defaults and a message, and none of its own text: %s', async (link) => {
     await using opened = await open(link)
     const { page } = opened
     expect(await figuresOn(page)).toEqual(expectedOf(DEFAULTS))

@@ -173,7 +173,7 @@ describe('traffic', () => {
   })
 
   test.each(['bursts', 'keys', 'poisson'] as const)(
-    '%s is another one for another seed',
+    '%s differs for another seed',
     (name) => {
       const settings = { ...DEFAULTS, traffic: name }
       expect(trafficOf(settings)).not.toEqual(trafficOf({ ...settings, seed: 2 }))

@@ -69,7 +69,7 @@ test.each([
   '/%2e%2e/package.json',
   '//127.0.0.1/',
   `/${'x'.repeat(8_000)}`,
-])('has nothing else: %s', async (path) => {
+])('serves nothing else: %s', async (path) => {
   expect((await ask(path)).status).toBe(404)
 })
 

@@ -60,7 +60,7 @@ describe('a link', () => {
     ['a name twice', '#limit=20&limit=30'],
     ['no pairs', '#hello'],
     ['a long text', `#${'limit=20&'.repeat(100)}`],
-  ])('with %s keeps to the defaults, and has a note', (_, link) => {
+  ])('with %s means the defaults, with a message', (_, link) => {
     const read = settingsOf(link)
     expect(read.settings).toEqual(DEFAULTS)
     expect(read.problems).not.toEqual([])

@@ -94,7 +94,7 @@ describe.each([
   const most = (separate: string): number => separate.length * 1.01 + 50
 
   test.each(applications)(
-    'an application %s is no larger than of separate files',
+    'an application %s is no larger than with separate files',
     async (_, program) => {
       const [published, separate] = [await bundled(program), await bundled(program, SEPARATE)]
       expect(published.length).toBeLessThanOrEqual(most(separate))
@@ -102,7 +102,7 @@ describe.each([
   )
 
   test.each(namesIn(applications))(
-    'an application with %s alone has no other algorithm',
+    'an application with only %s contains no other algorithm',
     async (name) => {
       const code = await bundled(limiterOf(name))
       const others = Object.entries(KERNELS).filter(([other]) => other !== name)

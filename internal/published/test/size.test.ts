@@ -30,7 +30,7 @@ test.each([
   ['more code', { ...size, code: 525_001 }, 'has 500000 bytes of code'],
   ['less code', { ...size, code: 474_999 }, 'has 500000 bytes of code'],
   ['more files', { ...size, files: 43 }, 'has 40 files'],
-])('a package of %s than that is refused, with where to record it', (_, other, what) => {
+])('a package with %s than that is refused, with where to record it', (_, other, what) => {
   const refused = () => judgeSize('@weir/core', other, recorded)
   expect(refused).toThrow(`tools/package-size.mjs ${what}; if the change is meant, write it there`)
 })
@@ -38,7 +38,7 @@ test.each([
 test.each([
   ['1 MB', { ...size, bytes: 1_000_001 }, 'at most 1000000 bytes'],
   ['60 files', { ...size, files: 61 }, 'at most 60 files'],
-])('a package of more than %s is refused, also if that is recorded', (_, other, what) => {
+])('a package of more than %s is refused, even if that is recorded', (_, other, what) => {
   expect(() => judgeSize('@weir/core', other, other)).toThrow(what)
 })
 

@@ -86,7 +86,7 @@ describe('with a pending changeset', () => {
     ['changes a package otherwise', 'packages/core/index.js', 'packages/core/index.js'],
     ['changes a workflow', '.github/workflows/ci.yml', '.github/workflows/ci.yml'],
     ['is more than a version', 'packages/koa/CHANGELOG.md', NO_BRANCH],
-  ])('one that %s is not pushed', (_, path, said) => {
+  ])('a branch that %s is not pushed', (_, path, said) => {
     clone.git('switch', '--quiet', 'next-version')
     const before = gitLines(clone.folder, 'rev-parse', 'HEAD')
     clone.write(path, 'other')

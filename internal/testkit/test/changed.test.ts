@@ -59,7 +59,7 @@ describe('of core', () => {
     ['packages/core/test/redis/leases.test.ts', ['leases']],
     ['packages/core/test/redis/waiters/policies.ts', ['waiting']],
     ['packages/core/src/limiter/receipts.ts', undefined],
-  ])('%s: the tests with Redis that are about it run: %j', (file, names) => {
+  ])('%s: these tests with Redis run: %j', (file, names) => {
     const files = names?.map((name) => `test/redis/${name}.test.ts`).join(' ')
     expect(redisOf(file)).toBe(files && `run --project redis ${files}`)
   })
@@ -73,7 +73,7 @@ describe('of core', () => {
     ['src/base/duration.ts', ['base/duration', 'algorithms/policies']],
     ['src/redis/transport/batching.ts', ['layers/five-layers']],
     ['src/memory/table.ts', ['memory/table', 'memory/stores']],
-  ])('%s: of the tests without Redis, %j run', (file, names) => {
+  ])('%s: these tests without Redis run: %j', (file, names) => {
     const tests = unitOf(`packages/core/${file}`)
     for (const name of [...names, 'memory/conformance'])
       expect(tests).toContain(`test/${name}.test.ts`)

@@ -24,7 +24,7 @@ function expectNear(reset: number, seconds: number): void {
 test.each([
   ['1.6', AsyncRateLimiter],
   ['1.5', Of15],
-])('async-ratelimiter %s is told what was left before, and when it is more', async (_, Limiter) => {
+])('async-ratelimiter %s gets what was left before, and when there is more', async (_, Limiter) => {
   const db = weirDb<Redis>(redis.store, { name: newName() })
   const limiter = new Limiter({ db, max: 2, duration: 60_000, id: 'ann' })
   const first = await limiter.get()

@@ -31,7 +31,7 @@ const LIMIT = { ttl: 60_000, limit: 3 }
 test.each([
   ['a block of the window', {}],
   ['no block', { blockDuration: 0 }],
-])('with %s, lets the limit pass, refuses what comes after it, and says so', async (_, more) => {
+])('with %s, lets the limit pass, refuses what follows, and sends the headers', async (_, more) => {
   const url = await served([{ ...LIMIT, ...more }])
   const { headers } = await fetch(url)
   expect(headers.get('x-ratelimit-limit')).toBe('3')

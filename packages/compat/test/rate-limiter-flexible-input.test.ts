@@ -61,7 +61,7 @@ test.each<[string, () => unknown, RegExp]>([
   ],
   ['a dump', () => new RateLimiterMemory(RULES).dump(), /dump\(\) .* give a RateLimiterRedis/],
   ['what was dumped', () => new RateLimiterMemory(RULES).restore({}), /restore\(\) /],
-])('%s is an error at once', (_, make, text) => {
+])('%s is a synchronous error', (_, make, text) => {
   expect(make).toThrow(coded(text))
 })
 

@@ -52,7 +52,7 @@ test.each([
   [{ name: '' }, 403],
   ['ada', 403],
   [1, 403],
-])('where authorize answers %o the page is answered %i', async (answer, status) => {
+])('if authorize returns %o, the page gets %i', async (answer, status) => {
   const { fetch } = made({ authorize: () => answer as boolean })
   expect((await fetch(new Request(URL_OF_PAGE))).status).toBe(status)
 })

@@ -96,7 +96,7 @@ test.each([
   [{ kind: 'toString', limiter: 'api', confirm: 'api' }, 400],
   [{ kind: 'reset', limiter: 'nobody', key: 'u42', confirm: 'nobody' }, 404],
   [{ kind: 'set', live: 'nobody', name: 'a', policy: {}, confirm: 'a' }, 404],
-])('%o is answered %i, and neither done nor noted', async (action, status) => {
+])('%o gets %i, and is neither done nor recorded', async (action, status) => {
   const limiter = new RateLimiter({ name: 'api', policy: hourly })
   const { act, frame } = acting([limiter])
   await limiter.consume('u42')

@@ -54,7 +54,7 @@ test.each([
   '/weir/constructor',
   'http://evil.example/weir/',
   '//evil.example/weir/',
-])('a made-up path, %s, is none of the page', async (path) => {
+])('a made-up path, %s, is not part of the page', async (path) => {
   expect(await raw(`GET ${path} HTTP/1.1\r\n${END}`)).toMatch(/^HTTP\/1\.1 404 /)
 })
 
@@ -151,7 +151,7 @@ test.each([
   ['another one', 'weir-dashboard-00000000=x'],
   ['one without a value', 'weir-dashboard'],
   ['one of 60 kB', `a=${'x'.repeat(10_000)}`],
-])('who has %s is not let in', async (_, cookie) => {
+])('a client with %s is not let in', async (_, cookie) => {
   const { status } = await ask(`${running.url}/events`, { headers: { cookie } })
   expect(status).toBe(401)
 })
@@ -195,7 +195,7 @@ test.each([
   [1_024, 201, { allowed: false }],
   [8_192, 130, { code: 'invalid-request', message: expect.stringContaining('give the key') }],
 ])(
-  'of a key of %i characters %i are shown, and it is found if it is kept',
+  'a key of %i characters is shown with %i of them, and found while it is remembered',
   async (long, shown, found) => {
     const key = 'k'.repeat(long)
     const entered = await enter(address())
@@ -222,7 +222,7 @@ test.each([
   ['both a key and a handle', '{"limiter":"attacked","key":"a","handle":"h1"}'],
   ['a handle that nobody has', '{"limiter":"attacked","handle":"h999"}'],
   ['a prototype', '{"__proto__":{"limiter":"attacked","key":"u42"}}'],
-])('a body that is %s is answered 400', async (_, body) => {
+])('a body that is %s gets 400', async (_, body) => {
   const { cookie, url } = await enter(address())
   const headers = { cookie, origin: new URL(url).origin, 'content-type': 'application/json' }
   const reply = await ask(`${url}lookup`, { method: 'POST', headers, body })

@@ -65,7 +65,7 @@ test.each([
   '[1,0,"closed",0,0,[[]]]',
   '[1,0,"closed",0,0,[["a",1,0,0,0,0,0,"0",[]]]]',
   '[1,0,"closed",0,0,[["a",1,0,0,0,0,0,0,[["k","1",0]]]]]',
-])('%s is no snapshot', (text) => {
+])('%s is not a snapshot', (text) => {
   expect(reread(text)).toBeUndefined()
 })
 

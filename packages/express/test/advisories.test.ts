@@ -98,7 +98,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     ["Express's hop count", (app) => void app.set('trust proxy', 1), {}],
     ['the option proxies', () => undefined, { proxies: { trusted: ['loopback'] } }],
   ])(
-    'behind a trusted proxy, by %s, entries that the client made up change nothing',
+    'behind a trusted proxy, with %s, entries that the client made up change nothing',
     async (_, configure, options) => {
       const app = express()
       configure(app)

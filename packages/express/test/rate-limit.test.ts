@@ -185,7 +185,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     })
 
     test.each([undefined, null, false, 0, '', 'route', 'router'])(
-      '%o, thrown by an option, let the request through to the next handler or route',
+      '%o thrown by an option let the request through to the next handler or route',
       async (thrown) => {
         const throws = () => {
           throw thrown

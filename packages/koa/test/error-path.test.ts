@@ -153,7 +153,7 @@ describe.each(koas)('%s', (_, App) => {
   })
 
   test.each([undefined, null, 0, ''])(
-    '%o, thrown by an option, left a request without an answer',
+    '%o thrown by an option left a request without an answer',
     async (thrown) => {
       const app: Koa = new App()
       const key = () => Promise.reject(thrown)

@@ -12,7 +12,7 @@ import { memoryStore, type ResponseOutcome, rateLimit, type Store } from '../src
 import { koas, serve } from './server.js'
 
 test.each(koas)(
-  '%s over HTTP/2: each cancelled request was refunded, as if it had been answered',
+  '%s over HTTP/2: each cancelled request was refunded like an answered one',
   async (_, App) => {
     const outcomes: ResponseOutcome[] = []
     const later = memoryStore({ clock: fakeClock() })

@@ -146,7 +146,7 @@ describe('the text', () => {
     ['application/openmetrics-text;q=0', TEXT],
     ['application/openmetrics-text;q=nonsense', TEXT],
     [`application/openmetrics-text,${'a/b,'.repeat(10_000)}`, TEXT],
-  ])('is of the format that is asked for (%s)', async (accept, expected) => {
+  ])('has the requested format (%s)', async (accept, expected) => {
     const { contentType, body } = await prometheus([]).scrape(accept)
     expect(contentType).toBe(expected)
     expect(body.endsWith('# EOF\n')).toBe(expected === OPEN_METRICS)
@@ -337,7 +337,7 @@ describe('limiters', () => {
     ['name'],
     [{ limiter: 7 }],
     [{ status: () => {} }],
-  ])('are refused where they are none: %j', (given) => {
+  ])('are refused if they are not limiters: %j', (given) => {
     expect(() => prometheus(given as never)).toThrow(
       expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
     )
@@ -396,7 +396,7 @@ describe('a registry', () => {
   test.each([
     ['prom-client', promClient],
     ['@prometheus-io/client', successor],
-  ])('of %s makes one of what several processes show', async (_, library) => {
+  ])('of %s merges the figures of several processes', async (_, library) => {
     const limiter = limiterOn(resilient(memoryStore(), { instances: 2 }))
     await limiter.consume('a')
     const registry = new library.Registry()

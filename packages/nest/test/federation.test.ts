@@ -147,7 +147,7 @@ test.for<[string, new () => object, Enhancers, RateLimitModuleOptions, RegExp]>(
     { policy: once, order: 'afterGuards' },
     /"default" of Plain\.reference.*fieldResolverEnhancers: \['guards', 'interceptors'\]/,
   ],
-])('is found at start: %s', async ([, resolver, enhancers, options, message]) => {
+])('is reported at the start: %s', async ([, resolver, enhancers, options, message]) => {
   await expect(started(resolver, enhancers, options)).rejects.toMatchObject({
     code: 'WEIR_NOT_ENFORCED',
     message: expect.stringMatching(message),

@@ -105,7 +105,7 @@ test.each([
   { statusCode: 429, message: 'ThrottlerException: Too Many Requests' },
   () => ({ statusCode: 429, message: 'ThrottlerException: Too Many Requests' }),
 ])(
-  "a refusal with the body of Nest's throttler keeps its code and when to come again",
+  "a refusal with the body of Nest's throttler keeps its code and its wait",
   async (body) => {
     const store = memoryStore({ clock: fakeClock() })
     const driver = GraphQLModule.forRoot<ApolloDriverConfig>({

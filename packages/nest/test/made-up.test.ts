@@ -51,7 +51,7 @@ test.for<[string, object]>([
     'with a request that has no method',
     new ExecutionContextHost([{ ip: '192.0.2.1' }, response], Plain, Plain.prototype.get),
   ],
-])('one %s is refused, and does not pass in silence', async ([, context]) => {
+])('one %s is refused, and does not pass silently', async ([, context]) => {
   const guard = await guardOf()
   await expect(
     (async () => guard.canActivate(context as ExecutionContext))(),

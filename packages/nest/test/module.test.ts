@@ -628,7 +628,7 @@ export function types(): unknown[] {
 }
 
 test.each(['express', 'fastify'] as const)(
-  'at shutdown those who wait for a turn are refused, so that they do not hold it up: %s',
+  'at shutdown, waiting requests are refused, so that they do not delay it: %s',
   async (platform) => {
     const policy = leakyBucket({ capacity: 1, leak: 1, every: '1h' })
     @Controller()

@@ -81,7 +81,7 @@ test.for([
   ['Users', '$list'],
   ['Üser', 'übersicht'],
   ['', 'list'],
-])('a class %j and a method %j that are no names have one', async ([name, method]) => {
+])('a class %j and a method %j that cannot be names have one', async ([name, method]) => {
   const app = await start({
     imports: [RateLimitModule.forRoot(perHandler)],
     controllers: [controller(name as string, 'a', [method as string, 'other'])],
@@ -108,7 +108,7 @@ describe('two classes of one name', () => {
   test.for([
     ['perHandler', RateLimitModule.forRoot(perHandler), [], '.list.default'],
     ['decorators', RateLimitModule.forRoot({}), [RateLimit(once)], '.list'],
-  ] as const)('%s: are told apart by their modules', async ([, limits, decorators, ending]) => {
+  ] as const)('%s: are distinguished by their modules', async ([, limits, decorators, ending]) => {
     const modules = inModules(...decorators)
     // Whatever the order of imports.
     for (const imports of [modules, [...modules].reverse()]) {

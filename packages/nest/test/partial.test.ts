@@ -307,7 +307,7 @@ describe('perHandler: two classes of one name', () => {
 })
 
 test.each([false, true])(
-  'a limiter is switched off with all that is made of it (perHandler: %s)',
+  'a limiter is switched off together with all that are made from it (perHandler: %s)',
   async (perHandler) => {
     @Controller()
     class A {

@@ -55,7 +55,7 @@ describe.each(FORMATS)('%s', (format) => {
 
   // A parser whose time grows with the square of the length would take hours for these.
   test.each(['"', '\\', '\\"', '[', '] "', ' ', '-', '{"a":', '[[', '10/Oct/2026:', '1'])(
-    'a line of a million times %s is read at once',
+    'a line with a million times %s is read at once',
     (piece) => {
       const long = piece.repeat(1_000_000 / piece.length)
       const begun = combined({ timeUs: START_US }).slice(0, -30) + long

@@ -84,7 +84,7 @@ describe('a policies file that', () => {
       `import { slidingWindow } from '@weir/core'\n\nexport default slidingWindow({ limit: -1, window: '1m' })\n`,
       /limit is -1.*makes-a-wrong-policy\.mjs:3:16\)/,
     ],
-  ])('%s is told with its line', async (name, text, message) => {
+  ])('%s is reported with its line', async (name, text, message) => {
     const file = files.write(`${name.replaceAll(' ', '-')}.mjs`, text)
     const failing = weir('simulate', [log, '--policy', file])
     await expect(failing).rejects.toThrow(message)

@@ -222,7 +222,7 @@ test.each<[LogFormat, string, string]>([
 })
 
 test.each(['clf', 'json', 'caddy', 'nginx-json'] as const)(
-  '%s: a blank line is nothing',
+  '%s: a blank line is ignored',
   (format) => {
     expect(parserOf(format).parse('')).toBeUndefined()
     expect(parserOf(format).parse('\r')).toBeUndefined()

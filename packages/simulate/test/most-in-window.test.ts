@@ -179,7 +179,7 @@ test.each([
   [slidingLog({ limit: 4, window: '1s' }), [0.999, 1.0], 4],
   [slidingCounter({ limit: 4, window: '1s' }), [0.999, 1.9], 7],
 ])(
-  'somebody who aims at the edges of $name gets to its bound, and it is seen',
+  'an attack on the edges of $name reaches its bound, and is measured',
   (policy, times, most) => {
     const simulated = simulation({ policies: policy, key: () => 'all' })
     for (const second of times)

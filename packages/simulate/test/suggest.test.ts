@@ -106,7 +106,7 @@ describe.each(ALGORITHMS)('%s', (algorithm) => {
   })
 
   test.each(['keys', 'requests'] as const)(
-    'is found as by hand where costs differ, of %s',
+    'is found as by hand with different costs, by %s',
     (of) => {
       fc.assert(
         fc.property(logs({ entries: 20, cost: 5, wait: 60 }), affects, (log, affect) => {

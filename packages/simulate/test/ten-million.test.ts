@@ -22,7 +22,7 @@ test.each([
   ['Combined', false],
   ['JSON', true],
 ])(
-  '200,000 lines of %s, each of another client, take less than 300 MB',
+  '200,000 lines of %s, each from another client, take less than 300 MB',
   { timeout: 120_000 },
   (_, isJson) => {
     const { report, rssMb } = simulated(200_000, isJson)

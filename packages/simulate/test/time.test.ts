@@ -55,7 +55,7 @@ describe('time', () => {
   })
 
   test.each([1999, 2012, 2024, 2049, 2200])(
-    'a log of the year %i is decided on as one of today, and told with its own times',
+    'a log of the year %i is decided like one of today, and reported with its own times',
     (year) => {
       const movedUs = Date.UTC(year, 2, 4, 5, 6, 7) * 1_000 + 1
       const input = [

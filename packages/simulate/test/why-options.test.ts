@@ -72,7 +72,7 @@ test.each([
   ["{ api: { policy: () => { throw new Error('no plan') } } }", 'threw no plan ('],
   ["{ api: { policy: async () => { throw new Error('no plan') } } }", 'threw no plan ('],
   ['{ api: { policy: () => 5 } }', 'chose 5, which is no policy'],
-])('a policy function that fails is told: %s', async (exported, message) => {
+])('a policy function that fails is reported: %s', async (exported, message) => {
   await expect(asked(exported)).rejects.toMatchObject({
     code: 'WEIR_POLICIES_FAILED',
     message: expect.stringContaining(`the policy function of "api" in `),

@@ -131,7 +131,7 @@ test.each([
   [() => gcra({ limit: 1, period: 0 }), 'period'],
   [() => gcra({ limit: 1, period: '1s', burst: -1 }), 'burst'],
   [() => leakyBucket({ capacity: 1, leak: 0, every: '1s' }), 'leak'],
-])('%s: an error named an option that nobody had written', (make, option) => {
+])('%s: the error named an option that the user had not set', (make, option) => {
   expect(make).toThrow(
     expect.objectContaining({ message: expect.stringContaining(`: ${option} is `) }),
   )

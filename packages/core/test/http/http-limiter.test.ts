@@ -144,7 +144,7 @@ describe('options', () => {
     ['getTracker', 'key'],
     ['storage', 'store'],
     ['skipIf', 'skip'],
-  ])('%s of other limiters is answered with %s and where more is written', (name, here) => {
+  ])('%s of other limiters is answered with %s and a link', (name, here) => {
     const options = { limit: 1, window: '1m', [name]: 1 }
     const message = `a rate limit does not know the option "${name}"; here that is ${here}: see docs/migrating.md`
     expect(() => httpLimiter(options as never, fake)).toThrow(message)

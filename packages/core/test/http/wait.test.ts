@@ -203,7 +203,7 @@ describe('costs by the names of policies', () => {
     [],
     null,
   ])(
-    '%o of a request is charged as 1 and answered 400; given as an option it is refused',
+    'a cost of %o for a request is charged as 1 and gets 400; as an option it is refused',
     async (cost) => {
       const { send, limiter } = limitOn({ policy, cost: () => cost as number })
       expect(await send()).toMatchObject({ status: 400 })

@@ -197,7 +197,7 @@ test('one that the store cannot decide denies, with when to ask again', async ()
 })
 
 test.each(['consume', 'penalty', 'refund'] as const)(
-  'one that fails fails the %s; what a consume has charged is given back',
+  'a failure of one fails the %s; what a consume has charged is given back',
   async (mode) => {
     const { first, next, answer, parts } = across()
     const away = new StoreError('WEIR_STORE_FAILED', 'away')

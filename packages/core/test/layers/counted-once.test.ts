@@ -54,7 +54,7 @@ function rowOf({ allowed, source, degraded }: Decision): string {
 }
 
 test.each([1, 2, 3])(
-  'under the source that the decision itself names, in a walk of chance (%i)',
+  'under the source that the decision names, in a random walk (%i)',
   async (seed) => {
     const { time, cluster, store } = worldOf(seed)
     const random = randomFrom(seed)

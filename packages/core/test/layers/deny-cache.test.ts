@@ -83,7 +83,7 @@ test('no wait is too short: waits are counted down from when the result was read
 test.each([
   [1, undefined],
   [2, expect.objectContaining({ granted: 0 })],
-])('of a wait of %d ms, it is remembered: %j', async (waitMs, then) => {
+])('a wait of %d ms is remembered: %j', async (waitMs, then) => {
   const { time, cache, known } = await cacheOver(resultOf(waitMs))
   answerOf(cache, request)
   await time.advance(0.5)
@@ -137,7 +137,7 @@ test.each<[string, LayerRequest]>([
   ['other numbers', onTarget({ policySet: makePolicySet('p', [policy]), key: 'k' }, 'consume')],
   ['another limiter', onTarget({ policySet: makePolicySet('q', [policy]), key: 'k' }, 'consume')],
   ['policy keys', onTarget({ ...target, policyKeys: [{ key: 'k', tag: 'k' }] }, 'consume')],
-])('it says nothing of %s', async (_, asked) => {
+])('it does not answer %s', async (_, asked) => {
   const { known } = await denied(500)
   expect(known(asked)).toBeUndefined()
 })
@@ -155,7 +155,7 @@ test.each(['refund', 'reset'] as const)('after a %s of another key it is not', a
 })
 
 test.each(['refund', 'reset'] as const)(
-  'after a %s under other numbers of the limiter it is forgotten',
+  'after a %s with other numbers of the limiter it is forgotten',
   async (mode) => {
     const { known } = await denied(500)
     known(onTarget({ policySet: makePolicySet('p', [policy]), key: 'k' }, mode))
@@ -164,7 +164,7 @@ test.each(['refund', 'reset'] as const)(
 )
 
 test.each(['refund', 'reset'] as const)(
-  'after a %s with a policy key, which others may share, all of the limiter are',
+  'after a %s with a policy key, which others may share, all denials of the limiter are',
   async (mode) => {
     const { known } = await denied(500)
     const own = { policySet, key: 'other', policyKeys: [{ key: 'acme', tag: 'acme' }] }
@@ -174,7 +174,7 @@ test.each(['refund', 'reset'] as const)(
 )
 
 test.each(['refund', 'reset'] as const)(
-  'a denial that was asked for before a %s was done is not remembered after it',
+  'a denial of a request from before a %s is not remembered after it',
   async (mode) => {
     const time = virtualTime()
     const waiting: [LayerRequest, Pending][] = []
@@ -281,7 +281,7 @@ test.each<[string, LayerRequest, boolean]>([
   ['as many units as there are were taken', { ...request, count: 3, atLeast: 1 }, false],
   ['a wait has ended', { ...request, atLeast: 1, maxWaitMs: 100 }, false],
   ['as many were taken by another class', { ...request, count: 3, atLeast: 1, keep: [1] }, true],
-])('it is answered by the store, with what is left now, once %s', async (_, taking, isKept) => {
+])('the store answers, with what is left now, once %s', async (_, taking, isKept) => {
   const { next, cache, known } = await denied(500)
   next.answer = (_asked, pending) => pending.decided(resultOf(0, { granted: 1 }))
   expect(known(taking)).toBeUndefined()

@@ -90,7 +90,7 @@ test.each([
   ['of the clock', fixedWindow({ limit: 1_000, window: '1s', aligned: true })],
   ['from the first request', fixedWindow({ limit: 1_000, window: '1s' })],
   ['of the calendar', fixedWindow({ limit: 1_000, window: 'hour' })],
-])('no unit is spent in another window than that it was taken in: %s', async (_, policy) => {
+])('no unit is spent in another window than the one it was taken in: %s', async (_, policy) => {
   const isHour = policy.windowMs > 1_000
   const policySet = makePolicySet('p', [policy])
   let leased = 0
@@ -129,7 +129,7 @@ test.each([
   ['token bucket', tokenBucket({ capacity: 10_000, refill: 10_000, every: '10s' })],
   ['GCRA', gcra({ burst: 10_000, limit: 10_000, period: '10s' })],
   ['sliding log', slidingLog({ limit: 10_000, window: '10s' })],
-])('what is spent at the end of a lease is no more than fits then: %s', async (_, policy) => {
+])('no more is spent at the end of a lease than fits then: %s', async (_, policy) => {
   const time = virtualTime()
   const memory = memoryIn(time)
   const next = new ScriptedLayer((asked, pending) => {

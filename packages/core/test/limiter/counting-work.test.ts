@@ -32,7 +32,7 @@ const kept: unknown[] = new Array(1_024).fill(undefined)
 test.each([
   ['allowed', 1, 50],
   ['denied', 0, 0],
-])('a decision that is %s allocates nothing to be counted', async (_, granted, left) => {
+])('counting a decision that is %s allocates nothing', async (_, granted, left) => {
   const plain = requestOf('consume')
   const counted = requestOf('consume', new LimiterCounters().ofSet(policies))
   const answer = result(plain, granted, left)

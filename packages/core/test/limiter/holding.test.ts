@@ -372,7 +372,7 @@ describe('slots of two policies', () => {
         throw new Error('away')
       },
     ],
-  ])('where the renewal of one %s, that of the other leaks no slot', async (_, whenOpen) => {
+  ])('if the renewal of one %s, that of the other leaks no slot', async (_, whenOpen) => {
     const { time, layer, slots, left } = taken(whenOpen)
     for (let i = 1; i <= 20; i += 1) {
       await time.advance(HOLD_MS / 12)

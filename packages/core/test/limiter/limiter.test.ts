@@ -396,7 +396,7 @@ describe('a policy function that fails', () => {
     ['returns nothing', () => undefined as never],
     ['returns numbers', () => ({ limit: Number.NaN }) as never],
   ] as [string, () => Policy | Promise<Policy>][])(
-    '%s: what it said before of the key holds, and never "unlimited"',
+    '%s: its last policy for the key applies, and never "unlimited"',
     async (_, bad) => {
       let policyOf: () => Policy | Promise<Policy> = () => good
       const limiter = new RateLimiter({ policy: () => policyOf() })
@@ -438,7 +438,7 @@ describe('a policy function that fails', () => {
   })
 
   test.each(['allow', 'deny'] as const)(
-    'whenPolicyFails: %o holds for costs by names, too, of which none is known',
+    'whenPolicyFails: %o also applies to costs by names, none of which is known',
     async (whenPolicyFails) => {
       const limiter = new RateLimiter({ policy: fail, whenPolicyFails })
       const expected = { allowed: whenPolicyFails === 'allow' }

@@ -47,7 +47,7 @@ describe('the time scale of a policy', () => {
     ['42857ms', tokenBucket({ capacity: 5, refill: 7, every: '1m' })],
     ['1ms', tokenBucket({ capacity: 1, refill: 8_000, every: 1 })],
     ['1ms', tokenBucket({ capacity: 0, refill: 1, every: '1d' })],
-  ])('is %s, the window or the time in which an empty bucket fills up', (scale, policy) => {
+  ])('is %s, the window or the time in which an empty bucket refills', (scale, policy) => {
     expect(policy.timeScale).toBe(scale)
   })
 
@@ -72,14 +72,14 @@ describe('a policy without a name', () => {
     ['sliding-window-1m', slidingWindow({ limit: 100, window: '1m' })],
     ['token-bucket-10s', tokenBucket({ capacity: 20, refill: 2, every: '1s' })],
     ['gcra-1s', gcra({ limit: 3, period: '1s' })],
-  ])('is %s in a limiter that has one', async (name, policy) => {
+  ])('is %s in a limiter with a name', async (name, policy) => {
     expect(await nameIn(freshName(), policy)).toBe(name)
   })
 
   test.each([
     ['sliding-window-100-per-1m', slidingWindow({ limit: 100, window: '1m' })],
     ['token-bucket-20-per-10s', tokenBucket({ capacity: 20, refill: 2, every: '1s' })],
-  ])('is %s in a limiter that has none', async (name, policy) => {
+  ])('is %s in a limiter without a name', async (name, policy) => {
     expect(await nameIn(undefined, policy)).toBe(name)
   })
 
@@ -117,7 +117,7 @@ describe('a policy without a name', () => {
   })
 
   test.each([true, false])(
-    'and with a function for its limit counts apart, too (%s)',
+    'and with a function for its limit also counts separately (%s)',
     async (isFunction) => {
       const store = memoryStore({ clock: fakeClock() })
       const decided = (limit: number) => {
@@ -200,7 +200,7 @@ describe('a warning', () => {
   })
 
   test.each([true, false])(
-    'is given for another algorithm under one name (two limiters: %s)',
+    'is given for different algorithms under one name (two limiters: %s)',
     async (two) => {
       const name = freshName()
       const store = memoryStore()

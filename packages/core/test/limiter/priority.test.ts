@@ -34,7 +34,7 @@ async function passed(limiter: RateLimiter, count: number, priority?: string): P
 }
 
 test.each(Object.entries(walkedPolicies))(
-  'whatever is asked, a class takes nothing of what it leaves to others: %s, in memory',
+  'whatever is requested, a class takes nothing of what it leaves to others: %s, in memory',
   async (name, policiesOf) => {
     const clock = fakeClock()
     const sums: Sums = { denied: 0, kept: 0 }
@@ -252,7 +252,7 @@ describe('a request that waits', () => {
   test.each([
     ['a bucket', tokenBucket({ capacity: 4, refill: 4, every: '1m' })],
     ['a window', slidingLog({ limit: 4, window: '1m' })],
-  ])('in a lower class does not hold up a higher one, of %s', async (_, slow) => {
+  ])('in a lower class does not delay one in a higher class: %s', async (_, slow) => {
     const { limiter } = limiterOf({ policy: slow })
     await limiter.consume('k', { cost: 2 })
     const lower = limiter.wait('k', { priority: 'batch' })

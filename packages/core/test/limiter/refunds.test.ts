@@ -33,7 +33,7 @@ describe('a refund of a part', () => {
     slidingWindow({ limit: 10, window: '1h' }),
     slidingLog({ limit: 10, window: '1h' }),
     slidingCounter({ limit: 10, window: '1h' }),
-  ])('gives back so much and leaves the rest charged: $algorithm', async (kind) => {
+  ])('gives back that part and leaves the rest charged: $algorithm', async (kind) => {
     for (const [cost, remaining] of [
       [0, 5],
       [1, 6],

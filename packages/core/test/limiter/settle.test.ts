@@ -67,7 +67,7 @@ describe('a cost by the names of policies', () => {
     ['no policy', {}],
     ['a list', [1] as unknown as Record<string, number>],
     ['null', null as unknown as Record<string, number>],
-  ])('with %s is refused before anything is asked', async (_, cost) => {
+  ])('with %s is refused before the store is asked', async (_, cost) => {
     const store = memoryStore()
     const decide = vi.spyOn(store, 'decide')
     const limiter = limiterOf({ store })
@@ -127,7 +127,7 @@ describe('up to n', () => {
     ['at least more than n', 5, { atLeast: 6 }, 'WEIR_INVALID_COST'],
     ['at least NaN', 5, { atLeast: Number.NaN }, 'WEIR_INVALID_COST'],
     ['a cost', 5, { cost: 2 } as object, 'WEIR_INVALID_OPTION'],
-  ])('%s is refused before anything is asked', async (_, n, options, code) => {
+  ])('%s is refused before the store is asked', async (_, n, options, code) => {
     const store = memoryStore()
     const decide = vi.spyOn(store, 'decide')
     const limiter = limiterOf({ store })
@@ -237,7 +237,7 @@ describe('a settlement', () => {
     ['NaN', Number.NaN],
     ['a text', '5' as unknown as number],
     ['nothing', undefined as unknown as number],
-  ])('to %s is refused, also of a denied decision', async (_, actual) => {
+  ])('to %s is refused, even for a denied decision', async (_, actual) => {
     const limiter = limiterOf()
     const decision = await decided(limiter)
     const denied = await limiter.consume('k', { cost: 2_000 })

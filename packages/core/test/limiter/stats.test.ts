@@ -177,7 +177,7 @@ describe('decisions', () => {
     ],
     ['none', 'a policy without a limit', { policy: unlimited() }],
     ['none', 'a limiter that is switched off', {}],
-  ])('say what decided, "%s", in the word of the metric: %s', async (source, what, options) => {
+  ])('name the source, "%s", with the word of the metric: %s', async (source, what, options) => {
     vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
     const name = what.replaceAll(/\W+/g, '-').slice(0, 64)
     const limiter = new RateLimiter({ name, policy, ...options })
@@ -220,7 +220,7 @@ test.each<[string, Partial<ConstructorParameters<typeof RateLimiter>[0]>, boolea
   ['nothing limits', { policy: unlimited() }, true],
   ['the limiter is off', {}, false],
   ['a policy function fails', { policy: () => fail(), whenPolicyFails: 'deny' }, true],
-])('where %s, whoever looks on sees each decision that is counted', async (_, options, enabled) => {
+])('where %s, an observer sees each decision that is counted', async (_, options, enabled) => {
   vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
   const seen: boolean[] = []
   const limiter = new RateLimiter({

@@ -129,7 +129,7 @@ describe('a limiter', () => {
   test.each([
     ['a bucket', policy],
     ['a window', fixedWindow({ limit: 1, window: '1s' })],
-  ])('lets pass at once what costs nothing, whoever waits: %s', async (_, policy) => {
+  ])('lets requests without cost pass at once, whoever waits: %s', async (_, policy) => {
     const limiter = new RateLimiter({ policy })
     await limiter.consume('k')
     const waiting = limiter.wait('k')
@@ -217,7 +217,7 @@ describe('a limiter', () => {
     ['a bucket', [policy]],
     ['a window', [fixedWindow({ limit: 1, window: '100ms' })]],
     ['several policies', [policy, slidingLog({ limit: 100, window: '1h' })]],
-  ])('with a timeout of 0, allows at once or denies, as it is said of %s', async (_, given) => {
+  ])('with a timeout of 0, allows or denies at once, as documented for %s', async (_, given) => {
     const limiter = new RateLimiter({ policy: given })
     expect(await limiter.wait('k', { timeout: 0 })).toMatchObject({ allowed: true, waitedMs: 0 })
     const denied = { allowed: false, waitedMs: 0, retryAfterMs: 100 }
@@ -234,7 +234,7 @@ describe('a limiter', () => {
     ['a bucket', [policy]],
     ['a window', [fixedWindow({ limit: 1, window: '1h' })]],
     ['several policies', [slidingLog({ limit: 5, window: '1h' }), policy]],
-  ])('denies at once what can never pass, whatever queue there is: %s', async (_, given) => {
+  ])('denies at once what can never pass, whatever the queue: %s', async (_, given) => {
     const limiter = new RateLimiter({ policy: given, maxWaiting: { perKey: 1 } })
     await limiter.consume('k')
     const first = limiter.wait('k', { timeout: '2h' })
@@ -258,7 +258,7 @@ describe('a limiter', () => {
     ['an unknown option', { patience: 1 } as object, 'WEIR_INVALID_OPTION'],
     ['a cost below 0', { cost: -1 }, 'WEIR_INVALID_COST'],
     ['a cost of another policy', { cost: { other: 1 } }, 'WEIR_INVALID_COST'],
-  ])('refuses %s before anything is asked', async (_, options, code) => {
+  ])('refuses %s before the store is asked', async (_, options, code) => {
     const store = memoryStore()
     const decide = vi.spyOn(store, 'decide')
     const limiter = new RateLimiter({ store, policy })
@@ -693,7 +693,7 @@ describe('the queue of a bucket', () => {
 test.each([
   ['of a bucket', QUEUE],
   ['that asks again', fixedWindow({ limit: 1, window: '100ms' })],
-])('a queue %s goes on where what it gives back fails', async (_, policy) => {
+])('a queue %s continues when a turn that it gives back fails', async (_, policy) => {
   const time = virtualTime()
   const { process, layer, store } = fleet(time)
   const policySet = makePolicySet('queue', [policy])

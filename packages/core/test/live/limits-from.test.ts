@@ -124,7 +124,7 @@ const BROKEN: readonly (readonly [string, () => unknown])[] = [
 ]
 
 test.each(BROKEN)(
-  'a source that %s leaves the default, and later what was good',
+  'a source that %s leaves the default, or the last valid policy',
   async (_, broken) => {
     let isBroken = true
     const { time, limits, limitOf, failures, warned } = bench({

@@ -346,7 +346,7 @@ test.each([
   '[]',
   'null',
   `{"algorithm":"sliding-window","name":"api","limit":5,"window":"1m"}${' '.repeat(1_000)}`,
-])('a stored value that does not fit leaves what was good, with a warning: %s', async (value) => {
+])('an invalid stored value leaves the last valid one, with a warning: %s', async (value) => {
   const { time, live, store, warned } = bench()
   const limits = live()
   await limits.set('free', api(20))
@@ -476,7 +476,7 @@ test.each([
   ['before', ['newer', 'older']],
   ['after', ['older', 'newer']],
 ])(
-  'after a loss the process with the highest version is believed, if it writes back %s another',
+  'after a loss the process with the highest version is believed if it writes back %s another',
   async (_, order) => {
     const { time, store, live } = bench()
     const lossy = losing(time, store)

@@ -71,6 +71,6 @@ test.each([
   '=api:"\\u"',
   '=api:"a","b"',
   '=a b:"c"',
-])('what Weir has not written is no field: %s', (field) => {
+])('a foreign text is no field: %s', (field) => {
   expect(fieldOf(field)).toBeUndefined()
 })

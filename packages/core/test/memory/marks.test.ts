@@ -79,7 +79,7 @@ describe.each(['exact', 'fingerprint'] as const)('in a store of %s keys', (keys)
 })
 
 test.each(POLICIES)(
-  '%s: what was reset or refunded since it was seen is not restored',
+  '%s: units that were reset or refunded since they were seen are not restored',
   (_, policy) => {
     const clock = fakeClock()
     const store = memoryStore({ clock })

@@ -102,7 +102,7 @@ describe('both kinds of keys', () => {
   })
 
   test.each(['exact', 'fingerprint'] as const)(
-    'take a refund by receipt once a reset is known (%s)',
+    'accept a refund by receipt after a reset is known (%s)',
     async (keys) => {
       const clock = fakeClock()
       const policy = fixedWindow({ limit: 5, window: '1h' })

@@ -30,7 +30,7 @@ describe('a full memory store', () => {
   ]
 
   test.each(policies)(
-    'keeps an exhausted key exhausted, whatever others make up ($algorithm)',
+    'keeps an exhausted key exhausted, whatever keys others make up ($algorithm)',
     async (policy) => {
       const limiter = new RateLimiter({
         store: memoryStore({ maxKeys: 100, clock: fakeClock() }),
@@ -218,7 +218,7 @@ describe('names of keys in Redis', () => {
     ['}', '%7D'],
     ['a b', 'a%20b'],
     ['{', '%7B'],
-  ])('keep addresses as they are between the braces, but no brace: %s', (text, encoded) => {
+  ])('keep addresses readable between the braces, but encode braces: %s', (text, encoded) => {
     expect(encodeTag(text)).toBe(encoded)
   })
 

@@ -180,7 +180,7 @@ describe('a table whose numbers change under one name', () => {
     ['log', slidingLog, [5, HOUR_MS, 1], [5, 1_000, 1]],
     ['counter', slidingCounter, [5, HOUR_MS, 0], [5, 1_000, 0]],
   ] as const)(
-    'keeps a state as long as it matters to whoever wrote it (%s)',
+    'keeps a state as long as it matters to the numbers that wrote it (%s)',
     (_, kernel, long, short) => {
       const table = tableOf(kernel as Kernel, {})
       const askShort = asking(table, kernel as Kernel, short)

@@ -227,7 +227,7 @@ describe('the policy', () => {
     [3, 0.5, 2],
     [10, 0.25, 3],
     [0, 0.5, 0],
-  ])('of %i at %f is %i: whole, and never 0 where it was not', (limit, min, least) => {
+  ])('of %i at %f is %i: a whole number, and never 0 unless it was', (limit, min, least) => {
     const { use, look } = following(
       { signal: () => 100, min },
       fixedWindow({ name: 'p', limit, window: '1m' }),

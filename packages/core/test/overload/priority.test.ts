@@ -71,7 +71,7 @@ describe('if the others leave a part of the limit to paying clients', () => {
   })
 
   test.each(table)(
-    '%o: a burst of those who pay displaces the others, and does not queue',
+    '%o: a burst of paying clients displaces the others, and does not queue',
     (story) => {
       const isBurst = (atMs: number) => atMs >= BURST_FROM_MS && atMs < BURST_TO_MS
       const withBurst = { ...story, paying: (atMs: number) => (isBurst(atMs) ? 3 : 0.4) }

@@ -210,7 +210,7 @@ test.each([
   ['NaN', Number.NaN],
   ['negative', -5],
   ['a text', 'x'],
-])('a limit that a policy function computes, if it is %s, is never unlimited', async (_, limit) => {
+])('a limit of %s that a policy function computes is never unlimited', async (_, limit) => {
   const codes = warningCodes()
   let computed: unknown = 2
   const limiter = new RateLimiter({

@@ -92,7 +92,7 @@ test.each([
   ["Object.assign(new Error('no key'), { code: 'WEIR_X', exitCode: 2 })", 2, 'WEIR_X: no key\n'],
   ["Object.assign(new Error('no store'), { code: 'WEIR_Y' })", 1, 'WEIR_Y: no store\n'],
   ["new TypeError('a bug')", 1, 'TypeError: a bug\n    at '],
-])('what a group throws is printed, with its code: %s', async (error, code, message) => {
+])('an error of a group is printed, with its exit code: %s', async (error, code, message) => {
   const ended = await run(projectWith(`throw ${error}`), 'simulate')
   expect(ended).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) })
 })

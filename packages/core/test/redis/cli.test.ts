@@ -359,7 +359,7 @@ test.each([
       client: clusterClient,
     },
   ],
-])('a project that has node-redis and no ioredis is served by it, on %s', async (_, options) => {
+])('the command uses node-redis in a project without ioredis, on %s', async (_, options) => {
   const { name, start } = bench(options)
   const live = await start()
   const run = commandIn('redis')
@@ -392,7 +392,7 @@ test.each([
   ['another group', ['limit'], 'one that weir --help names'],
   ['another command', ['limits', 'show', '--name', 'a'], 'one that weir --help names'],
   ['an option that there is not', ['limits', 'list', '--all'], "Unknown option '--all'"],
-])('%s is no command, and ends with code 2', async (_, args, message) => {
+])('%s is not a command, and ends with code 2', async (_, args, message) => {
   await expect(weir(args)).rejects.toMatchObject({
     exitCode: 2,
     message: expect.stringContaining(message),
@@ -407,7 +407,7 @@ test.each([
     ['override', 'u1'],
     'give weir limits override KEY POLICY, or weir limits override --under PREFIX POLICY',
   ],
-])('of a command that lacks something, %j, its use is told', async (args, message) => {
+])('an incomplete command, %j, prints its usage', async (args, message) => {
   const error = await weir(['limits', ...args]).catch((failure: Error) => failure)
   expect(error).toMatchObject({ exitCode: 2, message: expect.stringContaining(message) })
 })
@@ -416,7 +416,7 @@ test.each([
   ['readable', undefined],
   ['hashed', 'a secret of the tests'],
 ])(
-  'an override of a long key holds where keys are %s, and one listed by its hash ends',
+  'an override of a long key applies if keys are %s, and can be removed by the listed hash',
   async (_, hashKeys) => {
     vi.stubEnv('WEIR_HASH_KEYS', hashKeys)
     onTestFinished(() => void vi.unstubAllEnvs())

@@ -129,7 +129,7 @@ describe('on a single server', () => {
     fixedWindow({ name: 'p', limit: 1, window: '1m' }),
     slidingCounter({ name: 'p', limit: 1, window: '1m' }),
     slidingLog({ name: 'p', limit: 1, window: '1m' }),
-  ])('what is foreign is named, and no request beside it is lost: $algorithm', async (policy) => {
+  ])('a foreign value is reported, and no request beside it is lost: $algorithm', async (policy) => {
     const name = newName()
     const limiter = new RateLimiter({ name, store: strictStore(client), policy })
     const foreign = `weir:{bad}:${name}:p:${counterOf(policy)}`
@@ -172,7 +172,7 @@ describe('on a single server', () => {
     ['1s', 333],
     ['1d', 99_999],
   ] as const)(
-    'a receipt of merged requests gave back a unit less: %s, %s',
+    'a receipt of merged requests gave back one unit less: %s, %s',
     async (every, refill) => {
       const policy = tokenBucket({ capacity: 5, refill, every })
       for (const afterMs of [0, 1, 50]) {

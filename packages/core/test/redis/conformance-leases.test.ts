@@ -38,7 +38,7 @@ describe.each([
   ['a Cluster, hash tags', () => clusterClient(), 16],
 ] as const)('on %s', (_, client: () => RedisLike, hashTags) => {
   test.each(policies)(
-    'one process gets with leases what it gets without: $algorithm',
+    'one process gets the same with leases as without: $algorithm',
     async (policy) => {
       const seed = Math.floor(Math.random() * 2 ** 31)
       const { leases, differences } = await walk(client(), hashTags, policy, seed)

@@ -102,7 +102,7 @@ describe.each([
     { lazyConnect: true },
     { enableOfflineQueue: true },
   ])(
-    'where Redis has none of that number, nothing is decided in database 0: %j',
+    'if Redis has no database with that number, nothing is decided in database 0: %j',
     async (options) => {
       const limiter = limiterOn(storeOn(redis({ db: 99, ...options })))
       for (let turn = 0; turn < 3; turn += 1) {

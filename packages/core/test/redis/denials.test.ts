@@ -127,7 +127,7 @@ test.each<[string, (limiter: RateLimiter) => Promise<unknown>]>([
   ['a penalty', (limiter) => limiter.penalty('k', { cost: 3 })],
   ['a smaller request', (limiter) => limiter.consume('k', { cost: 3 })],
 ])(
-  'what %s takes in this process shows in the denials after it: their waits suffice',
+  'units that %s takes in this process show in later denials: their waits suffice',
   async (_, take) => {
     const { clock, limiter } = bench()
     const policy = slidingLog({ name: 'log', limit: 10, window: '1s' })
@@ -266,7 +266,7 @@ describe('a denial that was in progress when units came back is not remembered',
     ['a reset', (limiter) => limiter.reset('all')],
     ['a reset by another policy set', (limiter) => limiter.reset('all', { policy: shared })],
     ['a refund through another key', (limiter) => limiter.refund('other')],
-  ])('nor is one from before, where %s was of a shared key', async (_, change) => {
+  ])('nor is one from before %s of a shared key', async (_, change) => {
     const { limiter } = held(pair)
     await limiter.consume('first')
     expect((await limiter.consume('second')).allowed).toBe(false)
@@ -311,7 +311,7 @@ test.each([
   slidingLog({ limit: 3, window: 20 }),
   slidingWindow({ limit: 30, window: 120 }),
   slidingCounter({ limit: 5, window: 30 }),
-])('what is denied without a call, Redis would deny: $algorithm, $name', async (policy) => {
+])('Redis would deny what is denied without a call: $algorithm, $name', async (policy) => {
   let seed = 7
   const random = () => {
     seed = (seed * 48_271) % 2_147_483_647

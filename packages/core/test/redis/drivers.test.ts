@@ -314,7 +314,7 @@ describe('huge counts', () => {
   })
 
   test.each([1, 30])(
-    'of a log are the same near that place, with sub-windows of %d ms',
+    'in a log are right near that point, with sub-windows of %d ms',
     async (part) => {
       const coarse = slidingWindow({ name: 'p', limit, window: 33 * part, parts: 33 })
       const twins = new Twins(part === 1 ? slidingLog({ name: 'p', limit, window }) : coarse)
@@ -444,7 +444,7 @@ describe('units that were charged at the instant at which a key was forgotten', 
 })
 
 test.each(policies)(
-  'what was charged a microsecond before a refund that left nothing is not given back twice: $algorithm',
+  'units charged a microsecond before a refund that left nothing are not given back twice: $algorithm',
   async (policy) => {
     const twins = new Twins(policy)
     const refund: Ask = { mode: 'refund', cost: 3, untilMs: 5_000, seenMs: 0, atMs: 0.001 }
@@ -681,7 +681,7 @@ describe('several groups of one call', () => {
 
 describe('a mark', () => {
   test.each(policies)(
-    'stays as it is where a refund is too late and a $algorithm is healed, as the clock has stepped back',
+    'stays as it is when a refund is too late and a $algorithm is healed, after the clock has stepped back',
     async (policy) => {
       const twins = new Twins(policy)
       await twins.ask({ atMs: 9_000, cost: 3 })

@@ -77,7 +77,7 @@ afterAll(async () => {
 })
 
 test(
-  'all processes change over, and no more passes than by the more generous and one limit',
+  'all processes change over, and no more passes than the more generous limit plus one limit',
   async () => {
     await hasPassed('1h', 100)
     expect(await plans.set('plan', plan(150))).toMatchObject({ version: 1, isNewCounter: false })
@@ -105,7 +105,7 @@ test(
 )
 
 test(
-  'a Redis that comes back without its data is given the policy, and nobody was without',
+  'a Redis that comes back without its data gets the policy back, and no process was without',
   async () => {
     server.kill()
     await waitUntil('Redis is gone', async () => !(await plans.refresh()), PATIENCE_MS)
@@ -127,7 +127,7 @@ test(
 )
 
 test(
-  'a change of the time scale is a new counter, and no more passes than by both',
+  'a change of the time scale is a new counter, and no more passes than both allow',
   async () => {
     const before = sum('1h') + sum('2h')
     expect(await plans.set('plan', plan(40, '2h'))).toMatchObject({

@@ -93,7 +93,7 @@ test.each<[unknown, unknown]>([
   [[9, 3, 'soon'], Number.NaN],
   [[9, 3, null], null],
 ])(
-  '%j says for how long somebody watches, and where it does not, the count stands',
+  '%j says for how long somebody watches; if it does not, the count stands',
   async (reply, ms) => {
     const { peers, watched } = await heard(reply)
     expect(peers).toEqual({ count: 9, rank: 3 })

@@ -68,7 +68,7 @@ interface Taken {
 }
 
 test.each(subjects)(
-  `of %s memory and Redis count as a ledger does, in ${STEPS} random steps`,
+  `memory and Redis count %s as a ledger does, in ${STEPS} random steps`,
   {
     timeout: 60_000 + STEPS * 20,
   },

@@ -212,7 +212,7 @@ describe.each(stages)('in %s', (stage, stageOf) => {
     ['excess', 'one policy'],
     ['limit', 'a policy key beside it'],
   ] as const)(
-    `blocks that start with the %s are as a model has them, with %s, in ${STEPS} steps`,
+    `blocks that start with the %s are those of a model, with %s, in ${STEPS} steps`,
     { timeout: 60_000 + STEPS * 20 },
     async (starts, policies) => {
       const isAlone = policies === 'one policy'

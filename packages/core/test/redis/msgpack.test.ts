@@ -55,6 +55,6 @@ test.each([
   ['a length of two bytes without the second one', [0xdc, 0]],
   ['an array without its last number', [0x92, 1]],
   ['an array of texts', [0x91, 0xa1, 0x41]],
-])('%s is no reply', (_, bytes) => {
+])('%s is not a reply', (_, bytes) => {
   expect(() => unpackNumbers(Buffer.from(bytes))).toThrow()
 })

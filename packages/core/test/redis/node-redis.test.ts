@@ -276,7 +276,7 @@ describe('a value that is not a client of node-redis is refused', () => {
   test.each([
     ['of version 6', 0, { RESP: 2 }],
     ['of version 5 by default', 1, {}],
-  ])('one that subscribes with RESP2, %s, which can send no commands', async (_, i, options) => {
+  ])('a client that subscribes with RESP2, %s, and so can send no commands', async (_, i, options) => {
     const client = nodeRedisClient((VERSIONS[i] as (typeof VERSIONS)[number])[1], port, options)
     open.push(() => client.destroy())
     await client.connect()

@@ -248,7 +248,7 @@ describe('on a Cluster that changes', () => {
   )
 
   test(
-    'nor while a node goes, and while it comes again',
+    'nor while a node leaves and comes back',
     () =>
       exactWhile('leaving', async () => {
         const [from, to] = servers.masters as [RedisServer, RedisServer]

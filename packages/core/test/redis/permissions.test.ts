@@ -164,7 +164,7 @@ test('the documented rules name all commands that Weir sends, and no others exce
 
 describe('with the documented rules and no others', () => {
   test.each(POLICIES.map((policy) => [policy.name, policy] as const))(
-    '%s: all works',
+    '%s: everything works',
     async (_, policy) => {
       await newUser(server)
       const store = storeOn(redis())

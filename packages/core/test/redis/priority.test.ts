@@ -34,7 +34,7 @@ function newName(): string {
 }
 
 test.each(Object.entries(walkedPolicies))(
-  'whatever is asked, a class takes nothing of what it leaves to others: %s, on Redis',
+  'whatever is requested, a class takes nothing of what it leaves to others: %s, on Redis',
   async (name, policiesOf) => {
     const clock = fakeClock()
     const store = strictStore(client, { clock, leases, instances: 1 })
@@ -199,7 +199,7 @@ describe('4 processes at ten times the limit', () => {
 
   const policies = Object.keys(unitFactories)
   test.each(policies)(
-    'nobody eats what is reserved, and critical is denied only when all is used: %s',
+    'no class uses up the reserve, and critical is denied only when everything is used: %s',
     async (name) => {
       const policy = { policy: name, leases: false }
       let nowUs = Date.UTC(2026, 0, 1) * 1_000

@@ -158,7 +158,7 @@ describe('keys of an outage', () => {
   test.each<[string, Partial<RedisLike>]>([
     ['of one server', {}],
     ['of a Cluster', { isCluster: true, slots: Array.from({ length: 16_384 }, () => ['a:1']) }],
-  ])('beyond 1,000 were not settled: %s', async (_, more) => {
+  ])('more than 1,000 were not settled: %s', async (_, more) => {
     let away = false
     let now = 0
     let most = 0
@@ -416,7 +416,7 @@ describe.each([
   ['the smaller limit', 3, 5],
   ['the larger limit', 5, 3],
 ])(
-  'policies on two shards, and that with %s is on the one that is away',
+  'policies on two shards: the one with %s is on the shard that is away',
   (_, limitOfA, limitOfB) => {
     const [onA, onB] = [
       fixedWindow({ name: 'on-a', limit: limitOfA, window: '5m' }),
@@ -779,7 +779,7 @@ describe('what was settled', () => {
         { policy: slidingLog({ limit: 50, window: '1m' }), whenUnavailable: 'allow' },
       ],
     ],
-  ])('was forgotten in an outage, if nobody had asked between: %s', async (_, policies) => {
+  ])('was forgotten in an outage, if nobody had asked in between: %s', async (_, policies) => {
     let away = true
     const store = storeOn(clientBy((__, send) => (away ? lost() : send())))
     const limiter = new RateLimiter({ name: newName(), store, policy: policies })
@@ -902,7 +902,7 @@ describe('what was lost', () => {
   const spare = ({ algorithm }: Policy) => (/counter|bucket/.test(algorithm) ? 1 : 0)
 
   describe.each(algorithms)(
-    'is restored once, and no more passes than what was in flight and what had been left: %s',
+    'is restored once, and no more passes than what was in flight and what was left: %s',
     (_, policy) => {
       test.each(bursts)('$left left, $burst in flight', async ({ left, burst }) => {
         const { limiter, losses, modes } = processOf(newName(), policy)
@@ -1007,7 +1007,7 @@ describe('what was seen', () => {
     ['a window', fixedWindow({ limit: 100, window: '5m' })],
     ['a log', slidingLog({ limit: 100, window: '5m' })],
   ])(
-    'is given up if it could not be restored, so that a limit passes anew: %s',
+    'is given up if it could not be restored, so that the limit passes again: %s',
     async (_, some) => {
       let raises = 0
       const client = clientBy(({ mode }, send) => {

@@ -298,7 +298,7 @@ test('a bucket of which another process gave something back was restored when th
 })
 
 test.each(['peek', 'a cost of 0', 'refund', 'penalty'] as const)(
-  'a key that was lost was forgotten for good by a %s',
+  'a key that was lost was permanently forgotten by a %s',
   async (what) => {
     const client = await ready(connect(server.port))
     const limiter = new RateLimiter({

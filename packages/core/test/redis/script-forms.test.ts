@@ -57,7 +57,7 @@ describe('a proxy that reads scripts', () => {
   })
 
   test.each([HEARTBEAT, REPORT, REPORTS, WATCH, ...Object.values(SETTINGS_SCRIPTS)])(
-    'takes the scripts of live limits, of reports, of watching and of the heartbeat as they are',
+    'accepts the scripts of live limits, reports, watching and the heartbeat unchanged',
     (source) => {
       expect(refusalOf(source)).toBeUndefined()
     },
@@ -152,7 +152,7 @@ describe.each([
 test.each([
   [{ callText: 5 }, /client is .*give a client of ioredis/],
   [{ callText: () => '', isReady: true }, /isReady is true; give a function/],
-])('%j is no client', (given, message) => {
+])('%j is not a client', (given, message) => {
   expect(() => redisStore(given as never)).toThrow(message)
 })
 
@@ -165,7 +165,7 @@ test.each([
     },
   ],
   ['promises to say whether it is ready', async () => false],
-])('a text client that %s is not asked, and decisions are local', async (_, isReady) => {
+])('a client without buffers that %s is not asked, and decisions are local', async (_, isReady) => {
   const callText = vi.fn()
   const store = redisStore({ callText, isReady: isReady as () => boolean }, ALONE)
   const policy = fixedWindow({ name: 'p', limit: 5, window: '1h' })

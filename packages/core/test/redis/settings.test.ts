@@ -206,7 +206,7 @@ test('a change that was edited by hand stops none of the later ones', async () =
 })
 
 test.each(['inf', '1e300', '1.5', '-3', '9'.repeat(16), '7', 'x'])(
-  'a version that was edited by hand to %s is refused, and does not hold up the server',
+  'a version that was edited by hand to %s is refused, and does not block the server',
   async (version) => {
     const fleet = fleetOf()
     await singleClient().hset(`weir:{settings:${fleet.name}}`, 'id', 'x', 'version', version)
@@ -219,7 +219,7 @@ test.each(['inf', '1e300', '1.5', '-3', '9'.repeat(16), '7', 'x'])(
 )
 
 test.each(['999999999999999', '3', 'x'])(
-  'a version that was edited by hand to %s is mended by the next change, and nothing is lost',
+  'a version that was edited by hand to %s is repaired by the next change, and nothing is lost',
   async (version) => {
     const fleet = fleetOf()
     const [live, other] = [fleet.join(singleClient()), fleet.join(singleClient())]
@@ -368,7 +368,7 @@ test.each([
   [100, 1_000],
   [10_000, 10_000],
 ])(
-  'with a deadline of %i ms a server that is silent has failed after %i ms',
+  'with a deadline of %i ms, a silent server has failed after %i ms',
   async (deadlineMs, ms) => {
     const time = virtualTime()
     const silent: RedisLike = { callBuffer: () => new Promise(() => {}) }

@@ -172,7 +172,7 @@ async function silentServer(): Promise<number> {
 }
 
 test.each([{ enableOfflineQueue: false }, { enableOfflineQueue: true }, { lazyConnect: true }])(
-  'a host that swallows connections is waited for until the deadline of the first request, with %j',
+  'requests to a host that drops connections wait until the deadline of the first one, with %j',
   async (options) => {
     const silent = { connectTimeout: 60_000, ...options }
     const deadlineMs = 2_000

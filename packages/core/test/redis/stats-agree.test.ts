@@ -108,7 +108,7 @@ const subjects = names.flatMap((name, i): [string, readonly Policy[]][] => {
 })
 
 test.each(subjects)(
-  `stats agree with decisions, in memory, on Redis, and with what answers before it: %s, ${STEPS} steps`,
+  `stats agree with decisions, in memory, on Redis, and with the layers in front of it: %s, ${STEPS} steps`,
   { timeout: 60_000 + STEPS * 50 },
   async (name, policy) => {
     const clock = fakeClock()

@@ -48,7 +48,7 @@ const policies: Readonly<Record<string, readonly Policy[]>> = {
 const MODES = ['consume', 'consume', 'consume', 'peek', 'penalty', 'refund', 'settle'] as const
 
 test.each(Object.entries(policies))(
-  'of a %s, what an earlier version stored is counted on and stored alike',
+  '%s: counts continue from what an earlier version stored, and the stored form is the same',
   async (algorithm, list) => {
     const client = singleClient()
     const prefix = `stored-${process.pid}-${algorithm.replaceAll(' ', '-')}`

@@ -120,7 +120,7 @@ async function fillIn(page: Page, fields: Readonly<Record<string, string>>): Pro
 
 describe('a dialog', () => {
   test.each(CASES)(
-    '$does once its name is typed',
+    '$does when its name has been typed',
     async ({ button, fill, says, typed, act, sent }) => {
       const page = await acting()
       await page.evaluate(

@@ -71,7 +71,7 @@ describe.each(servers)('$name', ({ name, start }) => {
 })
 
 test.each(['/weir', '/named'])(
-  'behind nginx as it is installed, at %s, the page works whole',
+  'behind nginx with its defaults, at %s, the whole page works',
   async (mount) => {
     const limiter = new RateLimiter({
       name: `behind-${mount.slice(1)}`,

@@ -82,7 +82,7 @@ test.each<[string, () => Policy]>([
   ['a sliding window', () => slidingWindow({ limit: 5, window: 'month' as Duration })],
   ['a bucket', () => tokenBucket({ capacity: 5, refill: 5, every: 'day' as Duration })],
   ['a misspelt period', () => fixedWindow({ limit: 5, window: 'months' as 'month' })],
-])('%s has no period of the calendar, and the error says what has', (_, make) => {
+])('%s has no calendar period, and the error says what has', (_, make) => {
   expect(make).toThrow(expect.objectContaining({ code: 'WEIR_INVALID_DURATION' }))
   expect(make).toThrow("fixedWindow({ limit, window: 'month' })")
 })
@@ -111,7 +111,7 @@ describe('a policy that is made from another', () => {
     ['with another limit', withLimit(policy, 3)],
     ['under another name', policyNamed(policy, 'monthly')],
     ['as it is at a time', policyAt(policy, atUs)],
-  ])('%s keeps zone and period', (_, made) => {
+  ])('%s keeps the zone and the period', (_, made) => {
     expect(counterOf(made)).toBe(counterOf(policy))
     expect(made.kernel?.periodAt?.(atUs)).toEqual({
       startMs: Date.parse('2026-01-31T15:00Z'),

@@ -10,7 +10,7 @@ describe.each([
   ['2001:db8::1', '2001:db8:0:ff::9'],
   ['::ffff:9.9.9.9', '9.9.9.9'],
   ['9.9.9.9', '9.9.9.9:80'],
-])('a client that came from %s is found by %s', (address, other) => {
+])('a client from %s is found by %s', (address, other) => {
   async function used(act: (limiter: RateLimiter) => unknown): Promise<number> {
     const { send, limiter } = limitOn({ policy, cost: 4 })
     await send({ address })
@@ -36,7 +36,7 @@ describe.each([
 test.each<[string, (limiter: RateLimiter) => Promise<unknown>]>([
   ['acquire', (limiter) => limiter.acquire('2001:db8:0:ff::9')],
   ['hold', (limiter) => limiter.hold('2001:db8:0:ff::9', () => new Promise(() => {}))],
-])('%s takes a slot of the network of an address', async (_, act) => {
+])('%s takes a slot for the network of an address', async (_, act) => {
   const slots = concurrency({ limit: 5, holdTimeout: '1m' })
   const { limiter } = limitOn({ policy: slots })
   void act(limiter)

@@ -78,7 +78,7 @@ describe('keys', () => {
     'fe80::1%',
     '١.٢.٣.٤',
     `${'1'.repeat(8_000)}::`,
-  ])('%s is no address', (text) => {
+  ])('%s is not an address', (text) => {
     expect(keyOf(text)).toBeUndefined()
   })
 

@@ -197,7 +197,7 @@ test.each([
   ['twelve, in turn', (i: number) => i % 12],
   ['ever new ones', (i: number) => i],
   ['a thousand, in turn', (i: number) => i % 1_000],
-])('nothing for the limiters of tenants that are kept in a Map: %s', async (_, tenantOf) => {
+])('no warning for limiters of tenants that are kept in a Map: %s', async (_, tenantOf) => {
   const requests = Array.from({ length: 2_000 }, (_, i) => traced(i, `tenant-${tenantOf(i)}`))
   expect(await madeInRequests(requests, ({ user }) => user)).toEqual([])
 })

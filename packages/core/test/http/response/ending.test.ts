@@ -64,7 +64,7 @@ describe('HTTP/2', () => {
       (stream) => stream.close(CANCEL),
     ],
     ['given up with its connection', () => undefined, (_, client) => client.destroy()],
-  ])('a request %s is not taken for one that was answered', async (_, handler, leave) => {
+  ])('a request %s does not count as answered', async (_, handler, leave) => {
     expect(await http2Answers(handler, leave)).toEqual({ status: 200, finished: false })
   })
 
@@ -145,7 +145,7 @@ describe('pipelined requests', () => {
     ['destroys', (socket) => void socket.destroy()],
     ['resets', (socket) => void socket.resetAndDestroy()],
     ['ends', (socket) => void socket.end()],
-  ])('all are over, once, when their client %s its connection', async (_, leave) => {
+  ])('all are over, exactly once, when their client %s its connection', async (_, leave) => {
     const { responses, socket, served } = await pipelined(30)
     const seen = new Map<ServerResponse, ResponseOutcome[]>()
     for (const response of responses) {

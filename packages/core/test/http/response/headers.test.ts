@@ -39,7 +39,7 @@ import { fakeClock } from '../../../src/testing/index.js'
 import { asWritten, FakeResponse, limitOn } from '../exchange.js'
 
 test.each([1_000, 1_500])(
-  'where the store is away, a refusal names one wait: %i ms',
+  'while the store is away, a refusal names one wait: %i ms',
   async (ms) => {
     const policy = fixedWindow({ name: 'p', limit: 5, window: '1m' })
     const store: Store = {
@@ -492,7 +492,7 @@ describe('formats', () => {
   })
 
   test.each<HeaderFormat>(['draft-7', 'draft-6', 'legacy', 'legacy-delta'])(
-    '%s is understood by ratelimit-header-parser',
+    'ratelimit-header-parser understands %s',
     (format) => {
       const parsed = parseRateLimit(new Headers(told([allowed], [format])))
       expect(parsed).toMatchObject({ limit: 1_000, remaining: 300, used: 700 })
@@ -668,7 +668,7 @@ describe('several limiters on one request', () => {
       { 'X-RateLimit-Remaining': '0', RateLimit: '"one";r=9;t=60, "two";r=0;t=1' },
     ],
     ['legacy-delta', 'legacy', { 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '1' }],
-  ])('%s and then %s mixed two forms or left a field stale', (first, second, expected) => {
+  ])('%s and then %s mixed two formats or left a stale field', (first, second, expected) => {
     expect(told([one, two], [[first], [second]])).toMatchObject(expected)
   })
 
@@ -732,7 +732,7 @@ describe('openai', () => {
     [5_025_000, '1h23m45s'],
     [31 * 24 * HOUR, '744h0m0s'],
     [Number.POSITIVE_INFINITY, undefined],
-  ])('writes %s ms as Go writes spans: %s', (resetAfterMs, text) => {
+  ])('writes %s ms as Go writes durations: %s', (resetAfterMs, text) => {
     const decision = decisionOf(true, [figuresOf(requests, { remaining: 1, resetAfterMs })])
     expect(told([decision], ['openai'])['X-RateLimit-Reset-Requests']).toBe(text)
   })

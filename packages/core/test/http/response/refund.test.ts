@@ -131,7 +131,7 @@ test.each([
     },
   ],
 ])(
-  'refundWhen that %s is a warning, and the cost stays charged',
+  'a refundWhen that %s causes a warning, and the cost stays charged',
   async (name, refundWhen: () => boolean | Promise<boolean>) => {
     const { send, limiter } = limitOn({ name, policy, refundWhen })
     const response = new FakeResponse()

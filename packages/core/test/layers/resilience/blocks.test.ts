@@ -67,7 +67,7 @@ describe('a block that a process has seen', () => {
     [1, ['10s', '1h']],
     [3, ['10s']],
   ] as const)(
-    'holds where the store loses it, at a limit of %i and blocks of %j',
+    'stands if the store loses it, with a limit of %i and blocks of %j',
     async (limit, block) => {
       const { clock, limiters, lose } = fleetOf(limit, block)
       const [one] = limiters
@@ -87,7 +87,7 @@ describe('a block that a process has seen', () => {
     [3, 1],
     [3, 2],
   ])(
-    'is over where another process resets the key, at a limit of %i and level %i',
+    'is over when another process resets the key, with a limit of %i and level %i',
     async (limit, level) => {
       const { clock, limiters } = fleetOf(limit, ['10s', '30s'])
       const [one, other] = limiters

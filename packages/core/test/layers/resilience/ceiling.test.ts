@@ -95,7 +95,7 @@ async function blip({ time }: { time: { advance(ms: number): Promise<void> } }, 
 
 describe.each(Object.entries(MAKERS))('%s', (_, [make, factor]) => {
   test.each([4, 10])(
-    '%d processes admit together what the limit allows',
+    '%d processes together admit what the limit allows',
     async (count) => {
       const limit = 100
       const world = worldOf(count)

@@ -281,7 +281,7 @@ describe('a refund', () => {
   const target = on(policySet)
 
   test.each(['refund', 'cancel'] as const)(
-    'whose reply is lost is not given back a second time: %s',
+    'whose reply is lost is not repeated: %s',
     async (mode) => {
       const world = worldOf()
       const { consume, store, time } = world

@@ -87,7 +87,7 @@ describe('what was last seen', () => {
     ['what was in use is all but over', seenAt(9, 59_960, 120_000), false],
     ['more is in use', seenAt(3, 10_000, 60_000), false],
     ['a denial', { ...seenAt(9, 10_000, 70_000), granted: 0 }, false],
-  ])('tells a loss: %s', (_, after, expected) => {
+  ])('shows a loss: %s', (_, after, expected) => {
     const seen = new LastSeen(1, 100_000)
     seen.note(targetOf('k'), seenAt(4, 1, 60_000), 'consume')
     expect(seen.note(targetOf('other'), after, 'consume')).toBe(undefined)
@@ -103,7 +103,7 @@ describe('what was last seen', () => {
     ['a window', window],
     ['a bucket', bucket],
     ['a log', log],
-  ])('tells a loss of %s of which the request takes nothing', (_, other) => {
+  ])('shows a loss of %s from which the request takes nothing', (_, other) => {
     const policySet = makePolicySet('two', [window, other])
     const target = { policySet, key: 'k' }
     const result = (costs: number[], ms: number, left: [number, number], resetMs: number) => {

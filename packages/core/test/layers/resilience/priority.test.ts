@@ -123,7 +123,7 @@ test.each(factories)('what others took also shows in a denied class: %s', async 
 })
 
 test.each(factories)(
-  'a denied class hides nothing of what higher ones have used: %s',
+  'a denied class does not hide what higher ones have used: %s',
   async (_, of) => {
     const { world, limiter, passed } = worldOf(of(LIMIT))
     expect(await passed(limiter, 95, 'critical')).toBe(95)

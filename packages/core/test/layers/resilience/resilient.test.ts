@@ -147,7 +147,7 @@ describe('in virtual time', () => {
     test.each([
       ['allow', { granted: 1, policies: [{ remaining: LIMIT }] }],
       ['deny', { granted: 0, unavailableMs: 1_000 }],
-    ] as const)('%ss where it is told to', async (whenUnavailable, expected) => {
+    ] as const)('%ss if the option says so', async (whenUnavailable, expected) => {
       const world = worldOf({ whenUnavailable })
       world.way = way
       expect(await world.decide()).toMatchObject({ ...expected, source: 'local', degraded: true })
@@ -270,7 +270,7 @@ describe('in virtual time', () => {
       },
     ],
     ['rejects with', (error: Error) => Promise.reject(error)],
-  ])('misuse that the store %s passes through, and says nothing of the store', async (_, fail) => {
+  ])('misuse that the store %s is passed on, and is no failure of the store', async (_, fail) => {
     const world = worldOf()
     const misuse = Object.assign(new RangeError('no such cost'), { code: 'WEIR_INVALID_COST' })
     world.way = () => fail(misuse)
