@@ -121,20 +121,23 @@ describe('a link', () => {
     '#%00%FF%E0%A4%A',
     '#limit=20\u202e&limit=\u2028',
     '#traffic=javascript:alert(1)',
-  ])('that is hostile shows the defaults and a message, and none of its own text: %s', async (link) => {
-    await using opened = await open(link)
-    const { page } = opened
-    expect(await figuresOn(page)).toEqual(expectedOf(DEFAULTS))
-    const note = page.locator('#problems')
-    expect(await note.isVisible()).toBe(true)
-    const text = await page.locator('.layout').textContent()
-    expect(text).not.toMatch(/alert|onerror|proto__|javascript:|\u202e/)
-    expect(await page.locator('#results img, #results script').count()).toBe(0)
-    expect(opened.complaints).toEqual([])
-    // The message disappears with the next setting.
-    await page.locator('input[value="steady"]').check()
-    await expect.poll(() => note.isVisible()).toBe(false)
-  })
+  ])(
+    'that is hostile shows the defaults and a message, and none of its own text: %s',
+    async (link) => {
+      await using opened = await open(link)
+      const { page } = opened
+      expect(await figuresOn(page)).toEqual(expectedOf(DEFAULTS))
+      const note = page.locator('#problems')
+      expect(await note.isVisible()).toBe(true)
+      const text = await page.locator('.layout').textContent()
+      expect(text).not.toMatch(/alert|onerror|proto__|javascript:|\u202e/)
+      expect(await page.locator('#results img, #results script').count()).toBe(0)
+      expect(opened.complaints).toEqual([])
+      // The message disappears with the next setting.
+      await page.locator('input[value="steady"]').check()
+      await expect.poll(() => note.isVisible()).toBe(false)
+    },
+  )
 })
 
 describe('nothing leaves the page', () => {
@@ -202,11 +205,14 @@ describe('nothing leaves the page', () => {
 })
 
 describe('the page is accessible', () => {
-  test.each(['light', 'dark'] as const)('axe finds nothing serious, in %s mode', async (colorScheme) => {
-    await using opened = await open('#traffic=keys&nonsense', { colorScheme })
-    for (const summary of await opened.page.locator('summary').all()) await summary.click()
-    expect(await seriousOn(opened.page)).toEqual([])
-  })
+  test.each(['light', 'dark'] as const)(
+    'axe finds nothing serious, in %s mode',
+    async (colorScheme) => {
+      await using opened = await open('#traffic=keys&nonsense', { colorScheme })
+      for (const summary of await opened.page.locator('summary').all()) await summary.click()
+      expect(await seriousOn(opened.page)).toEqual([])
+    },
+  )
 
   test.each([320, 360, 768, 1280])('nothing is cut off at a width of %d', async (width) => {
     await using opened = await open('', { viewport: { width, height: 700 } })

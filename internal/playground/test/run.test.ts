@@ -172,13 +172,10 @@ describe('traffic', () => {
     expect(endMs).toBe(10 * WINDOWS[settings.window])
   })
 
-  test.each(['bursts', 'keys', 'poisson'] as const)(
-    '%s differs for another seed',
-    (name) => {
-      const settings = { ...DEFAULTS, traffic: name }
-      expect(trafficOf(settings)).not.toEqual(trafficOf({ ...settings, seed: 2 }))
-    },
-  )
+  test.each(['bursts', 'keys', 'poisson'] as const)('%s differs for another seed', (name) => {
+    const settings = { ...DEFAULTS, traffic: name }
+    expect(trafficOf(settings)).not.toEqual(trafficOf({ ...settings, seed: 2 }))
+  })
 
   test.each(['steady', 'bursts', 'keys'] as const)('%s keeps to the rate', (name) => {
     const settings = { ...DEFAULTS, traffic: name, rate: 41, windows: 3 }

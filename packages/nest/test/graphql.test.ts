@@ -104,23 +104,20 @@ function asking(url: string) {
 test.each([
   { statusCode: 429, message: 'ThrottlerException: Too Many Requests' },
   () => ({ statusCode: 429, message: 'ThrottlerException: Too Many Requests' }),
-])(
-  "a refusal with the body of Nest's throttler keeps its code and its wait",
-  async (body) => {
-    const store = memoryStore({ clock: fakeClock() })
-    const driver = GraphQLModule.forRoot<ApolloDriverConfig>({
-      driver: ApolloDriver,
-      autoSchemaFile: true,
-      playground: false,
-    })
-    const limits = RateLimitModule.forRoot({ policy: once, store, body })
-    const ask = asking((await start({ imports: [limits, driver], providers: [Greetings] })).url)
-    await ask('{ hello }')
-    const { error } = await ask('{ hello }', 429)
-    const { extensions } = refused
-    expect(error).toMatchObject({ message: 'ThrottlerException: Too Many Requests', extensions })
-  },
-)
+])("a refusal with the body of Nest's throttler keeps its code and its wait", async (body) => {
+  const store = memoryStore({ clock: fakeClock() })
+  const driver = GraphQLModule.forRoot<ApolloDriverConfig>({
+    driver: ApolloDriver,
+    autoSchemaFile: true,
+    playground: false,
+  })
+  const limits = RateLimitModule.forRoot({ policy: once, store, body })
+  const ask = asking((await start({ imports: [limits, driver], providers: [Greetings] })).url)
+  await ask('{ hello }')
+  const { error } = await ask('{ hello }', 429)
+  const { extensions } = refused
+  expect(error).toMatchObject({ message: 'ThrottlerException: Too Many Requests', extensions })
+})
 
 const refused = {
   message: 'Request cannot be satisfied as assigned quota has been exceeded',

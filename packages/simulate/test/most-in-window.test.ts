@@ -178,16 +178,13 @@ test.each([
   [tokenBucket({ capacity: 4, refill: 4, every: '1s' }), [0, 0.25, 0.5, 0.75], 7],
   [slidingLog({ limit: 4, window: '1s' }), [0.999, 1.0], 4],
   [slidingCounter({ limit: 4, window: '1s' }), [0.999, 1.9], 7],
-])(
-  'an attack on the edges of $name reaches its bound, and is measured',
-  (policy, times, most) => {
-    const simulated = simulation({ policies: policy, key: () => 'all' })
-    for (const second of times)
-      for (let i = 0; i < 4; i += 1)
-        simulated.add({ timeUs: START_US + second * 1e6 + i } as LogEntry)
-    const [measured] = simulated.report().limiters[0]?.runs[0]?.policies ?? []
-    const { units, bound } = measured?.mostInWindow ?? {}
-    expect([units, bound]).toEqual([policy.algorithm === 'sliding-counter' ? units : most, bound])
-    expect(bound).toBe(most)
-  },
-)
+])('an attack on the edges of $name reaches its bound, and is measured', (policy, times, most) => {
+  const simulated = simulation({ policies: policy, key: () => 'all' })
+  for (const second of times)
+    for (let i = 0; i < 4; i += 1)
+      simulated.add({ timeUs: START_US + second * 1e6 + i } as LogEntry)
+  const [measured] = simulated.report().limiters[0]?.runs[0]?.policies ?? []
+  const { units, bound } = measured?.mostInWindow ?? {}
+  expect([units, bound]).toEqual([policy.algorithm === 'sliding-counter' ? units : most, bound])
+  expect(bound).toBe(most)
+})

@@ -164,39 +164,42 @@ test("if Redis cannot be reached, the client's error is shown", async () => {
   })
 })
 
-test.each([[[]], [['--hash-tags', '16']]])('on a Cluster, keys are found, with %j', async (more) => {
-  const nodes = cluster.ports.map((port) => ({ host: '127.0.0.1', port }))
-  const own = new Cluster(nodes, recommendedClusterOptions)
-  onTestFinished(() => own.disconnect())
-  await waitUntil('it is connected', async () => own.status === 'ready')
-  const store = storeOf(own, more.length > 0 ? { hashTags: 16 } : {})
-  const file = policiesFile(`{ api: [
+test.each([[[]], [['--hash-tags', '16']]])(
+  'on a Cluster, keys are found, with %j',
+  async (more) => {
+    const nodes = cluster.ports.map((port) => ({ host: '127.0.0.1', port }))
+    const own = new Cluster(nodes, recommendedClusterOptions)
+    onTestFinished(() => own.disconnect())
+    await waitUntil('it is connected', async () => own.status === 'ready')
+    const store = storeOf(own, more.length > 0 ? { hashTags: 16 } : {})
+    const file = policiesFile(`{ api: [
     slidingLog({ name: 'own', limit: 5, window: '1h' }),
     { policy: slidingLog({ name: 'org', limit: 9, window: '1h' }), key: 'acme' },
   ] }`)
-  const { api } = await policiesIn<{ api: PolicyInput }>(file)
-  const name = `api-${more.length}`
-  await new RateLimiter({ name, store, policy: api, shared: true }).consume('u42', { cost: 5 })
-  const renamed = policiesFile(
-    `{ '${name}': [
+    const { api } = await policiesIn<{ api: PolicyInput }>(file)
+    const name = `api-${more.length}`
+    await new RateLimiter({ name, store, policy: api, shared: true }).consume('u42', { cost: 5 })
+    const renamed = policiesFile(
+      `{ '${name}': [
     slidingLog({ name: 'own', limit: 5, window: '1h' }),
     { policy: slidingLog({ name: 'org', limit: 9, window: '1h' }), key: 'acme' },
   ] }`,
-  )
-  const redis = `redis://127.0.0.1:${cluster.ports[0]}`
-  const command = ['--key', 'u42', '--policy', renamed, '--redis', redis, '--cluster', ...more]
-  expect(await askJson(...command)).toMatchObject({
-    code: 3,
-    limiters: [
-      {
-        policies: [
-          { name: 'own', used: 5 },
-          { name: 'org', used: 5 },
-        ],
-      },
-    ],
-  })
-  // Only the store without hash tags has its keys in the default slots.
-  const without = await askJson(...command.filter((each) => !more.includes(each)))
-  expect(without.hint === undefined).toBe(more.length === 0)
-})
+    )
+    const redis = `redis://127.0.0.1:${cluster.ports[0]}`
+    const command = ['--key', 'u42', '--policy', renamed, '--redis', redis, '--cluster', ...more]
+    expect(await askJson(...command)).toMatchObject({
+      code: 3,
+      limiters: [
+        {
+          policies: [
+            { name: 'own', used: 5 },
+            { name: 'org', used: 5 },
+          ],
+        },
+      ],
+    })
+    // Only the store without hash tags has its keys in the default slots.
+    const without = await askJson(...command.filter((each) => !more.includes(each)))
+    expect(without.hint === undefined).toBe(more.length === 0)
+  },
+)

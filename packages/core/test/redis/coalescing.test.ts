@@ -129,24 +129,29 @@ describe('on a single server', () => {
     fixedWindow({ name: 'p', limit: 1, window: '1m' }),
     slidingCounter({ name: 'p', limit: 1, window: '1m' }),
     slidingLog({ name: 'p', limit: 1, window: '1m' }),
-  ])('a foreign value is reported, and no request beside it is lost: $algorithm', async (policy) => {
-    const name = newName()
-    const limiter = new RateLimiter({ name, store: strictStore(client), policy })
-    const foreign = `weir:{bad}:${name}:p:${counterOf(policy)}`
-    for (const put of [
-      () => client.set(foreign, 'x', 'PX', 60_000),
-      () => client.sadd(foreign, 'x'),
-      () => client.rpush(foreign, 'x'),
-    ]) {
+  ])(
+    'a foreign value is reported, and no request beside it is lost: $algorithm',
+    async (policy) => {
+      const name = newName()
+      const limiter = new RateLimiter({ name, store: strictStore(client), policy })
+      const foreign = `weir:{bad}:${name}:p:${counterOf(policy)}`
+      for (const put of [
+        () => client.set(foreign, 'x', 'PX', 60_000),
+        () => client.sadd(foreign, 'x'),
+        () => client.rpush(foreign, 'x'),
+      ]) {
+        await client.del(foreign)
+        await put()
+        const settled = await Promise.allSettled(
+          ['a', 'bad', 'b'].map((key) => limiter.consume(key)),
+        )
+        expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+        const { code, message } = (settled[1] as PromiseRejectedResult).reason
+        expect([code, message]).toEqual(['WEIR_FOREIGN_KEY', expect.stringContaining(foreign)])
+      }
       await client.del(foreign)
-      await put()
-      const settled = await Promise.allSettled(['a', 'bad', 'b'].map((key) => limiter.consume(key)))
-      expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-      const { code, message } = (settled[1] as PromiseRejectedResult).reason
-      expect([code, message]).toEqual(['WEIR_FOREIGN_KEY', expect.stringContaining(foreign)])
-    }
-    await client.del(foreign)
-  })
+    },
+  )
 
   test('every caller continues in its async context', async () => {
     const context = new AsyncLocalStorage<number>()

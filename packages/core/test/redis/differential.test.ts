@@ -72,9 +72,12 @@ async function check(recipe: WalkRecipe): Promise<Walk> {
 
 describe.each(kernelNames)('%s', (kernel) => {
   const failed = failures.filter((failure) => failure.kernel === kernel)
-  test.runIf(failed.length > 0).each(failed)('the walk that failed with seed $seed', async ({ recipe }) => {
-    await check(recipe)
-  })
+  test.runIf(failed.length > 0).each(failed)(
+    'the walk that failed with seed $seed',
+    async ({ recipe }) => {
+      await check(recipe)
+    },
+  )
 
   test(`memory and Redis agree over ${STEPS} random steps`, {
     timeout: 60_000 + STEPS * 10,

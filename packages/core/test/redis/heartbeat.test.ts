@@ -92,15 +92,12 @@ test.each<[unknown, unknown]>([
   [['9', '3', '5000'], 5_000],
   [[9, 3, 'soon'], Number.NaN],
   [[9, 3, null], null],
-])(
-  '%j says for how long somebody watches; if it does not, the count stands',
-  async (reply, ms) => {
-    const { peers, watched } = await heard(reply)
-    expect(peers).toEqual({ count: 9, rank: 3 })
-    // For the beats before, and for the end.
-    expect(watched).toEqual([undefined, undefined, ms, undefined])
-  },
-)
+])('%j says for how long somebody watches; if it does not, the count stands', async (reply, ms) => {
+  const { peers, watched } = await heard(reply)
+  expect(peers).toEqual({ count: 9, rank: 3 })
+  // For the beats before, and for the end.
+  expect(watched).toEqual([undefined, undefined, ms, undefined])
+})
 
 test('a reply after the end does not say who watches', async () => {
   const time = virtualTime()

@@ -276,16 +276,19 @@ describe('a value that is not a client of node-redis is refused', () => {
   test.each([
     ['of version 6', 0, { RESP: 2 }],
     ['of version 5 by default', 1, {}],
-  ])('a client that subscribes with RESP2, %s, and so can send no commands', async (_, i, options) => {
-    const client = nodeRedisClient((VERSIONS[i] as (typeof VERSIONS)[number])[1], port, options)
-    open.push(() => client.destroy())
-    await client.connect()
-    const limiter = limiterOn(redisStore(fromNodeRedis(client), ALONE))
-    await redisDecides(limiter)
-    await client.subscribe('news', () => {})
-    expect(() => fromNodeRedis(client)).toThrow(/subscribes with RESP2/)
-    expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
-  })
+  ])(
+    'a client that subscribes with RESP2, %s, and so can send no commands',
+    async (_, i, options) => {
+      const client = nodeRedisClient((VERSIONS[i] as (typeof VERSIONS)[number])[1], port, options)
+      open.push(() => client.destroy())
+      await client.connect()
+      const limiter = limiterOn(redisStore(fromNodeRedis(client), ALONE))
+      await redisDecides(limiter)
+      await client.subscribe('news', () => {})
+      expect(() => fromNodeRedis(client)).toThrow(/subscribes with RESP2/)
+      expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
+    },
+  )
 
   test('redisStore says what to write for a client without its adapter', () => {
     const client = library.createClient() as never

@@ -367,22 +367,19 @@ test('a first connection that takes longer than a request may wait is no failure
 test.each([
   [100, 1_000],
   [10_000, 10_000],
-])(
-  'with a deadline of %i ms, a silent server has failed after %i ms',
-  async (deadlineMs, ms) => {
-    const time = virtualTime()
-    const silent: RedisLike = { callBuffer: () => new Promise(() => {}) }
-    const { settings } = redisStoreOf(time, silent, { deadlineMs, instances: 1 })
-    let failure: unknown
-    settings?.news('plans').catch((error) => {
-      failure = error
-    })
-    await time.advance(ms - 1)
-    expect(failure).toBeUndefined()
-    await time.advance(1)
-    expect(failure).toMatchObject({ code: 'WEIR_STORE_FAILED' })
-  },
-)
+])('with a deadline of %i ms, a silent server has failed after %i ms', async (deadlineMs, ms) => {
+  const time = virtualTime()
+  const silent: RedisLike = { callBuffer: () => new Promise(() => {}) }
+  const { settings } = redisStoreOf(time, silent, { deadlineMs, instances: 1 })
+  let failure: unknown
+  settings?.news('plans').catch((error) => {
+    failure = error
+  })
+  await time.advance(ms - 1)
+  expect(failure).toBeUndefined()
+  await time.advance(1)
+  expect(failure).toMatchObject({ code: 'WEIR_STORE_FAILED' })
+})
 
 test('a user without permission gets a warning with what to permit, which is sufficient', async () => {
   const fleet = fleetOf()

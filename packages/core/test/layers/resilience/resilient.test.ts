@@ -511,14 +511,17 @@ describe('answers of a store that break the contract', () => {
     ['too few policies', { granted: 1, untilUs: [], policies: [] }],
     ['policies that are none', { granted: 1, untilUs: [0], policies: [null] }],
   ]
-  test.each(odd)('%s is a failure of the store, synchronously and as a promise', async (_, answer) => {
-    for (const way of [() => answer, () => Promise.resolve(answer)]) {
-      const world = worldOf()
-      world.way = way as never
-      expect(await world.decide()).toMatchObject({ granted: 1, degraded: true, source: 'local' })
-      expect(world.named('fallback')).toHaveLength(1)
-    }
-  })
+  test.each(odd)(
+    '%s is a failure of the store, synchronously and as a promise',
+    async (_, answer) => {
+      for (const way of [() => answer, () => Promise.resolve(answer)]) {
+        const world = worldOf()
+        world.way = way as never
+        expect(await world.decide()).toMatchObject({ granted: 1, degraded: true, source: 'local' })
+        expect(world.named('fallback')).toHaveLength(1)
+      }
+    },
+  )
 
   test('a rejection with an object that cannot be printed is a failure of the store', async () => {
     const world = worldOf()
