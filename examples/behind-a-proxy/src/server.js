@@ -33,10 +33,10 @@ app.use((ctx) => {
 const server = app.listen(Number(process.env.PORT ?? 3_000), '127.0.0.1', () => {
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
   const url = `http://127.0.0.1:${port}`
-  console.log(`Listening on ${url}, trusting ${trusted.join(', ')} (Ctrl-C ends it). Be the proxy:
+  console.log(`Listening on ${url}, trusting ${trusted.join(', ')} (Ctrl-C ends it). Act as the proxy:
 
   curl -i -H 'X-Forwarded-For: 203.0.113.7' ${url}            five a minute for this client
-  curl -i -H 'X-Forwarded-For: 1.1.1.1, 203.0.113.7' ${url}   the same client, who has made up 1.1.1.1
+  curl -i -H 'X-Forwarded-For: 1.1.1.1, 203.0.113.7' ${url}   the same client, which has made up 1.1.1.1
   curl -i -H 'X-Forwarded-For: 2001:db8:1:2::3' ${url}        IPv6 clients count by their /56`)
 })
 

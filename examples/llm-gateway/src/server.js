@@ -42,12 +42,12 @@ const server = createServer(
   }),
 )
 const url = await listening(server, Number(PORT))
-console.log(`Listening on ${url} (Ctrl-C ends it). Try, and see what is left in the headers:
+console.log(`Listening on ${url} (Ctrl-C ends it). Try this, and see in the headers what is left:
 
   curl -iN ${url} -H 'Authorization: Bearer key-of-ann' -d '{"prompt": "to be or not", "max_tokens": 40}'
 
-60 requests and 10,000 tokens a minute, 2 dollars a day, 20 streams at once. The prompts "fail", "crash" and "hang" are
-what a model API does at times; Ctrl-C in curl is what clients do.`)
+60 requests and 10,000 tokens a minute, 2 dollars a day, 20 streams at once. The prompts "fail",
+"crash" and "hang" show failures of a model API; Ctrl-C in curl shows a client that leaves.`)
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, async () => {

@@ -31,7 +31,7 @@ const app = loginApp({
 })
 
 const server = app.listen(Number(PORT), '127.0.0.1', () => {
-  console.log(`Listening on ${url()} (Ctrl-C ends it). Try, more than ten times:
+  console.log(`Listening on ${url()} (Ctrl-C ends it). Try this more than ten times:
 
   curl -i ${url()}/login -H 'Content-Type: application/json' -d '{"email": "ann@example.org", "password": "guess"}'
 

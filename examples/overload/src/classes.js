@@ -49,7 +49,7 @@ async function report() {
   console.log('| in front | paying, served a second | p99 | free, served a second |')
   console.log('|---|---|---|---|')
   const quiet = await measure('nothing', forMs, 0)
-  show('nothing, and nobody but those who pay', quiet)
+  show('nothing, and only paying customers', quiet)
   for (const name of Object.keys(PROTECTIONS)) show(name, await measure(name, forMs))
 }
 
