@@ -1,4 +1,4 @@
-// The faults that sabotage.mjs puts into the product, one after the other.
+// The faults that sabotage.mjs puts into the product, one after another.
 
 /** Stories whose calls have requests for several keys of a slot, each request for one key. */
 const SHARED_SLOTS = {

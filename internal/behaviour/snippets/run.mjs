@@ -63,7 +63,7 @@ function newHost() {
   return `127.0.0.${hosts}`
 }
 
-/** Objects that the documents assume: made on first use, and anew for each snippet. */
+/** Objects that the documents assume: made on first use, separately for each snippet. */
 const surroundings = {
   app: () => express(),
   authenticate: () => (req, _res, next) => {

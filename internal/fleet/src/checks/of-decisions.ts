@@ -19,7 +19,7 @@ export function checkInTime(fleet: Fleet, host: Host, inMs: number): () => void 
   return () => {
     const heldUpMs = (host.heldUpUs - heldUpUs) / 1_000
     const tookMs = host.time.nowMs() - askedMs - heldUpMs
-    // After the event loop was held up, a reply may take the deadline once more.
+    // After the event loop was blocked, a reply may take the deadline once more.
     const mostMs = inMs + (heldUpMs > 0 ? DEADLINE_MS : 0) + LATE_MS
     fleet.must(tookMs <= mostMs, `${host.name} took ${tookMs} ms to decide`)
   }
