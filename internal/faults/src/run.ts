@@ -9,6 +9,7 @@ import { FULL, SHORT } from './outage.js'
 import { line, summary, withLines } from './report.js'
 import { idOf, type Row } from './row.js'
 import { rows } from './rows.js'
+import { withWorst } from './worst.js'
 
 const { values } = parseArgs({
   options: {
@@ -51,6 +52,9 @@ if ((values.leases || library !== 'ioredis') && values.write) {
 const LEASES = { units: 100, holdMs: 200 }
 const changes = { library, ...(values.leases ? { store: { leases: LEASES } } : {}) }
 const length = values.short ? SHORT : FULL
+/** The full table, and its summary for users. */
+const RESULTS = fileURLToPath(new URL('../results/README.md', import.meta.url))
+const PAGE = fileURLToPath(new URL('../../../docs/faults.md', import.meta.url))
 const verdicts = new Map<Row, Verdict>()
 
 async function work(queue: Row[]): Promise<void> {
@@ -77,7 +81,8 @@ if (values.write) await write(inOrder)
 process.exit(inOrder.every(({ state }) => state === 'passed') ? 0 : 1)
 
 async function write(judged: readonly Verdict[]): Promise<void> {
-  const page = fileURLToPath(new URL('../../../docs/faults.md', import.meta.url))
-  await writeFile(page, withLines(await readFile(page, 'utf8'), judged, rows))
-  console.log(`written to ${page}`)
+  const results = withLines(await readFile(RESULTS, 'utf8'), judged, rows)
+  await writeFile(RESULTS, results)
+  await writeFile(PAGE, withWorst(await readFile(PAGE, 'utf8'), results, rows))
+  console.log(`written to ${RESULTS} and ${PAGE}`)
 }

@@ -5,6 +5,7 @@ import type { Verdict } from '../src/judge.js'
 import { line, measured, summary, withLines, withTable } from '../src/report.js'
 import { idOf, type Row } from '../src/row.js'
 import { rows } from '../src/rows.js'
+import { leftOut, withWorst } from '../src/worst.js'
 
 const row: Row = {
   number: '3',
@@ -120,14 +121,36 @@ test('rows of a use follow the others, and what holds for all of them is stated 
   expect(withLines(page, [], all)).toBe(page)
 })
 
-test('the table in docs/faults.md has the present rows', () => {
-  const page = readFileSync(new URL('../../../docs/faults.md', import.meta.url), 'utf8')
-  const table = page.slice(
-    page.indexOf('<!-- faults:start -->'),
-    page.indexOf('<!-- faults:end -->'),
+const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8')
+const results = read('../results/README.md')
+
+test('the full table has the present rows', () => {
+  const table = results.slice(
+    results.indexOf('<!-- faults:start -->'),
+    results.indexOf('<!-- faults:end -->'),
   )
   const ids = [...table.matchAll(/^\| ([^|]+?) +\|/gm)].map((match) => match[1])
   const uses = [...new Set(rows.map(({ use }) => use))]
   const inOrder = uses.flatMap((use) => rows.filter((row) => row.use === use).map(idOf))
   expect(ids.filter((id) => id !== '#')).toEqual(inOrder)
+})
+
+test('docs/faults.md has the worst of the full table, and leaves no row out', () => {
+  const page = read('../../../docs/faults.md')
+  expect(withWorst(page, results, rows)).toBe(page)
+  expect(leftOut(rows)).toEqual([])
+})
+
+test('the worst of some rows is told, and that a row failed', () => {
+  const page = '<!-- worst:start --><!-- worst:end -->'
+  const some = rows.filter(({ number }) => ['2', '32'].includes(number))
+  const told = (cells: string) => withWorst(page, `| 2 | a | ${cells} |\n`, some)
+  expect(told('max 21 ms; over 102; normal 7.5 ms')).toContain(
+    '| slowest decision 21 ms; 102 passed; normal after 7.5 ms |',
+  )
+  expect(told('normal never (**failed**)')).toContain(
+    'normal after never ms (**not all passed**) |',
+  )
+  const story = '| 32 | a | b | 4 processes: one 125 <= 125; 10 processes: nine 190 <= 191 |'
+  expect(withWorst(page, story, some)).toContain('| 190 passed, bound 191 |')
 })

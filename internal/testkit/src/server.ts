@@ -1,5 +1,5 @@
 // A redis-server with its own port, which always ends with the process that started it.
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { serverBinary } from './binary.js'
@@ -49,6 +49,24 @@ export function redisArguments(
   ]
 }
 
+/** Where memory is a folder on Linux. */
+const MEMORY = '/dev/shm'
+/** Enough for the append-only files and snapshots of a run's servers. */
+const MEMORY_BYTES = 2 ** 30
+
+/**
+ * A new folder in memory, if there is enough of it. A node of a Cluster and a Sentinel write their
+ * configuration to the disk, and wait for it, in the loop that answers clients: beside other
+ * packages' tests, a disk may take seconds for that, and then no node of a Cluster answers.
+ */
+async function newFolder(): Promise<string> {
+  const free = await statfs(MEMORY).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => 0,
+  )
+  return mkdtemp(join(free >= MEMORY_BYTES ? MEMORY : tmpdir(), 'weir-redis-'))
+}
+
 /**
  * Starts a server. Tries other ports if it ends early, since another process may have taken the
  * first one.
@@ -56,7 +74,7 @@ export function redisArguments(
 export async function startServer(args: Arguments, fixedPort?: number): Promise<RedisServer> {
   for (let attempt = 1; ; attempt++) {
     const port = fixedPort ?? (await freePort())
-    const folder = await mkdtemp(join(tmpdir(), 'weir-redis-'))
+    const folder = await newFolder()
     const started = await tryStart(folder, port, await args(folder, port))
     if (!('log' in started)) return started
     if (attempt === 3) throw new Error(`${serverBinary()} did not start:\n${started.log}`)

@@ -1,14 +1,14 @@
 // What each limiter documents, over HTTP: with its own store for Redis and with Weir's. The same
-// list makes the table in docs/compat-tested.md.
+// list makes the tables in results/tested.md and docs/compat-tested.md.
 
 import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { INCUMBENTS } from './incumbents/all.js'
 import { isOf } from './incumbents/incumbent.js'
 import { seenOf } from './incumbents/seen.js'
-import { behavioursTable } from './incumbents/table.js'
+import { behavioursTable, differencesTable } from './incumbents/table.js'
 import { newName, onRedis } from './on-redis.js'
-import { between, writes } from './page.js'
+import { between, RESULTS, SUMMARY, writes } from './page.js'
 
 const redis = onRedis()
 
@@ -42,8 +42,11 @@ for (const { name, own, client, versions, behaviours } of INCUMBENTS) {
   })
 }
 
-test('docs/compat-tested.md has these results', async () => {
-  const table = behavioursTable(INCUMBENTS)
-  if (writes) return between('behaviours', table)
-  expect(await between('behaviours'), 'npm run tables:write').toBe(table)
+test.each([
+  [RESULTS, behavioursTable],
+  [SUMMARY, differencesTable],
+])('%s has these results', async (page, tableOf) => {
+  const table = tableOf(INCUMBENTS)
+  const there = await between(page, 'behaviours', writes ? table : undefined)
+  if (!writes) expect(there, 'npm run tables:write').toBe(table)
 })

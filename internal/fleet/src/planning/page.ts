@@ -13,7 +13,6 @@ import {
   MASTERS,
   type Plan,
   type Planned,
-  PROCESSES,
   RATES,
   rateAtGood,
   TAGS,
@@ -21,6 +20,9 @@ import {
 import type { Validated } from './validate.js'
 
 type Parts = Readonly<Record<string, string>>
+
+/** The number of processes of a large fleet. */
+const MANY = 100
 
 /** By page, and by name of the part on that page. */
 export function partsOfPages({
@@ -32,12 +34,12 @@ export function partsOfPages({
     'docs/scaling.md': {
       oneRedis: oneRedis(plan),
       hotKey: hotKey(plan),
-      leased: leased(plan),
       cluster: cluster(plan),
       memory: memory(inputs),
     },
     'internal/fleet/planning/README.md': {
       inputs: inputsText(inputs, plan),
+      leased: leased(plan),
       validation: validation(validated),
     },
   }
@@ -55,49 +57,34 @@ export function pageWith(page: string, parts: Parts): string {
   return text
 }
 
+/** Of large fleets: the number of processes matters little. */
 function oneRedis(plan: Plan): string {
-  const rows = AT_ONCE.flatMap((atOnce) =>
-    PROCESSES.map((processes) => {
-      const own = plan.oneServer.filter(
-        (one) => one.processes === processes && one.atOnce === atOnce,
-      )
-      return [
-        whole(atOnce),
-        whole(processes),
-        ...RATES.map((rate) => loadCell(own, rate)),
-        carries(own),
-      ]
-    }),
-  )
-  const heads = ['decisions in a turn', 'processes', ...RATES.map(whole), 'at 70 %']
-  const { processes, perSecond } = leisurely(plan, 1)
-  return [
-    table(heads, rows),
-    `A decision of ${whole(processes)} processes that make ${whole(perSecond)} a second takes:`,
-    table(
-      COST_HEADS,
-      AT_ONCE.map((atOnce) => costRow(leisurely(plan, atOnce))),
-    ),
-  ].join('\n\n')
+  const fleets = plan.oneServer.filter(({ processes }) => processes === MANY)
+  const rates = RATES.filter((rate) => fleets.some((one) => one.perSecond === rate && !isFull(one)))
+  const rows = AT_ONCE.map((atOnce) => {
+    const own = fleets.filter((one) => one.atOnce === atOnce)
+    const cells = rates.map((rate) => loadCell(own, rate))
+    return [whole(atOnce), ...cells, carries(own), ...costOf(leisurely(plan, atOnce))]
+  })
+  return table(['decisions in a turn', ...rates.map(whole), 'at 70 %', ...COST_HEADS], rows)
 }
 
-const COST_HEADS = [
-  ...['decisions in a turn', 'calls', 'bytes to Redis', 'bytes back', 'p50, ms', 'p99, ms'],
-  'CPU of its process, us',
-]
+const COST_HEADS = ['calls', 'bytes to Redis', 'bytes back', 'CPU of its process, us']
 
 /** A large fleet that leaves Redis idle time. */
 function leisurely({ oneServer }: Plan, atOnce: number): Planned {
-  return oneServer.find((one) => one.atOnce === atOnce && one.processes === 100) as Planned
+  return oneServer.find((one) => one.atOnce === atOnce && one.processes === MANY) as Planned
 }
 
-function costRow(one: Planned): string[] {
-  const { atOnce, calls, bytesIn, bytesOut, decisions, p50Us, p99Us } = one
+/** What one of its decisions takes. */
+function costOf(one: Planned): string[] {
+  const { bytesIn, bytesOut, decisions } = one
   const each = (total: number): string => whole(Math.round(total / decisions))
-  return [
-    ...[whole(atOnce), (calls / decisions).toFixed(2), each(bytesIn), each(bytesOut)],
-    ...[(p50Us / 1_000).toFixed(2), (p99Us / 1_000).toFixed(2), processUs(one)],
-  ]
+  return [callsOf(one), each(bytesIn), each(bytesOut), processUs(one)]
+}
+
+function callsOf({ calls, decisions }: Planned): string {
+  return (calls / decisions).toFixed(2)
 }
 
 function processUs({ process, processes, decisions }: Planned): string {
@@ -108,7 +95,7 @@ function processUs({ process, processes, decisions }: Planned): string {
 function loadCell(fleets: readonly Planned[], perSecond: number): string {
   const one = fleets.find((each) => each.perSecond === perSecond) ?? (fleets.at(-1) as Planned)
   if (isFull(one)) return one.busiest > one.process ? 'full' : 'no'
-  return `${percent(one.busiest)} (${(one.calls / one.decisions).toFixed(2)})`
+  return percent(one.busiest)
 }
 
 function carries(fleets: readonly Planned[]): string {
@@ -142,18 +129,20 @@ function leased({ leased: all }: Plan): string {
 }
 
 function cluster({ cluster: fleets }: Plan): string {
+  const masters = MASTERS.filter((count) => count > 1)
+  const most = `${masters.at(-1)} masters`
   const rows = CLUSTERED_AT_ONCE.flatMap((atOnce) =>
     TAGS.map((hashTags) => {
       const own = fleets.filter((one) => one.atOnce === atOnce && one.hashTags === hashTags)
-      const cells = MASTERS.map((masters) => {
-        const one = own.find((each) => each.masters === masters)
+      const cells = masters.map((count) => {
+        const one = own.find((each) => each.masters === count)
         return one === undefined ? '' : loadCell([one], one.perSecond)
       })
-      const client = processUs(own.at(-1) as Planned)
-      return [whole(atOnce), hashTags === undefined ? 'own' : whole(hashTags), ...cells, client]
+      const last = own.at(-1) as Planned
+      const tags = hashTags === undefined ? 'own' : whole(hashTags)
+      return [whole(atOnce), tags, ...cells, callsOf(last), processUs(last)]
     }),
   )
-  const masters = MASTERS.map((count) => (count === 1 ? 'one server' : `${count} masters`))
   const { processes, perSecond } = CLUSTERED
   return [
     `${whole(processes)} processes that make ${whole(perSecond)} decisions a second:`,
@@ -161,8 +150,9 @@ function cluster({ cluster: fleets }: Plan): string {
       [
         'decisions in a turn',
         'hash tags',
-        ...masters,
-        `CPU of a process for a decision, ${MASTERS.at(-1)} masters, us`,
+        ...masters.map((count) => `${count} masters`),
+        `calls, ${most}`,
+        `CPU of its process, ${most}, us`,
       ],
       rows,
     ),

@@ -20,7 +20,7 @@ const FULL = 0.95
 /** The load that a Redis should have at most, which leaves room for peaks. */
 const GOOD = 0.7
 
-export const PROCESSES = [1, 10, 100, 1_000] as const
+const PROCESSES = [1, 10, 100, 1_000] as const
 export const RATES = [10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000] as const
 export const HOT_PROCESSES = [10, 100, 1_000] as const
 export const HOT_RATES = [10_000, 100_000, 1_000_000] as const

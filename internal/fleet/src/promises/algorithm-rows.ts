@@ -26,9 +26,8 @@ export const algorithmRows: readonly AlgorithmRow[] = [
       ),
     ],
     exact:
-      "whole eighths of a microsecond; a unit's price is rounded up once, so the rate is low by " +
-      'less than 1 part in 8 × (microseconds per unit): 7 a minute by 1 in 68 million. A rate ' +
-      'that this would change by over 1 % is refused',
+      'whole eighths of a microsecond; the rate is low by less than 1 part in 8 × (microseconds ' +
+      'per unit). A rate that this would change by over 1 % is refused',
   },
   {
     when: '`fixedWindow`',

@@ -1,7 +1,7 @@
 // The table "What may be lost" of docs/resilience.md, with a row for each formula.
 
 import type { AlgorithmFormula } from './algorithm-rows.js'
-import { type BoundRow, example, LIMIT, tableOf, textOf } from './bound-row.js'
+import { type BoundRow, example, LIMIT, tableOf } from './bound-row.js'
 import * as bounds from './bounds.js'
 
 const PROCESSES = 4
@@ -12,32 +12,30 @@ export type LossFormula = Exclude<keyof typeof bounds, AlgorithmFormula | 'local
 
 export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
   wholeOutage: {
-    when: 'all processes lose Redis, notice it (the breaker of each opens) and come back within 5 s of each other, with its data or without; they know how many they are, and have seen the key',
+    when: 'all processes lose Redis, or Redis and its data; all breakers open, all processes return within 5 s of each other, know how many they are, and have seen the key',
     passes: 'L + requests in flight at that moment',
     examples: [example('3 in flight', `${LIMIT} + 3`, bounds.wholeOutage(LIMIT, 3))],
   },
   staleView: {
-    when: 'the same, but units were taken that a process has not seen: by others since it saw the key; of a policy key, for another user; under another limit of the same name, or before a live change of the limit',
-    passes: 'L + t / n for each process, rounded up, where t is what it has not seen',
+    when: 'the same, but a process has not seen t units: taken by others since it saw the key; of a policy key, for another user; under another limit of the same name, or before a live change of the limit',
+    passes: 'L + t / n for each process, rounded up',
     examples: [
       example(
-        'one took 99 that the others did not see',
+        'one took 99, unseen',
         `${LIMIT} + 25 + 25 + 25`,
         bounds.staleView(LIMIT, [99, 99, 99, 0]),
       ),
-      example('one took 20', `${LIMIT} + 5 + 5 + 5`, bounds.staleView(LIMIT, [20, 20, 20, 0])),
     ],
   },
   partialOutage: {
     when: 'some processes cannot reach Redis, and the others can',
     passes: 'L + the q of each that cannot, in every window',
     examples: [
-      example('one', `${LIMIT} + ${q}`, bounds.partialOutage(LIMIT, [q])),
       example('three', `${LIMIT} + ${3 * q}`, bounds.partialOutage(LIMIT, quotas.slice(1))),
     ],
   },
   returnOfProcesses: {
-    when: 'a process is back for more than 5 s before others are back and have counted what they admitted; or it is back before them and has no ceiling, as its q is 0, or its breaker did not open (fewer than 5 requests in the outage)',
+    when: 'a process is back more than 5 s before others have returned and counted what they admitted; or it is back before them without a ceiling, as its q is 0 or its breaker did not open (fewer than 5 requests in the outage)',
     passes: 'L + the q of each of those others',
     examples: [
       example('two others', `${LIMIT} + ${2 * q}`, bounds.returnOfProcesses(LIMIT, [q, q])),
@@ -61,32 +59,32 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
   lostReply: {
     when: 'a reply is lost, or comes after its deadline',
     passes:
-      'L: what Redis may have charged stays charged, and what it may have given back is not given back again',
+      'L: a charge that may have been made stands, and a refund that may have been made is not repeated',
     examples: [example('', `${LIMIT}`, bounds.lostReply(LIMIT))],
   },
   lossSeenFirst: {
     when: 'Redis forgets a key, and a process that has seen it is the first to ask',
     passes:
-      'L + requests in flight when the loss shows + the units that this process has not seen, for each loss',
+      'L + requests in flight when the loss shows + units that it has not seen, for each loss',
     examples: [
       example(
-        'two losses, 5 in flight, and once 20 units of others that it has not seen',
+        'two losses, 5 in flight, once 20 units unseen',
         `${LIMIT} + (5 + 0) + (5 + 20)`,
         bounds.lossSeenFirst(LIMIT, 2, 5, 20),
       ),
     ],
   },
   lossSeenByOtherFirst: {
-    when: 'Redis forgets a key, and a process that has not seen it is the first to ask, or no process that has seen it is left; or the call that restores it fails, or comes after a refund of what was taken since',
+    when: 'the same, but a process that has not seen the key is the first to ask; or the call that restores it fails, or follows a refund of what was taken since',
     passes: 'L + L for each loss',
     examples: [
       example('two losses', `${LIMIT} + 2 × ${LIMIT}`, bounds.lossSeenByOtherFirst(LIMIT, 2)),
     ],
   },
   lossOfLevels: {
-    when: 'Redis forgets the key of a [lock-out](lock-outs.md), and the processes that ask have not seen its last blocks',
+    when: 'Redis forgets a [lock-out](lock-outs.md), and the processes that ask have not seen its last blocks',
     passes:
-      'L + L for each level that they have not seen, until a block is as long as the next one would have been; a process that has seen a block grants nothing before its end',
+      'L + L for each unseen level, until a block is as long as the next one would have been; a process that has seen a block grants nothing before its end',
     examples: [
       example(
         'two of three levels not seen',
@@ -96,7 +94,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     ],
   },
   moreKeysThanRemembered: {
-    when: 'an outage begins, and a process has seen so many other keys since that it no longer remembers this one ([`maxLocalKeys`](local-quotas.md#how-many-keys))',
+    when: 'an outage begins, and a process no longer remembers the key, as it has seen more than [`maxLocalKeys`](local-quotas.md#how-many-keys) others since',
     passes: 'L + the q of each such process',
     examples: [
       example(
@@ -112,9 +110,8 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     examples: [example('P = 5, n = 10', '10 × 5', bounds.ownPolicyInOutage(5, 10))],
   },
   slotsInOutage: {
-    when: 'processes cannot reach Redis for longer than the slots of a [`concurrency`](concurrency.md) last; they come back one by one',
-    passes:
-      'in progress at once: L + what each of them held + its q; where all of them are away, L held + L',
+    when: 'processes cannot reach Redis for longer than the slots of a [`concurrency`](concurrency.md) last, and come back one by one',
+    passes: 'in progress at once: L + what each of them held + its q; if all are away, L held + L',
     examples: [
       example('one that held 40', `${LIMIT} + 40 + ${q}`, bounds.slotsInOutage(LIMIT, [40], [q])),
     ],
@@ -122,12 +119,12 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
   lossOfSlots: {
     when: 'Redis forgets the slots of a `concurrency`, or its clock jumps by more than they last',
     passes:
-      'in progress at once: L + what was in progress, until that has been renewed, a third of `holdTimeout` later',
+      'in progress at once: L + what was in progress, until its renewal after a third of `holdTimeout`',
     examples: [example('all were in use', `${LIMIT} + ${LIMIT}`, bounds.lossOfSlots(LIMIT, LIMIT))],
   },
   laggingReplica: {
     when: 'a replica takes over that lags',
-    passes: 'L + rate × lag, as with anything that Redis replicates asynchronously',
+    passes: 'L + rate × lag',
     examples: [
       example('50 a second, 0.2 s', `${LIMIT} + 50 × 0.2`, bounds.laggingReplica(LIMIT, 50, 200)),
     ],
@@ -153,8 +150,10 @@ export function lossesText(): string {
   const rows = Object.values(lossRows).map(({ when, passes, examples }) => [
     when,
     passes,
-    examples.map(textOf).join('; '),
+    examples.map(({ when, most }) => (when === '' ? `${most}` : `${when}: ${most}`)).join('; '),
   ])
-  const table = tableOf(['when', 'passes, at the most', 'for example'], rows)
-  return `The examples are for L = ${LIMIT} and n = ${PROCESSES}, so that q = ${q}.\n\n${table}`
+  return tableOf(
+    ['when', 'passes, at the most', `with L = ${LIMIT}, n = ${PROCESSES}, q = ${q}`],
+    rows,
+  )
 }

@@ -1,4 +1,5 @@
-// The behaviours with each store, as tables for docs/compat-tested.md.
+// The behaviours with each store, as tables: all for results/tested.md, those that differ for
+// docs/compat-tested.md.
 
 import type { Behaviour, Incumbent } from './incumbent.js'
 
@@ -6,9 +7,28 @@ export function behavioursTable(incumbents: readonly Incumbent[]): string {
   return incumbents.map(sectionOf).join('\n')
 }
 
-function sectionOf({ name, own, versions, behaviours }: Incumbent): string {
-  const numbers = versions.map(({ version }) => version).join(', ')
-  return `### ${name} ${numbers}
+export function differencesTable(incumbents: readonly Incumbent[]): string {
+  const counts = incumbents.map((each) => `${titleOf(each)} (${each.behaviours.length})`)
+  const lines = incumbents.flatMap(({ name, versions, behaviours }) =>
+    behaviours
+      .filter(({ differs }) => differs !== undefined)
+      .map((each) => `| ${name} ${lineOf(each, versions.length)}`),
+  )
+  return `How many documented behaviours were tested: ${counts.join('; ')}. All are as documented over both stores, except:
+
+| limiter | documented | its own store | Weir's |
+|---|---|---|---|
+${lines.join('\n')}
+`
+}
+
+function titleOf({ name, versions }: Incumbent): string {
+  return `${name} ${versions.map(({ version }) => version).join(', ')}`
+}
+
+function sectionOf(incumbent: Incumbent): string {
+  const { own, versions, behaviours } = incumbent
+  return `### ${titleOf(incumbent)}
 
 | documented | ${own} | Weir's |
 |---|---|---|

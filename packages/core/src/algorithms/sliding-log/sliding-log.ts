@@ -8,8 +8,8 @@ const MAX_ENTRIES = 100_000
 
 /**
  * Never more than `limit` units in any window, exactly: it logs when each unit was taken, in whole
- * milliseconds. It costs about 20 bytes in Redis per key and unit of the limit, so it is for limits
- * up to a few thousand; `slidingWindow` is as strict at a fraction of the memory.
+ * milliseconds. A key's memory in Redis grows with each unit taken, so it is for limits up to a few
+ * thousand; `slidingWindow` is as strict at a fraction of the memory.
  *
  * A changed limit keeps the units taken and their times; another window is another counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
