@@ -49,15 +49,15 @@ export function redisArguments(
   ]
 }
 
-/** Where memory is a folder on Linux. */
+/** A folder in memory, on Linux. */
 const MEMORY = '/dev/shm'
-/** Enough for the append-only files and snapshots of a run's servers. */
+/** Enough for the append-only files and snapshots of all servers in a run. */
 const MEMORY_BYTES = 2 ** 30
 
 /**
- * A new folder in memory, if there is enough of it. A node of a Cluster and a Sentinel write their
- * configuration to the disk, and wait for it, in the loop that answers clients: beside other
- * packages' tests, a disk may take seconds for that, and then no node of a Cluster answers.
+ * Creates a folder in memory, if there is enough of it. A node of a Cluster, and a Sentinel, writes
+ * its configuration to the disk and waits for it in the loop that answers clients. While other
+ * packages' tests run, the disk may take seconds, during which no node of a Cluster answers.
  */
 async function newFolder(): Promise<string> {
   const free = await statfs(MEMORY).then(

@@ -57,7 +57,7 @@ export function pageWith(page: string, parts: Parts): string {
   return text
 }
 
-/** Of large fleets: the number of processes matters little. */
+/** The table of large fleets on one Redis; the number of processes matters little. */
 function oneRedis(plan: Plan): string {
   const fleets = plan.oneServer.filter(({ processes }) => processes === MANY)
   const rates = RATES.filter((rate) => fleets.some((one) => one.perSecond === rate && !isFull(one)))
@@ -76,7 +76,7 @@ function leisurely({ oneServer }: Plan, atOnce: number): Planned {
   return oneServer.find((one) => one.atOnce === atOnce && one.processes === MANY) as Planned
 }
 
-/** What one of its decisions takes. */
+/** The cost of one of its decisions. */
 function costOf(one: Planned): string[] {
   const { bytesIn, bytesOut, decisions } = one
   const each = (total: number): string => whole(Math.round(total / decisions))
