@@ -53,14 +53,38 @@ function worker(kind: ServerKind, ms: number) {
   return { state, handler }
 }
 
-/** A request whose client leaves after this many ms. */
-function leaver(url: string, afterMs: number): Promise<void> {
+/** A request whose client leaves after this many ms, or when the promise is fulfilled. */
+function leaver(url: string, after: number | Promise<void>): Promise<void> {
   return new Promise((resolve) => {
     const sent: ClientRequest = request(url, { agent: false }, (response) => response.resume())
     sent.on('error', () => {}).on('close', () => resolve())
     sent.end()
-    setTimeout(() => sent.destroy(), afterMs)
+    void (typeof after === 'number' ? sleep(after) : after).then(() => sent.destroy())
   })
+}
+
+/** A store that reports when it is asked to consume, and answers when `answer` is called. */
+function gatedStore() {
+  const memory = memoryStore()
+  let ask = () => {}
+  let answer = () => {}
+  const asked = new Promise<void>((resolve) => {
+    ask = resolve
+  })
+  const mayAnswer = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  const store: Store = {
+    async decide(request) {
+      if (request.mode === 'consume') {
+        ask()
+        await mayAnswer
+      }
+      return memory.decide(request)
+    },
+    reset: (target) => memory.reset(target),
+  }
+  return { store, asked, answer: () => answer() }
 }
 
 /** A store that answers after this many ms. */
@@ -260,12 +284,16 @@ describe.each(servers)('$name', (kind) => {
     async (mode) => {
       const { own, left } = limiterOf(1)
       const policy = slidingWindow({ limit: 9, window: '1h' })
-      const later: Settings = { name: 'later', policy, store: lateStore(150), ...mode }
+      const { store, asked, answer } = gatedStore()
+      const later: Settings = { name: 'later', policy, store, ...mode }
       const { state, handler } = worker(kind, 10)
       const { url } = await serve(kind, { limiters: [own, later], handler })
-      await leaver(url, 50)
+      await leaver(url, asked)
+      // The server learns of it in the next turn of the event loop that reads from sockets.
+      await sleep(50)
+      answer()
       await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
-      await sleep(200)
+      await sleep(100)
       expect(state).toMatchObject({ running: 0, ended: 0 })
     },
   )

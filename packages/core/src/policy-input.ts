@@ -63,7 +63,7 @@ export function checkNames(uses: readonly PolicyUse[], whose: string): void {
   const twice = uses.length > 1 ? uses.find((use) => isTwice(use, uses)) : undefined
   if (twice === undefined) return
   const problem = `${whose} has two policies named "${twice.policy.name}"`
-  throw rangeError('WEIR_INVALID_POLICY', `${problem}; give each a name of its own`)
+  throw rangeError('WEIR_INVALID_POLICY', `${problem}; give them different names`)
 }
 
 /** Whether another policy has its name. */
@@ -75,7 +75,7 @@ const USE = ['policy', 'key', 'cost', 'whenUnavailable', 'tag']
 
 function checkedUse(input: Policy | PolicyUse, what: string): PolicyUse {
   const isUse = typeof input === 'object' && input !== null && 'policy' in input
-  if (isUse) checkedOptions(input, 'a policy with a key of its own', USE, 'WEIR_INVALID_POLICY')
+  if (isUse) checkedOptions(input, 'an object with a policy', USE, 'WEIR_INVALID_POLICY')
   const use: PolicyUse = isUse ? input : { policy: input as Policy }
   if (!isPolicy(use.policy)) {
     const right = 'tokenBucket({...}), slidingWindow({...}), ...'

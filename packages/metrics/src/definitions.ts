@@ -1,4 +1,4 @@
-// All metrics. docs/all-metrics.md has a row for each, and a test compares them.
+// All metrics. docs/all-metrics.md has an entry for each, and a test compares them.
 
 import type { Definition, Join } from './metric.js'
 
@@ -56,12 +56,12 @@ export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
   priorities: counter(
     'weir.priority.decisions',
     '{decision}',
-    'Decisions of limiters with reserve, by the class of the request. Each is in decisions, too.',
+    'Decisions of limiters with reserve, by class. weir.decisions counts them as well.',
   ),
   denials: counter(
     'weir.denials',
     '{denial}',
-    'Denied decisions, by the binding policy and why. Not enforced: in shadow mode.',
+    'Denied decisions, by the binding policy and the reason. Not enforced: in shadow mode.',
   ),
   nearLimit: counter(
     'weir.near_limit',
@@ -72,9 +72,9 @@ export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
   blocks: counter(
     'weir.blocks',
     '{block}',
-    'Blocks of lock-outs that began, by level; those of level 8 and above together.',
+    'Blocks of lock-outs that began here, by level; 8 includes those above.',
   ),
-  slotsHeld: gauge('weir.slots.held', '{slot}', 'Slots of a concurrency that are held here now.'),
+  slotsHeld: gauge('weir.slots.held', '{slot}', 'Slots of a concurrency that this process holds.'),
   slotsExpired: counter(
     'weir.slots.expired',
     '{slot}',
@@ -93,20 +93,20 @@ export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
   undecided: counter(
     'weir.http.undecided',
     '{request}',
-    'Requests on which no decision was made, by why.',
+    'Requests without a decision, by the reason.',
   ),
   waiting: gauge('weir.waiting', '{request}', 'Requests that wait for their turn now.'),
   waits: histogram('weir.wait.duration', 'How long requests waited for their turn.'),
   overloadLimit: gauge(
     'weir.overload.limit',
     '{request}',
-    'How many requests may be in flight, by overload protection.',
+    'Requests that overload protection lets be in flight.',
   ),
   overloadInFlight: gauge('weir.overload.in_flight', '{request}', 'Requests in flight.'),
   overloadRefused: counter(
     'weir.overload.refused',
     '{request}',
-    'Requests refused, as too many were in flight.',
+    'Requests refused because too many were in flight.',
   ),
   overloadPriorities: counter(
     'weir.overload.priority.requests',
@@ -116,22 +116,22 @@ export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
   liveVersion: gauge(
     'weir.live.version',
     '1',
-    'The version of live policies that holds in this process.',
+    'The version of live policies that this process applies.',
     'least',
   ),
   liveCurrent: gauge(
     'weir.live.current',
     '1',
-    '0: the store was not heard, or not read, for so long that other policies may hold elsewhere.',
+    '0: the store could not be read for a while, so other processes may apply other policies.',
     'least',
   ),
   liveRefused: gauge(
     'weir.live.refused',
     '{setting}',
-    'Stored policies and overrides that were refused; what was before them holds.',
+    'Stored policies and overrides that were refused; the previous ones apply.',
     'last',
   ),
-  calls: counter('weir.store.calls', '{call}', 'Calls to a store, by how they ended.'),
+  calls: counter('weir.store.calls', '{call}', 'Calls to a store, by their result.'),
   durations: histogram('weir.store.call.duration', 'How long calls to a store took.'),
   inFlight: gauge('weir.store.in_flight', '{call}', 'Calls that wait for an answer of the store.'),
   breaker: gauge('weir.store.breaker.state', '1', '1: the state of the circuit breaker.', 'last'),
@@ -144,7 +144,7 @@ export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
   unreconciled: gauge(
     'weir.store.unreconciled',
     '{key}',
-    'Keys under which something was admitted without the store and is yet to be counted in it.',
+    'Keys whose units were admitted without the store and are yet to be counted in it.',
   ),
   events: counter('weir.store.events', '{event}', 'Events of a store.'),
   keys: gauge('weir.memory.keys', '{key}', 'Keys that a memory store keeps.'),
@@ -152,7 +152,7 @@ export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
   evictions: counter(
     'weir.memory.evictions',
     '{key}',
-    'Keys that a memory store forgot before their time, as there were too many.',
+    'Keys that a memory store forgot early because it had too many.',
   ),
   failures: counter(
     'weir.metrics.failures',

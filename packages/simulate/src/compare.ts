@@ -76,10 +76,22 @@ function compared(was: Simulated, is: Simulated): CompareReport {
   const paired = new Set(pairs.flat())
   const alone = ({ limiters }: Simulated): string[] =>
     limiters.filter((limiter) => !paired.has(limiter)).map(({ name }) => name)
-  const limiters = pairs.flatMap(([one, other]) =>
-    one.runs.map((run, i) => comparedRun(one, run, other, other.runs[i] as LimiterRun)),
-  )
+  const limiters = pairs.flatMap(([one, other]) => comparedRuns(one, other))
   return { before, after, limiters, onlyBefore: alone(was), onlyAfter: alone(is) }
+}
+
+/** Each set replays the requests that it decides on. If only one set has two runs, because only its
+ *  requests have whole seconds, both are compared with the other set's single run. */
+function comparedRuns(
+  one: LimiterSimulation,
+  other: LimiterSimulation,
+): readonly ComparedLimiter[] {
+  const most = one.runs.length < other.runs.length ? other.runs : one.runs
+  return most.map(({ times }, i) => {
+    const before = (one.runs[i] ?? one.runs[0]) as LimiterRun
+    const after = (other.runs[i] ?? other.runs[0]) as LimiterRun
+    return comparedRun(one, before, other, after, times)
+  })
 }
 
 function comparedRun(
@@ -87,13 +99,14 @@ function comparedRun(
   before: LimiterRun,
   other: LimiterSimulation,
   after: LimiterRun,
+  times: RunReport['times'],
 ): ComparedLimiter {
   const limiter = one.name === other.name ? one.name : `${one.name} -> ${other.name}`
   const refusedBefore = refusedIn(one, before)
   const refusedAfter = refusedIn(other, after)
   return {
     limiter,
-    times: before.times,
+    times,
     refused: { before: before.refused, after: after.refused },
     affected: { before: before.affected.count, after: after.affected.count },
     newlyAffected: without(refusedAfter, refusedBefore),

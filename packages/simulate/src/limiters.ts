@@ -41,8 +41,7 @@ export interface Limiter extends LimiterInput {
  * @throws {SimulateError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_NOT_SIMULATED
  */
 export function limitersOf(input: PoliciesInput, from = 'policies'): readonly Limiter[] {
-  if (isPolicy(input) || Array.isArray(input))
-    return [checkedLimiter(undefined, { policy: input as PolicyInput }, from)]
+  if (isUnnamed(input)) return [checkedLimiter(undefined, { policy: input }, from)]
   if (typeof input !== 'object' || input === null || Object.keys(input).length === 0) {
     const right = 'a policy, a list of policies, or limiters by their names'
     throw misuse(from, input, right, 'WEIR_INVALID_POLICY')
@@ -52,6 +51,11 @@ export function limitersOf(input: PoliciesInput, from = 'policies'): readonly Li
     const isShort = isPolicy(value) || Array.isArray(value)
     return checkedLimiter(name, isShort ? { policy: value } : (value as LimiterInput), whose)
   })
+}
+
+/** Whether the input is one limiter without a name: a policy, or a list of policies. */
+export function isUnnamed(input: PoliciesInput): input is PolicyInput {
+  return isPolicy(input) || Array.isArray(input)
 }
 
 const FUNCTIONS = ['key', 'cost', 'skip', 'priority'] as const

@@ -94,6 +94,11 @@ const WINDOWS: readonly Duration[] = ['1s', '10s', '1m', '1h']
  * const reader = logReader({}, (entry) => search.add(entry))
  */
 export function suggestion(options: SuggestionOptions): Suggesting {
+  return suggestionWith(options)
+}
+
+/** @internal */
+export function suggestionWith(options: SuggestionOptions): Suggested {
   const { affect, of = 'keys', windows = WINDOWS, algorithm = 'sliding-window' } = options
   if (!(typeof affect === 'number' && affect >= 0 && affect <= 1))
     throw misuse('affect', affect, 'a part from 0 to 1: 0.001 for 0.1 %')
@@ -114,7 +119,8 @@ interface Asked {
   readonly cost: number
 }
 
-class Suggested implements Suggesting {
+/** @internal */
+export class Suggested implements Suggesting {
   readonly #options: Checked
   readonly #candidates: readonly Candidates[]
   readonly #timeline: Timeline<Asked>
@@ -165,17 +171,22 @@ class Suggested implements Suggesting {
     this.#timeline.add(entry.timeUs, { key, cost })
   }
 
-  report(): SuggestionReport {
-    this.#report ??= this.#ended()
+  /** @param onSearch called before each search, with how many of how many are done */
+  report(onSearch?: (done: number, ofAll: number) => void): SuggestionReport {
+    this.#report ??= this.#ended(onSearch)
     return this.#report
   }
 
-  #ended(): SuggestionReport {
+  #ended(onSearch?: (done: number, ofAll: number) => void): SuggestionReport {
     const order = this.#timeline.end()
     const { affect, of, algorithm } = this.#options
     const { keys, skipped, withoutKey } = this.#limiter.report()
-    const windows = this.#candidates.flatMap((candidates) =>
-      this.#times.map((times, run) => this.#windowOf(candidates, times, run)),
+    const runs = this.#times.length
+    const windows = this.#candidates.flatMap((candidates, i) =>
+      this.#times.map((times, run) => {
+        onSearch?.(i * runs + run, this.#candidates.length * runs)
+        return this.#windowOf(candidates, times, run)
+      }),
     )
     const { count: requests } = this.#entries
     const counts = { requests, keys, skipped, withoutKey, withoutCost: this.#withoutCost }

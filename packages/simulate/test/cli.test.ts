@@ -9,6 +9,12 @@ import { LINES, SHORT, weir } from './weir.js'
 const files = folder()
 const HOSTILE = '<script>alert(1)</script>|`@team\u001b[31m\u202e'
 
+/** A HAR has no client's address. */
+const HAR_ENTRY = {
+  startedDateTime: '2026-10-10T00:00:00.500Z',
+  request: { method: 'GET', url: 'https://example.com/' },
+}
+
 const log = files.write('access.log', LINES.join('\n'))
 
 describe('weir simulate', () => {
@@ -51,6 +57,18 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
     expect(JSON.parse(out)).toMatchObject({ entries: 23 })
   })
 
+  test('says that logs of several days in one stream are to be given as files', async () => {
+    const dayUs = 86_400_000_000
+    const of = (timeUs: number, count: number) =>
+      Array.from({ length: count }, (_, i) => `${combined({ ip: 'a', timeUs: timeUs + i })}\n`)
+    const [older, newer] = [of(START_US, 3).join(''), of(START_US + dayUs, 9_000).join('')]
+    const input = () => Readable.from([Buffer.from(newer), Buffer.from(older)])
+    const { out } = await weir('simulate', ['-', ...SHORT], { input: input() })
+    expect(out).toMatch(/The time went back once, by at most 1 d,.* give them as files/)
+    const parts = [files.write('day.log', newer), files.write('day.log.1', older)]
+    expect((await weir('simulate', [...parts, ...SHORT])).out).not.toContain('went back')
+  })
+
   test('takes limiters from a policies file, or one of them', async () => {
     const policies = files.write(
       'policies.mjs',
@@ -74,6 +92,36 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
     )
   })
 
+  test('calls the one limiter of a file without names default', async () => {
+    const file = files.write(
+      'unnamed.mjs',
+      `import { slidingWindow } from '@weir/core'
+      export default slidingWindow({ limit: 5, window: '1s' })`,
+    )
+    const { out } = await weir('simulate', [log, '--policy', file, '--limiter', 'default'])
+    expect(out).toContain('Limiter default')
+    for (const name of ['api', 'limit'])
+      await expect(weir('simulate', [log, '--policy', file, '--limiter', name])).rejects.toThrow(
+        `--limiter is "${name}"; give one of "default", which `,
+      )
+    const suggested = ['--affect', '1%', '--policy', file, '--limiter', 'default']
+    expect((await weir('suggest', [log, ...suggested])).code).toBe(0)
+  })
+
+  test('takes one limiter from a file whose others cannot be simulated', async () => {
+    const file = files.write(
+      'slots.mjs',
+      `import { concurrency, slidingWindow } from '@weir/core'
+      export default {
+        slots: concurrency({ limit: 2, holdTimeout: '1m' }),
+        api: slidingWindow({ limit: 5, window: '1s' }),
+      }`,
+    )
+    const asked = ['--policy', file, '--limiter', 'api']
+    expect((await weir('simulate', [log, ...asked])).out).toContain('Limiter api')
+    expect((await weir('suggest', [log, '--affect', '1%', ...asked])).code).toBe(0)
+  })
+
   test('compares two policies files, given as two words or with a comma', async () => {
     const of = (limit: number) =>
       files.write(
@@ -86,6 +134,32 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
     expect(out).toContain('keys affected          1      0              0                  1')
     const comma = await weir('simulate', [log, '--compare', `${of(5)},${of(50)}`])
     expect(comma.out).toBe(out)
+  })
+
+  test('says which requests the limiters of two compared files left out', async () => {
+    const of = (name: string, key: string) =>
+      files.write(
+        name,
+        `import { slidingWindow } from '@weir/core'
+        const policy = slidingWindow({ limit: 5, window: '1s' })
+        export default { api: { policy, key: (entry) => entry.${key} } }`,
+      )
+    const both = ['--compare', of('right.mjs', 'ip'), of('mistyped.mjs', 'address')]
+    const { out } = await weir('simulate', [...both, log])
+    expect(out).toContain('Not decided on by limiter api of the new file: 22 without a key')
+    expect(out).not.toContain('of the old file')
+  })
+
+  test('says what to do where the log has no key', async () => {
+    const har = files.write('one.har', JSON.stringify({ log: { entries: [HAR_ENTRY] } }))
+    const { code, out } = await weir('simulate', [har, ...SHORT])
+    expect(code).toBe(0)
+    expect(out).toContain('Not decided on: 1 without a key')
+    expect(out).toContain(
+      'No request was decided on, so the log says nothing about limits: give --key',
+    )
+    const { out: found } = await weir('simulate', [har, ...SHORT, '--key', 'host'])
+    expect(found).toContain('No request would have been refused.')
   })
 
   test.each([
@@ -201,6 +275,38 @@ describe('weir suggest', () => {
     const { out } = await weir('suggest', [costly, ...args])
     expect(out).toContain('none is large enough')
   })
+
+  test('suggests nothing, and fails, where no request can be decided on', async () => {
+    const { code, out } = await weir('suggest', [log, '--affect', '1%', '--key', 'mistyped'])
+    expect(code).toBe(1)
+    expect(out).toContain('Left out: 22 without a key')
+    expect(out).toContain('No request was decided on')
+    expect(out).not.toContain('smallest limit')
+  })
+
+  test('says how many requests have no cost', async () => {
+    const lines = [{ n: 2 }, {}, { n: 'x' }].map((more) =>
+      JSON.stringify({ time: START_US / 1e6 + 0.5, ip: 'a', ...more }),
+    )
+    const costs = files.write('costs.jsonl', lines.join('\n'))
+    const args = ['--affect', '0%', '--windows', '1s', '--fields', 'cost=n']
+    const { code, out } = await weir('suggest', [costs, ...args])
+    expect(code).toBe(0)
+    expect(out).toContain('Left out: 2 without a cost that is a whole number.')
+  })
+})
+
+test('a search shows how far it is, and says before that it will not hear an interrupt', async () => {
+  const lines: string[] = []
+  await weir('suggest', [log, '--affect', '50%', '--windows', '1s,1m'], {
+    progress: (line) => lines.push(line),
+    blocking: () => lines.push('blocking'),
+  })
+  expect(lines.slice(-3)).toEqual([
+    'blocking',
+    'searched 0 of 2 times for a limit',
+    expect.stringMatching(/^searched 1 of 2 times for a limit, about .+ left$/),
+  ])
 })
 
 test.each(['simulate', 'suggest'] as const)(

@@ -159,6 +159,13 @@ test('progress reports how much of how much was read', async () => {
   }
 })
 
+test('of a JSON array it is said how its objects are given', async () => {
+  const log = files.write('array.json', JSON.stringify([{ time: 1 }], undefined, 2))
+  await expect(simulateLog({ logs: [log], policies })).rejects.toThrow(
+    /none of 5 lines could be read as clf; .*; of a JSON array, give one object per line: jq -c/,
+  )
+})
+
 test('two sets of policies are compared by the keys that they refuse', async () => {
   const lines = ['a', 'b', 'c'].flatMap((ip, i) =>
     Array.from({ length: 2 + i }, (_, j) => combined({ ip, timeUs: START_US + 1 + j * 1_000_000 })),
@@ -185,6 +192,27 @@ test('two sets of policies are compared by the keys that they refuse', async () 
   })
   expect(named.limiters.map(({ limiter }) => limiter)).toEqual(['two'])
   expect([named.onlyBefore, named.onlyAfter]).toEqual([['one'], ['three']])
+})
+
+test('a set of policies that decides on nothing, or on other requests, can be compared', async () => {
+  const at = (timeUs: number) => combined({ ip: 'a', timeUs })
+  const whole = START_US - (START_US % 1_000_000) + 1_000_000
+  const log = files.write('whole.log', [at(whole), at(whole), at(whole + 1_000_000)].join('\n'))
+  const policy = slidingLog({ limit: 1, window: '10s' })
+  const none = { default: { policy, key: () => undefined } }
+  const counts = { refused: { before: 2, after: 0 }, affected: { before: 1, after: 0 } }
+  const [there, back] = await Promise.all([
+    compareLogs({ logs: [log], before: policy, after: none }),
+    compareLogs({ logs: [log], before: none, after: policy }),
+  ])
+  expect(there.limiters).toMatchObject([
+    { times: 'start', ...counts },
+    { times: 'spread', ...counts },
+  ])
+  expect(back.limiters).toMatchObject([
+    { times: 'start', refused: { before: 0, after: 2 }, newlyAffected: { count: 1 } },
+    { times: 'spread', refused: { before: 0, after: 2 }, newlyAffected: { count: 1 } },
+  ])
 })
 
 test('a limit is suggested for files', async () => {

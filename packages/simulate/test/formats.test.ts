@@ -41,6 +41,28 @@ describe('the Common and the Combined Log Format', () => {
     expect(entry.field('constructor')).toBeUndefined()
   })
 
+  test("in Apache's vhost_combined, the address follows the virtual host", () => {
+    const entry = entryOf('clf', `www.example.com:443 ${COMMON} "-" "curl/8.5.0"`)
+    expect(saidBy(entry)).toEqual({
+      ...saidBy(entryOf('clf', COMMON)),
+      host: 'www.example.com',
+    })
+    expect(entry.field('host')).toBe('www.example.com')
+  })
+
+  test.each([
+    '10.0.0.1:443',
+    '2001:db8::beef',
+    '[2001:db8::1]:443',
+    'client.example',
+    'a:',
+    'a:b',
+    '::1',
+  ])('%s is not a virtual host, but the address', (ip) => {
+    const entry = entryOf('clf', COMMON.replace('203.0.113.7', ip))
+    expect([entry.ip, entry.host, entry.user]).toEqual([ip, undefined, 'ann'])
+  })
+
   test('a dash means an unknown value', () => {
     const line = '2001:db8::1 - - [10/Oct/2026:12:00:01 +0000] "-" 408 - "-" "-"'
     const entry = entryOf('clf', line)

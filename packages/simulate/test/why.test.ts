@@ -248,3 +248,17 @@ test('a limiter without a name, and policies without one, are found as the appli
     ['sliding-window-9-per-1h', 4],
   ])
 })
+
+test('of an IPv6 address, under which nothing is stored, the network is told', async () => {
+  const file = policiesFile(`slidingLog({ limit: 5, window: '1m' })`)
+  const hintFor = async (key: string) => (await askJson('--key', key, '--policy', file, ...at)).hint
+  expect(await hintFor('2001:db8:1:2::3')).toContain('count this address as "2001:db8:1::/56"')
+  for (const key of ['2001:db8:1::/56', 'org:7', '192.0.2.1'])
+    expect(await hintFor(key)).toMatch(/^nothing is stored under this key: /)
+})
+
+test('without --name it says that live policies were not asked', async () => {
+  const file = policiesFile(`slidingLog({ limit: 5, window: '1m' })`)
+  const { text } = await ask('--key', 'u42', '--policy', file, ...at)
+  expect(text).toContain('live policies and overrides, if the application has some: give --name')
+})

@@ -32,13 +32,14 @@ export async function runGroup(group: string, args: readonly string[]): Promise<
   const { stdout, stderr } = process
   const line = stderr.isTTY ? (text: string) => stderr.write(`\r${text}\x1b[K`) : undefined
   const abort = new AbortController()
-  process.once('SIGINT', () => {
+  const interrupted = (): void => {
     line?.('')
     abort.abort()
     // A read of a terminal or a pipe to which nobody writes does not end: the second signal, which
     // nobody handles, ends the process.
     setTimeout(() => process.kill(process.pid, 'SIGINT'), GRACE_MS).unref()
-  })
+  }
+  process.once('SIGINT', interrupted)
   const io = {
     out(text: string) {
       line?.('')
@@ -50,6 +51,9 @@ export async function runGroup(group: string, args: readonly string[]): Promise<
     },
     env: process.env,
     signal: abort.signal,
+    // Called before a long computation, during which no listener runs: without one, the signal
+    // ends the process.
+    blocking: () => void process.off('SIGINT', interrupted),
   }
   try {
     const running = simulate.command(group, args, io, { openStore })
@@ -70,9 +74,11 @@ export async function runGroup(group: string, args: readonly string[]): Promise<
 function waitingInVain(group: string): Promise<never> {
   return new Promise((_, reject) => {
     process.once('beforeExit', () => {
-      const what = `weir ${group} waits for what never comes, such as a promise of the policies file`
+      const what = `weir ${group} waits for a promise that never settles`
       const code = 'WEIR_POLICIES_FAILED'
-      reject(misused(Object.assign(new Error(`${what}; let it settle`), { code })))
+      reject(
+        misused(Object.assign(new Error(`${what}; look for it in the policies file`), { code })),
+      )
     })
   })
 }

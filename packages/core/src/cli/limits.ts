@@ -132,7 +132,7 @@ export async function rollBackLimits(place: Place, text: string): Promise<string
   })
   if (answers.length > 0) return answers.map((answer) => sentence(answer))
   if (!isForced) checkSome(processes, name)
-  return [`"${name}" is at version ${version} already`]
+  return [`"${name}" is already at version ${version}`]
 }
 
 async function change(place: Place, field: Field, policy: Policy | undefined): Promise<string[]> {

@@ -118,7 +118,7 @@ function checkedCells(key: string, numbers: unknown, kernel: Kernel | undefined)
   }
   throw new StoreError(
     'WEIR_FOREIGN_KEY',
-    `the row ${quote(key)} holds ${quote(numbers)}, which Weir did not write; it is left as it is`,
+    `the row ${quote(key)} holds ${quote(numbers)}, which Weir did not write and does not change`,
   )
 }
 

@@ -130,7 +130,7 @@ function warnOfMissingKey(byAddress: boolean, name: string, key: unknown): void 
   const what = byAddress
     ? `a request to limiter "${name}" has no usable client address`
     : `key of limiter "${name}" gave ${quote(key)}, neither a text nor a whole number`
-  const shared = 'all such requests share one bucket; choose what becomes of them with onMissingKey'
+  const shared = 'all such requests share one bucket; onMissingKey chooses otherwise'
   warnOnce(byAddress ? 'WEIR_NO_ADDRESS' : 'WEIR_NO_KEY', name, `${what}; ${shared}`)
 }
 
@@ -139,5 +139,9 @@ function warnOfRawAddress(key: Key, name: string): void {
   if (typeof key !== 'string' || key.indexOf(':') === key.lastIndexOf(':')) return
   if (parseAddress(key) === undefined) return
   const what = `key of limiter "${name}" gives full IPv6 addresses`
-  warnOnce('WEIR_RAW_ADDRESS', name, `${what}, and a client has any number; use addressKey()`)
+  warnOnce(
+    'WEIR_RAW_ADDRESS',
+    name,
+    `${what}, and a client has at least 2^64 of them; use addressKey()`,
+  )
 }

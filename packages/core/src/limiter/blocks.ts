@@ -27,7 +27,7 @@ export async function blockKey(
   )
   if (!degraded) return
   const what = `the store of limiter "${limiter.name}" could not be told of a block`
-  const where = 'it holds in this process alone, and until the store is back'
+  const where = 'it holds only in this process, until the store is back'
   throw new StoreError('WEIR_STORE_FAILED', `${what}; ${where}`)
 }
 

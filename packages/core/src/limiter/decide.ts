@@ -210,7 +210,7 @@ function switchedOff(
 }
 
 export function closedError({ name }: LimiterParts): Error {
-  const what = `limiter "${name}" is closed, so nobody waits for it; make a new one`
+  const what = `limiter "${name}" is closed, so it takes no waiting requests; make a new one`
   const code = 'WEIR_CLOSED'
   return Object.assign(new Error(withPage(code, what)), { code })
 }

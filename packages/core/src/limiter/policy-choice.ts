@@ -63,11 +63,11 @@ export function policyChoice(options: Choosing): PolicyChoice {
     }
     const { judges, takes } = traitsOf(mode)
     if (judges && otherwise !== undefined) {
-      warnOnce('WEIR_POLICY_FAILED', limiter, `${problem}; whenPolicyFails says what holds`)
+      warnOnce('WEIR_POLICY_FAILED', limiter, `${problem}; whenPolicyFails says what applies`)
       return otherwise
     }
     if (judges && takes) counters.count(FAILED)
-    const right = 'fix it, or say with whenPolicyFails what holds meanwhile'
+    const right = 'fix it, or set whenPolicyFails'
     const message = `${problem}, and never chose a policy for this key; ${right}`
     const code = 'WEIR_POLICY_FAILED'
     throw Object.assign(new Error(withPage(code, message), { cause }), { code })

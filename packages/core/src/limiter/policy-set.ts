@@ -105,7 +105,7 @@ export function checkHasEffect(
 ): void {
   if (whenUnavailable === undefined || store.resilient === true) return
   const what = `whenUnavailable of limiter "${limiter}" is ${quote(whenUnavailable)}`
-  const why = 'but its store knows no such thing, and its errors reach the caller'
+  const why = 'but its store does not support it'
   throw typeError('WEIR_INVALID_OPTION', `${what}, ${why}; give it store: resilient(store)`)
 }
 

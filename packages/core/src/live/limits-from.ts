@@ -202,7 +202,7 @@ function loading(
     if (own !== undefined) return own
     if (loads.size < maxKeys) return start(id, key)
     // A source that hangs must not fill the memory.
-    const what = `limitsFrom() is loading ${maxKeys} keys already; others get the default meanwhile`
+    const what = `limitsFrom() is already loading ${maxKeys} keys; others get the default`
     warnOnce('WEIR_SOURCE_FAILED', 'limitsFrom is full', what)
     return otherwise
   }

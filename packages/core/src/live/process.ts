@@ -87,13 +87,13 @@ function troubles(name: string, onFailure: LivePoliciesOptions['onFailure']) {
   return {
     refused(field: string, why: string, error: unknown): void {
       const what = `a stored policy of "${name}" is refused, ${quote(field)}: ${why}`
-      warnOnce('WEIR_SETTING_REFUSED', name, `${what}; the one before it still holds`)
+      warnOnce('WEIR_SETTING_REFUSED', name, `${what}; the one before it still applies`)
       failed(error)
     },
     unread(error: unknown): void {
       const why = error instanceof StoreError ? error.message : quote(error)
       const what = `the policies of "${name}" cannot be read from the store: ${why}`
-      const then = 'those that were read last hold, or the defaults'
+      const then = 'what was read last applies, or the defaults'
       warnOnce('WEIR_SETTINGS_UNREAD', name, `${what}; ${then}`)
       failed(error)
     },
@@ -105,7 +105,7 @@ function troubles(name: string, onFailure: LivePoliciesOptions['onFailure']) {
     unreported(error: unknown): void {
       const why = error instanceof Error ? error.message : quote(error)
       const what = `this process cannot report its policies of "${name}": ${why}`
-      warnOnce('WEIR_SETTINGS_UNREPORTED', name, `${what}; they still hold`)
+      warnOnce('WEIR_SETTINGS_UNREPORTED', name, `${what}; they still apply`)
     },
   }
 }

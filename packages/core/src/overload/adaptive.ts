@@ -173,7 +173,7 @@ function asked(signal: Signal, name: string): number | undefined {
 }
 
 function warnOfSignal(name: string, what: string): void {
-  const right = 'it must give a number from 0, or undefined; the factor stays as it is'
+  const right = 'it must return a number from 0, or undefined; the factor does not change'
   warnOnce('WEIR_SIGNAL_FAILED', name, `the signal of adaptive policy "${name}" ${what}; ${right}`)
 }
 

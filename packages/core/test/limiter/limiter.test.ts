@@ -417,7 +417,7 @@ describe('a policy function that fails', () => {
   test('the error says what to do', async () => {
     await expect(new RateLimiter({ policy: fail }).consume('k')).rejects.toThrow(
       'the policy function of limiter "default" failed: Error: no database, and never chose a ' +
-        'policy for this key; fix it, or say with whenPolicyFails what holds meanwhile',
+        'policy for this key; fix it, or set whenPolicyFails',
     )
   })
 

@@ -1,4 +1,4 @@
-// The effect of each part of the API on a lock-out: the rows of the table in docs/lock-outs.md.
+// The effect of each part of the API on a lock-out: the list in docs/lock-outs.md.
 
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {

@@ -125,10 +125,27 @@ test('an interrupt ends a group that waits for input that never comes', async ()
   expect(ended).toEqual({ code: null, signal: 'SIGINT' })
 })
 
+test('an interrupt ends a group that has announced a long computation', async () => {
+  const body = `
+    io.blocking()
+    io.out('it runs')
+    await new Promise(setImmediate)
+    for (const end = Date.now() + 15_000; Date.now() < end; );
+    return 0`
+  const child = spawn(process.execPath, [cli, 'suggest'], { cwd: projectWith(body) })
+  child.stdout.once('data', () => child.kill('SIGINT'))
+  const begunMs = Date.now()
+  const ended = await new Promise((resolve) =>
+    child.on('close', (code, signal) => resolve({ code, signal })),
+  )
+  expect(ended).toEqual({ code: null, signal: 'SIGINT' })
+  expect(Date.now() - begunMs).toBeLessThan(10_000)
+})
+
 test('a group that waits for something that never happens fails, and does not end with code 0', async () => {
   const { code, stdout, stderr } = await run(projectWith('await new Promise(() => {})'), 'why')
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-  expect(stderr).toMatch(/^WEIR_POLICIES_FAILED: weir why waits for what never comes/)
+  expect(stderr).toMatch(/^WEIR_POLICIES_FAILED: weir why waits for a promise that never settles/)
 })
 
 test('the command ends with its group, whatever that left open, and everything is printed', async () => {

@@ -261,7 +261,7 @@ test('a rollback restores everything to a version, and can be rolled back', asyn
     { name: 'free', policy: api(30) },
     { name: 'pro', policy: api(200) },
   ])
-  expect(await run('rollback', '11')).toMatch(/^".*" is at version 11 already$/)
+  expect(await run('rollback', '11')).toMatch(/^".*" is already at version 11$/)
   for (const version of ['12', '1.5', 'x', ''])
     await expect(run('rollback', version)).rejects.toMatchObject({ code: 'WEIR_INVALID_OPTION' })
   await expect(live.rollback(12)).rejects.toThrow('give a whole number from 0 to 11')
@@ -298,9 +298,9 @@ test('settings without processes and history are reported as such, and requests 
   )
   expect(await run('history')).toBe(`"${name}" has never been changed`)
   await expect(run('rollback', '0')).rejects.toThrow('no process has reported')
-  expect(await run('rollback', '0', '--force')).toBe(`"${name}" is at version 0 already`)
+  expect(await run('rollback', '0', '--force')).toBe(`"${name}" is already at version 0`)
   await start()
-  expect(await run('rollback', '0')).toBe(`"${name}" is at version 0 already`)
+  expect(await run('rollback', '0')).toBe(`"${name}" is already at version 0`)
   expect(await run('remove', 'u1')).toBe(
     'api of "u1": (not set) already, nothing changed, version 0',
   )

@@ -39,7 +39,10 @@ describe.each([
     const client = connected({ protocol: 2 })
     await client.connect()
     await client.subscribe('news')
-    refused(client, /^the client subscribes, and can send nothing else; give a client of its own/)
+    refused(
+      client,
+      /^the client subscribes, and can send nothing else; give Weir a separate client/,
+    )
   })
 
   test('a client that monitors', async () => {

@@ -97,6 +97,32 @@ describe('for each limiter, the page shows', () => {
   })
 })
 
+test('the time when a refused key passes is relative to its last refusal, which may be long ago', async () => {
+  const frame = busyFrames()()
+  const [limiter] = frame.limiters as [LimiterFrame]
+  const [row] = limiter.refusedKeys as [LimiterFrame['refusedKeys'][number]]
+  const atMs = frame.atMs - 3_600_000
+  const refusedKeys = [
+    { ...row, lastMs: atMs, policy: 'calls', retryAfterMs: 2_500 },
+    { ...row, lastMs: atMs, policy: 'calls', retryAfterMs: null, handle: 'other' },
+  ]
+  const page = await shown([{ ...frame, limiters: [{ ...limiter, refusedKeys }] }])
+  const details = page.locator('.card .key-list').first().locator('.key-row .muted')
+  expect(await details.allTextContents()).toEqual([
+    expect.stringMatching(/^calls · last .*\d\d:\d\d:\d\d, passes 2\.5 s later$/),
+    expect.stringMatching(/^calls · last .*\d\d:\d\d:\d\d, passes never$/),
+  ])
+})
+
+test('decisions are not called shared if counters are in memory', async () => {
+  const frame = busyFrames()()
+  const [limiter] = frame.limiters as [LimiterFrame]
+  const decisions = limiter.decisions.map((each) => ({ ...each, degraded: false }))
+  const page = await shown([{ ...frame, stores: [], limiters: [{ ...limiter, decisions }] }])
+  const tile = page.locator('#health .tile', { hasText: 'Decisions' })
+  expect(await tile.locator('.pill').textContent()).toBe('none degraded')
+})
+
 test('for each process of the fleet, the page shows the sums of its limiters', async () => {
   const frames = Array.from({ length: 3 }, busyFrames())
   const page = await shown(frames)

@@ -19,4 +19,7 @@ export interface CommandIo {
   readonly input: NodeJS.ReadableStream
   readonly env: NodeJS.ProcessEnv
   readonly signal: AbortSignal
+  /** To be called before a long computation, during which `signal` cannot change: an interrupt then
+   *  ends the process. Undefined: an older @weir/core has started the command. */
+  readonly blocking?: (() => void) | undefined
 }

@@ -1,15 +1,17 @@
 // The commands `weir simulate` and `weir suggest`.
 
 import { writeFile } from 'node:fs/promises'
-import type { Policy, PolicyInput } from '@weir/core'
+import type { Policy } from '@weir/core'
 import { quote } from '@weir/core/http'
 import { misuse, misused } from '../errors.js'
 import { policiesIn } from '../files/policies-file.js'
+import { readLogs } from '../files/read-logs.js'
 import type { LogSource } from '../files/texts.js'
-import { type Limiter, limitersOf, type PoliciesInput } from '../limiters.js'
-import { compareLogs, simulateLog, suggestLog } from '../node.js'
+import { isUnnamed, type Limiter, limitersOf, type PoliciesInput } from '../limiters.js'
+import { compareLogs, simulateLog } from '../node.js'
 import type { SimulationReport } from '../report.js'
 import { candidatesOf, type SuggestedAlgorithm } from '../suggest/candidates.js'
+import { suggestionWith } from '../suggestion.js'
 import type { CommandIo } from './command.js'
 import { asHtml, asMarkdown, asText, type Block } from './document.js'
 import { SIMULATE_HELP, SUGGEST_HELP } from './help.js'
@@ -24,7 +26,7 @@ import {
   wholeIn,
   windowsIn,
 } from './options.js'
-import { progressTo } from './progress.js'
+import { progressTo, searchProgressTo } from './progress.js'
 import { comparisonDocument, simulationDocument } from './simulate-document.js'
 import { suggestionDocument } from './suggest-document.js'
 
@@ -77,7 +79,7 @@ export async function suggestCommand(args: readonly string[], io: CommandIo): Pr
   }
   const { key, cost, skip } = await baseOf(values.policy, values.limiter)
   const read = { ...logSettings(options), ...sourcesOf(options, io) }
-  const report = await suggestLog({
+  const searching = suggestionWith({
     ...read,
     ...(key !== undefined && { key }),
     cost,
@@ -87,8 +89,11 @@ export async function suggestCommand(args: readonly string[], io: CommandIo): Pr
     algorithm: values.algorithm as SuggestedAlgorithm | undefined,
     windows: windowsIn(values.windows) as '1s'[] | undefined,
   })
+  const log = await readLogs(read, (entry) => searching.add(entry))
+  io.blocking?.()
+  const report = { ...searching.report(searchProgressTo(io.progress)), log }
   await print(report, suggestionDocument(report), options, io)
-  return 0
+  return report.requests === 0 ? 1 : 0
 }
 
 function help(text: string, { out }: CommandIo): number {
@@ -113,7 +118,7 @@ async function policiesOf({ values }: Given): Promise<PoliciesInput> {
     throw misuse('--policy', file, 'it without --limit, --window and --algorithm')
   if (file === undefined) return shortPolicy(limit, window, algorithm)
   const policies = await policiesIn(file)
-  return limiter === undefined ? policies : { [limiter]: limiterIn(policies, limiter, file) }
+  return limiter === undefined ? policies : limiterIn(policies, limiter, file)
 }
 
 function shortPolicy(limit?: string, window?: string, algorithm = 'sliding-window'): Policy {
@@ -129,21 +134,26 @@ function shortPolicy(limit?: string, window?: string, algorithm = 'sliding-windo
   }
 }
 
-function limiterIn(policies: PoliciesInput, name: string, file: string): PolicyInput {
-  const known = policies as Readonly<Record<string, PolicyInput>>
-  if (Object.hasOwn(known, name)) return known[name] as PolicyInput
+/** One limiter of a file. The others are not checked: they may be what no simulation takes. */
+function limiterIn(policies: PoliciesInput, name: string, file: string): PoliciesInput {
+  const known = isUnnamed(policies) ? { [UNNAMED]: policies } : Object(policies)
+  if (Object.hasOwn(known, name)) return { [name]: known[name] }
   const names = Object.keys(known).map(quote).join(', ')
   throw misuse('--limiter', name, `one of ${names}, which ${file} has`)
 }
 
+/** How a limiter is called that was given no name. */
+const UNNAMED = 'default'
+
 /** The key, cost and skip of a limiter in a policies file. */
 async function baseOf(file: unknown, name: unknown): Promise<Partial<Limiter>> {
   if (typeof file !== 'string') return {}
-  const limiters = limitersOf(await policiesIn(file), file)
-  const found = name === undefined ? limiters : limiters.filter((one) => one.name === name)
-  const [only, ...others] = found
+  const policies = await policiesIn(file)
+  const asked = typeof name === 'string' ? limiterIn(policies, name, file) : policies
+  const limiters = limitersOf(asked, file)
+  const [only, ...others] = limiters
   if (only !== undefined && others.length === 0) return only
-  const names = limiters.map((one) => quote(one.name ?? 'default')).join(', ')
+  const names = limiters.map((one) => quote(one.name ?? UNNAMED)).join(', ')
   throw misuse('--limiter', name, `one of ${names}, which ${file} has`)
 }
 

@@ -1,5 +1,6 @@
 const LOGS = `Logs
-  LOG              a file, or - for standard input; gzip is recognised; several are merged by time
+  LOG              a file, or - for standard input; gzip is recognised. Several are merged by time:
+                   give the parts of a rotated log as files, not through zcat
   --format NAME    clf (Common and Combined Log Formats of nginx and Apache), nginx-json, caddy,
                    json (one object per line), har; default: by the first lines
   --fields LIST    the names of a JSON log's fields: time=ts,key=user.id,cost=tokens; also ip, user,
@@ -22,7 +23,8 @@ export const SIMULATE_HELP: string = `weir simulate: which requests of a log wou
   weir simulate access.log --limit 100 --window 1m
   weir simulate access.log --policy policies.mjs --key ip
   weir simulate access.log --compare old.mjs new.mjs
-  zcat access.log.*.gz | weir simulate - --limit 20 --window 1s --max-affected 1%
+  weir simulate access.log* --limit 20 --window 1s --max-affected 1%
+  ssh www cat access.log | weir simulate - --limit 20 --window 1s
 
 Replays the log through the limiters of @weir/core, by the log's own times, and says who would have
 been refused, when and for how long, and the most that passed in any window beside the bound that
@@ -80,5 +82,5 @@ ${LOGS}
 
 ${OUTPUT}
 
-Exit codes: 0 done; 1 the log could not be read or has more keys than fit; 2 the command, a
-policies file or a path is wrong.`
+Exit codes: 0 done; 1 the log could not be read, has more keys than fit, or no request to decide on;
+2 the command, a policies file or a path is wrong.`

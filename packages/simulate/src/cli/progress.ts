@@ -1,6 +1,18 @@
 import type { Progress } from '../files/read-logs.js'
 import { asCount, asDuration } from './numbers.js'
 
+/** Shows how far a search has come, and how long it will take. */
+export function searchProgressTo(
+  show: ((line: string) => void) | undefined,
+): (done: number, ofAll: number) => void {
+  const startMs = Date.now()
+  return (done, ofAll) => {
+    const restMs = ((Date.now() - startMs) / done) * (ofAll - done)
+    const left = done === 0 ? '' : `, about ${asDuration(Math.round(restMs))} left`
+    show?.(`searched ${done} of ${ofAll} times for a limit${left}`)
+  }
+}
+
 /** Shows how far reading has come, how fast it goes, and how long it will take. */
 export function progressTo(
   show: ((line: string) => void) | undefined,

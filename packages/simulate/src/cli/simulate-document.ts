@@ -73,26 +73,23 @@ function orderNote({ wentBack, heldBack, furthestMs }: OrderReport): string {
   const sorted = `${asCount(heldBack)} requests at a time are sorted`
   const times = wentBack === 1 ? 'once' : `${asCount(wentBack)} times`
   const decided = 'Such requests were decided on at their own times, as if the clock had gone back.'
-  return `The time went back ${times}, by ${far}, although ${sorted}. ${decided}`
+  const note = `The time went back ${times}, by ${far}, although ${sorted}. ${decided}`
+  return furthestMs < SEVERAL_LOGS_MS ? note : `${note} ${SEVERAL_LOGS}`
 }
+
+/** No request takes longer: the log is rather several, one after the other. */
+const SEVERAL_LOGS_MS = 600_000
+const SEVERAL_LOGS =
+  'After such a step, keys are refused that production would have let pass. If these are several ' +
+  'logs in one stream, give them as files: files are merged by time.'
 
 function limiterBlocks(report: LimiterReport, sample: number): readonly Block[] {
   const { limiter, runs, requests, keys } = report
-  const left = [
-    [report.skipped, 'skipped'],
-    [report.withoutKey, 'without a key, or with a longer one than limiters take'],
-    [report.withoutCost, 'without a cost that is a whole number'],
-    [report.notSampled, 'with keys outside the sample'],
-  ] as const
-  const others = left
-    .filter(([count]) => count > 0)
-    .map(([count, why]) => `${asCount(count)} ${why}`)
+  const others = leftOut(report)
   const worst = runs.reduce((one, other) => (other.refused > one.refused ? other : one))
   return [
     { kind: 'heading', text: `Limiter ${limiter}` },
-    ...(others.length === 0
-      ? []
-      : [{ kind: 'text', text: `Not decided on: ${others.join(', ')}.` } as const]),
+    ...(others === '' ? [] : [{ kind: 'text', text: `Not decided on: ${others}.` } as const]),
     {
       kind: 'table',
       head: ['', 'in all', sample === 1 ? 'refused' : 'refused of the sample', 'share'],
@@ -103,8 +100,31 @@ function limiterBlocks(report: LimiterReport, sample: number): readonly Block[] 
     },
     { kind: 'plot', svg: overTime(worst.steps, `Requests over time (UTC), those refused in red`) },
     ...policyBlocks(runs),
-    ...affectedBlocks(worst, runs.length > 1),
+    ...(requests === 0 ? [undecided(report)] : affectedBlocks(worst, runs.length > 1)),
   ]
+}
+
+type LeftOut = Pick<LimiterReport, 'skipped' | 'withoutKey' | 'withoutCost' | 'notSampled'>
+
+/** Why the limiter did not decide on requests. Empty: it decided on all. */
+export function leftOut({ skipped, withoutKey, withoutCost, notSampled }: LeftOut): string {
+  const left = [
+    [skipped, 'skipped'],
+    [withoutKey, 'without a key, or with a longer one than limiters take'],
+    [withoutCost, 'without a cost that is a whole number'],
+    [notSampled, 'with keys outside the sample'],
+  ] as const
+  return left
+    .filter(([count]) => count > 0)
+    .map(([count, why]) => `${asCount(count)} ${why}`)
+    .join(', ')
+}
+
+/** There are no figures: the log does not say who is limited, or has no request to decide on. */
+export function undecided({ withoutKey }: Pick<LimiterReport, 'withoutKey'>): Block {
+  const what = 'No request was decided on, so the log says nothing about limits'
+  const right = 'give --key with a key that the log has, such as user, host or header.x-api-key'
+  return { kind: 'text', text: withoutKey === 0 ? `${what}.` : `${what}: ${right}.` }
 }
 
 function countsOf(runs: readonly RunReport[], what: 'refused' | 'affected'): string {
@@ -217,8 +237,19 @@ export function comparisonDocument(
     ...notesOn(before, report.log),
     ...alone(onlyBefore, 'old'),
     ...alone(onlyAfter, 'new'),
+    ...leftOutBlocks(before, 'old'),
+    ...leftOutBlocks(after, 'new'),
     ...limiters.flatMap((limiter) => comparedBlocks(limiter)),
   ]
+}
+
+/** What limiters of a file left out: a mistyped key leaves out all, and refuses nobody. */
+function leftOutBlocks({ limiters }: SimulationReport, file: string): readonly Block[] {
+  return limiters.flatMap((report) => {
+    const others = leftOut(report)
+    const text = `Not decided on by limiter ${report.limiter} of the ${file} file: ${others}.`
+    return others === '' ? [] : [{ kind: 'text', text }]
+  })
 }
 
 const TIMES = {

@@ -5,7 +5,7 @@ import type { CurvePoint, SuggestionReport, WindowSuggestion } from '../suggesti
 import type { Block, Row } from './document.js'
 import { asCount, asDuration, asPercent, asRange, asShare, asTime } from './numbers.js'
 import { curve } from './plots.js'
-import { notesOn } from './simulate-document.js'
+import { leftOut, notesOn, undecided } from './simulate-document.js'
 
 export function suggestionDocument(
   report: SuggestionReport & { readonly log: LogsReport },
@@ -13,21 +13,19 @@ export function suggestionDocument(
   const { affect, of, algorithm, requests, keys, firstUs, lastUs, windows } = report
   const what = of === 'keys' ? `keys of ${asCount(keys)}` : `requests of ${asCount(requests)}`
   const span = firstUs === undefined ? '' : `, ${asTime(firstUs)} to ${asTime(lastUs)} UTC`
-  const byWindow = grouped(windows)
-  return [
+  const others = leftOut({ ...report, notSampled: 0 })
+  const head: readonly Block[] = [
     {
       kind: 'title',
       text: `weir suggest: ${algorithm}, at most ${asPercent(affect)} % of ${what} refused${span}`,
     },
     ...notesOn(report, report.log),
-    ...(report.withoutKey === 0
-      ? []
-      : [
-          {
-            kind: 'text',
-            text: `${asCount(report.withoutKey)} requests have no key, and were left out.`,
-          } as const,
-        ]),
+    ...(others === '' ? [] : [{ kind: 'text', text: `Left out: ${others}.` } as const]),
+  ]
+  if (requests === 0) return [...head, undecided(report)]
+  const byWindow = grouped(windows)
+  return [
+    ...head,
     {
       kind: 'table',
       head: [

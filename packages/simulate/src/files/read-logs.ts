@@ -178,5 +178,8 @@ function nothingRead({ format, lines, broken }: LogsReport): Error {
   const [{ line, text, why } = { line: 1, text: '', why: '' }] = broken.first
   const what = `none of ${lines} lines could be read as ${format}`
   const first = `line ${line} has ${why}: ${text}`
-  return failed('WEIR_LOG_UNREADABLE', `${what}; ${first}; give --format, and of JSON --fields`)
+  const right = text.startsWith('[')
+    ? "of a JSON array, give one object per line: jq -c '.[]'"
+    : 'give --format, and of JSON --fields'
+  return failed('WEIR_LOG_UNREADABLE', `${what}; ${first}; ${right}`)
 }

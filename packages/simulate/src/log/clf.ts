@@ -4,6 +4,7 @@
 //
 // The first quote that is not escaped begins the request: both servers escape quotes within fields.
 // So the time is the bracketed text before that quote, and no user name can forge one.
+// Apache's vhost_combined puts the virtual host and its port before the address.
 
 import type { LogEntry, Parsed } from './entry.js'
 import { clfTime } from './times.js'
@@ -18,7 +19,9 @@ const ZERO = 48
 export function parseClf(line: string): Parsed {
   const end = line.charCodeAt(line.length - 1) === CR ? line.length - 1 : line.length
   if (end === 0) return undefined
-  const ipEnd = line.indexOf(' ')
+  const first = line.indexOf(' ')
+  const ipBegin = first > 0 && isVirtualHost(line, first) ? first + 1 : 0
+  const ipEnd = line.indexOf(' ', ipBegin)
   const request = quoteAfter(line, 0)
   if (ipEnd <= 0 || request < 0) return 'no address, time in brackets and quoted request'
   if (line.charCodeAt(request - 1) !== SPACE || line.charCodeAt(request - 2) !== CLOSE)
@@ -31,7 +34,22 @@ export function parseClf(line: string): Parsed {
   if (requestEnd < 0) return 'a request without an end'
   const status = numberAt(line, requestEnd + 2, 3)
   if (Number.isNaN(status)) return 'no status of three digits after the request'
-  return new ClfEntry(timeUs, line, ipEnd, bracket, request, requestEnd, status)
+  return new ClfEntry(timeUs, line, ipBegin, ipEnd, bracket, request, requestEnd, status)
+}
+
+/** Whether the text up to `end` is like `www.example.com:443`. No address is: one with a port has
+ *  no letters, or more than one colon. */
+function isVirtualHost(line: string, end: number): boolean {
+  const colon = line.lastIndexOf(':', end)
+  if (colon <= 0 || line.indexOf(':') !== colon) return false
+  if (colon + 1 === end || end - colon > 6) return false
+  if (Number.isNaN(numberAt(line, colon + 1, end - colon - 1))) return false
+  for (let at = 0; at < colon; at += 1) {
+    // In lower case.
+    const letter = line.charCodeAt(at) | 32
+    if (letter >= 97 && letter <= 122) return true
+  }
+  return false
 }
 
 /** The next quote that no backslash escapes; -1: there is none. */
@@ -63,6 +81,7 @@ class ClfEntry implements LogEntry {
   readonly timeUs: number
   readonly status: number
   readonly #line: string
+  readonly #ipBegin: number
   readonly #ipEnd: number
   readonly #bracket: number
   readonly #request: number
@@ -71,6 +90,7 @@ class ClfEntry implements LogEntry {
   constructor(
     timeUs: number,
     line: string,
+    ipBegin: number,
     ipEnd: number,
     bracket: number,
     request: number,
@@ -80,6 +100,7 @@ class ClfEntry implements LogEntry {
     this.timeUs = timeUs
     this.status = status
     this.#line = line
+    this.#ipBegin = ipBegin
     this.#ipEnd = ipEnd
     this.#bracket = bracket
     this.#request = request
@@ -87,7 +108,7 @@ class ClfEntry implements LogEntry {
   }
 
   get ip(): string | undefined {
-    return said(this.#line.slice(0, this.#ipEnd))
+    return said(this.#line.slice(this.#ipBegin, this.#ipEnd))
   }
 
   get user(): string | undefined {
@@ -106,8 +127,9 @@ class ClfEntry implements LogEntry {
     return this.#parts()[1]
   }
 
-  get host(): undefined {
-    return undefined
+  get host(): string | undefined {
+    if (this.#ipBegin === 0) return undefined
+    return this.#line.slice(0, this.#line.indexOf(':'))
   }
 
   get bytes(): number | undefined {
@@ -169,6 +191,7 @@ const FIELDS: Readonly<Record<string, (entry: ClfEntry) => string | number | und
     user: (entry: ClfEntry) => entry.user,
     method: (entry: ClfEntry) => entry.method,
     path: (entry: ClfEntry) => entry.path,
+    host: (entry: ClfEntry) => entry.host,
     protocol: (entry: ClfEntry) => entry.protocol,
     status: (entry: ClfEntry) => entry.status,
     bytes: (entry: ClfEntry) => entry.bytes,

@@ -1,5 +1,6 @@
 // The answer to a question: what each limiter says, with hints and what remains unknown.
 
+import { addressKey, quote } from '@weir/core/http'
 import type { Live } from './live.js'
 import type { Finding, Limiter } from './look.js'
 
@@ -30,10 +31,14 @@ export function wouldPass({ limiters }: Answer): boolean {
 }
 
 /** A hint for when nothing is stored: the key may be unused, or the wrong place was asked. */
-export function emptyHint({ limiters, isHashed }: Answer): string | undefined {
+export function emptyHint({ key, limiters, isHashed }: Answer): string | undefined {
   const limiting = limiters.flatMap(({ findings }) => findings).filter(isLimiting)
   if (limiting.length === 0 || limiting.some(({ isStored }) => isStored)) return undefined
-  const what = 'nothing is stored under this key'
+  const network = key.includes(':') ? addressKey()(key) : undefined
+  const what =
+    network === undefined || network === key
+      ? 'nothing is stored under this key'
+      : `nothing is stored under this key; middlewares count this address as ${quote(network)}`
   if (isHashed)
     return `${what}: is WEIR_HASH_KEYS right? And --key, --limiter, --prefix and --redis?`
   const secret = 'If the store has hashKeys, set WEIR_HASH_KEYS'
@@ -56,6 +61,10 @@ export function unknownsOf({ limiters, live, isChosen }: Answer): readonly strin
     unknown.push('what policy functions choose in the application: they were asked here')
   if (limiters.some(({ areTogether }) => !areTogether))
     unknown.push('which of these policies the application uses for this key')
-  if (live !== undefined) unknown.push('processes that have not reported in the last 15 s')
+  if (live === undefined)
+    unknown.push(
+      'live policies and overrides, if the application has some: give --name to see them',
+    )
+  else unknown.push('processes that have not reported in the last 15 s')
   return unknown
 }

@@ -90,8 +90,8 @@ export function noticeMadeInRequest<Req>(
   if (makers === undefined || print === undefined) return
   const count = (makers.get(print) ?? 0) + 1
   if (count === OFTEN) {
-    const what = 'requests that were the same made a limiter each while they were handled'
-    warnOnce('WEIR_MADE_IN_REQUEST', '', `${what}, so it limits nothing: make it at start`)
+    const what = 'equal requests each made a limiter while they were handled'
+    warnOnce('WEIR_MADE_IN_REQUEST', '', `${what}, so it limits nothing; make it once, at start`)
     makers = undefined
     return
   }
@@ -119,7 +119,7 @@ function printOf<Req>(
  *  nothing. */
 export function checkSecondPass(name: string, first: Decision, second: Decision): void {
   if (!first.allowed || !costs(first) || !costs(second)) return
-  const what = `limiter "${name}" decided on a request again that it had charged already`
+  const what = `limiter "${name}" decided twice on one request, and charged it twice`
   warnOnce('WEIR_MOUNTED_TWICE', name, `${what}; mount it once, or make two limiters`)
 }
 

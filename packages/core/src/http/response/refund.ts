@@ -60,7 +60,7 @@ export async function settleAs(
     if (cost !== undefined) await limiter.settle(decision, cost)
   } catch (error) {
     const { name } = limiter
-    const what = `a request of limiter "${name}" could not be settled, so what was charged stays`
+    const what = `a request of limiter "${name}" could not be settled, so its charge stays`
     warnOnce('WEIR_SETTLE_FAILED', name, `${what}: ${quote(error)}`)
   }
 }

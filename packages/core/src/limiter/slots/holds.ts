@@ -130,7 +130,7 @@ export class Holds {
     if (nowMs >= hold.expiresAtMs) {
       hold.expiresAtMs = Number.POSITIVE_INFINITY
       this.#expired(hold.slots)
-      if (hold.isAborted) hold.abort('its slot has expired, as it was not renewed in time')
+      if (hold.isAborted) hold.abort('its slot expired before it was renewed')
     }
     if (hold.renewAtMs <= nowMs + hold.slots.holdMs * TOGETHER) this.#renew(hold, nowMs)
   }
@@ -159,7 +159,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 function ended(why: string): Error {
   const code = 'WEIR_HOLD_ENDED'
-  return Object.assign(new Error(withPage(code, `what is in progress should end: ${why}`)), {
+  return Object.assign(new Error(withPage(code, `the work should end: ${why}`)), {
     code,
   })
 }

@@ -243,7 +243,7 @@ export function answer(call: Call, numbers: readonly number[]): unknown {
 
 function foreignKey(key: string): StoreError {
   const problem = `the key ${quote(key)} holds something that Weir did not write`
-  return new StoreError('WEIR_FOREIGN_KEY', `${problem}; it is left as it is`)
+  return new StoreError('WEIR_FOREIGN_KEY', `${problem}; Weir does not change it`)
 }
 
 /** Hands an entry's results to those who wait. The readings are those after all grants. */

@@ -139,7 +139,7 @@ export const BLOCKS: readonly (Case & { readonly algorithm: Algorithm })[] = [
     },
   },
   {
-    name: 'a reset forgets the level, too',
+    name: 'a reset also forgets the level',
     algorithm,
     modes: ['consume', 'reset'],
     run: async ({ limiter }) => {

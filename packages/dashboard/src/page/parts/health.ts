@@ -171,13 +171,13 @@ function decisionsTile(): Part<Frame> {
       const errors = sum(rows.filter(({ outcome }) => outcome === 'error'))
       const waiting = limiters.reduce((sum, limiter) => sum + limiter.waiting, 0)
       setAttribute(state, 'data-kind', degraded === 0 ? 'good' : 'fair')
-      setText(state, degraded === 0 ? 'shared' : 'some degraded')
+      setText(state, `${degraded === 0 ? 'none' : 'some'} degraded`)
       numbers.update([
         ['In all', count(all), 'Since this process began'],
         ['Degraded', count(degraded), 'Decided without the shared store'],
         ['Share', share(degraded, all), 'Degraded decisions of all'],
         ['Errors', count(errors)],
-        ['Waiting', count(waiting), 'Requests that wait for their turn now'],
+        ['Waiting', count(waiting), 'Requests that wait now'],
       ])
     },
   }

@@ -37,14 +37,13 @@ function refusedRow(row: KeyRow, most: number): Row {
     error === 0
       ? `${counted(row.count, 'refusal')}, exactly`
       : `Between ${least} and ${count(row.count)} refusals`
-  const again =
-    row.retryAfterMs === null ? 'never passes' : `passes in ${duration(row.retryAfterMs)}`
+  const later = row.retryAfterMs === null ? '' : ' later'
   return {
     key,
     handle,
     figure: error === 0 ? count(row.count) : `${least}–${count(row.count)}`,
     title,
-    detail: `${shown(row.policy)} · ${again} · last ${clock(row.lastMs)}`,
+    detail: `${shown(row.policy)} · last ${clock(row.lastMs)}, passes ${duration(row.retryAfterMs)}${later}`,
     part: row.count / most,
   }
 }

@@ -78,7 +78,7 @@ export function lookup(acts: LookupActs): LookupPart {
         el(
           'p',
           'problem',
-          'Type the key that the limiter was asked with, such as a user id or an address.',
+          'Type the key that the limiter limits, such as a user id or an address.',
         ),
       )
       input.focus()
@@ -87,7 +87,7 @@ export function lookup(acts: LookupActs): LookupPart {
   const hint = el(
     'p',
     'muted small',
-    'A look-up takes no units. You can also choose a key from a list below.',
+    'A lookup takes no units. You can also choose a key from a list.',
   )
   return {
     element: el('div', 'lookup', form, hint, result),

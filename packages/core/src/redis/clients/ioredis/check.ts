@@ -23,7 +23,7 @@ export function checkedClient(given: unknown): RedisLike {
   for (const [option, forbidden, right] of OF_A_REPLICA) {
     // A Cluster sends writing commands to masters, whatever the options of its nodes say.
     if (isCluster || options[option] !== forbidden) continue
-    const why = `a replica cannot count, and its copy lags: ${right}, or give a client of its own`
+    const why = `a replica cannot count, and its copy lags: ${right}, or give Weir a separate client`
     refuse(option, forbidden, why)
   }
   // Other clients than ioredis have other options.
@@ -35,8 +35,8 @@ export function checkedClient(given: unknown): RedisLike {
 const UNFIT: Readonly<Record<string, string>> = {
   pipeline: 'is a pipeline or a transaction of one; give the client itself',
   end: 'is closed; give one that is not',
-  subscriber: 'subscribes, and can send nothing else; give a client of its own',
-  monitor: 'monitors, and can send nothing else; give a client of its own',
+  subscriber: 'subscribes, and can send nothing else; give Weir a separate client',
+  monitor: 'monitors, and can send nothing else; give Weir a separate client',
 }
 
 interface State {

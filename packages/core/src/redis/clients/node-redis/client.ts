@@ -53,7 +53,7 @@ export function checkedClient(client: NodeRedisLike): Kind {
     throw invalid('WEIR_INVALID_OPTION', 'client', client, `${right} createClientPool`)
   }
   if (isSilenced(client)) {
-    const right = 'it can send no commands then; give a client of its own'
+    const right = 'it can send no commands then; give Weir a separate client'
     throw rangeError('WEIR_INVALID_OPTION', `the client subscribes with RESP2: ${right}`)
   }
   return kind
