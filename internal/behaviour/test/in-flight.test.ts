@@ -289,7 +289,7 @@ describe.each(servers)('$name', (kind) => {
       const { state, handler } = worker(kind, 10)
       const { url } = await serve(kind, { limiters: [own, later], handler })
       await leaver(url, asked)
-      // The server learns of it in the next turn of the event loop that reads from sockets.
+      // The server notices in the next turn of the event loop that reads from sockets.
       await sleep(50)
       answer()
       await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)

@@ -135,13 +135,13 @@ test('the full table has the present rows', () => {
   expect(ids.filter((id) => id !== '#')).toEqual(inOrder)
 })
 
-test('docs/faults.md has the worst of the full table, and leaves no row out', () => {
+test('docs/faults.md has the worst figures of the full table, and leaves no row out', () => {
   const page = read('../../../docs/faults.md')
   expect(withWorst(page, results, rows)).toBe(page)
   expect(leftOut(rows)).toEqual([])
 })
 
-test('the worst of some rows is told, and that a row failed', () => {
+test('the worst figures of some rows are shown, and that a row failed', () => {
   const page = '<!-- worst:start --><!-- worst:end -->'
   const some = rows.filter(({ number }) => ['2', '32'].includes(number))
   const told = (cells: string) => withWorst(page, `| 2 | a | ${cells} |\n`, some)

@@ -94,7 +94,7 @@ function stage(): Promise<{ code: number | null; said: string }> {
     [`npm_config_//127.0.0.1:${port}/:_authToken`]: 'of-the-test',
     npm_config_cache: join(work, 'cache'),
     npm_config_fetch_retries: '0',
-    // Whatever the npm that started the tests was told.
+    // Whatever the settings of the npm that started the tests.
     npm_config_loglevel: 'notice',
   }
   const child = spawn('node', [join(root, 'internal/release/stage.mjs'), folder], { env })

@@ -9,7 +9,7 @@ import { LINES, SHORT, weir } from './weir.js'
 const files = folder()
 const HOSTILE = '<script>alert(1)</script>|`@team\u001b[31m\u202e'
 
-/** A HAR has no client's address. */
+/** A HAR file has no client addresses. */
 const HAR_ENTRY = {
   startedDateTime: '2026-10-10T00:00:00.500Z',
   request: { method: 'GET', url: 'https://example.com/' },
@@ -57,7 +57,7 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
     expect(JSON.parse(out)).toMatchObject({ entries: 23 })
   })
 
-  test('says that logs of several days in one stream are to be given as files', async () => {
+  test('says to pass logs of several days as files, not in one stream', async () => {
     const dayUs = 86_400_000_000
     const of = (timeUs: number, count: number) =>
       Array.from({ length: count }, (_, i) => `${combined({ ip: 'a', timeUs: timeUs + i })}\n`)
@@ -150,7 +150,7 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
     expect(out).not.toContain('of the old file')
   })
 
-  test('says what to do where the log has no key', async () => {
+  test('says what to do if the log has no key', async () => {
     const har = files.write('one.har', JSON.stringify({ log: { entries: [HAR_ENTRY] } }))
     const { code, out } = await weir('simulate', [har, ...SHORT])
     expect(code).toBe(0)
@@ -276,7 +276,7 @@ describe('weir suggest', () => {
     expect(out).toContain('none is large enough')
   })
 
-  test('suggests nothing, and fails, where no request can be decided on', async () => {
+  test('suggests nothing, and fails, if no request can be decided', async () => {
     const { code, out } = await weir('suggest', [log, '--affect', '1%', '--key', 'mistyped'])
     expect(code).toBe(1)
     expect(out).toContain('Left out: 22 without a key')
@@ -296,7 +296,7 @@ describe('weir suggest', () => {
   })
 })
 
-test('a search shows how far it is, and says before that it will not hear an interrupt', async () => {
+test('a search shows its progress, and says first that it will not handle an interrupt', async () => {
   const lines: string[] = []
   await weir('suggest', [log, '--affect', '50%', '--windows', '1s,1m'], {
     progress: (line) => lines.push(line),

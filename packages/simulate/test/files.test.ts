@@ -159,7 +159,7 @@ test('progress reports how much of how much was read', async () => {
   }
 })
 
-test('of a JSON array it is said how its objects are given', async () => {
+test('a JSON array is refused, with how to pass its objects', async () => {
   const log = files.write('array.json', JSON.stringify([{ time: 1 }], undefined, 2))
   await expect(simulateLog({ logs: [log], policies })).rejects.toThrow(
     /none of 5 lines could be read as clf; .*; of a JSON array, give one object per line: jq -c/,
@@ -194,7 +194,7 @@ test('two sets of policies are compared by the keys that they refuse', async () 
   expect([named.onlyBefore, named.onlyAfter]).toEqual([['one'], ['three']])
 })
 
-test('a set of policies that decides on nothing, or on other requests, can be compared', async () => {
+test('a set of policies that decides nothing, or other requests, can be compared', async () => {
   const at = (timeUs: number) => combined({ ip: 'a', timeUs })
   const whole = START_US - (START_US % 1_000_000) + 1_000_000
   const log = files.write('whole.log', [at(whole), at(whole), at(whole + 1_000_000)].join('\n'))

@@ -249,7 +249,7 @@ test('a limiter without a name, and policies without one, are found as the appli
   ])
 })
 
-test('of an IPv6 address, under which nothing is stored, the network is told', async () => {
+test('for an IPv6 address, under which nothing is stored, its network is named', async () => {
   const file = policiesFile(`slidingLog({ limit: 5, window: '1m' })`)
   const hintFor = async (key: string) => (await askJson('--key', key, '--policy', file, ...at)).hint
   expect(await hintFor('2001:db8:1:2::3')).toContain('count this address as "2001:db8:1::/56"')

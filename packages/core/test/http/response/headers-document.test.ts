@@ -29,7 +29,7 @@ interface Row {
   readonly passedMs: number
 }
 
-/** The same limit by each policy that is in the table. */
+/** The same limit, by each policy in the table. */
 const HUNDRED: Readonly<Record<string, Policy>> = {
   fixedWindow: fixedWindow({ name, ...numbers }),
   slidingWindow: slidingWindow({ name, ...numbers }),
