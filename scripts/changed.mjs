@@ -1,38 +1,38 @@
-// What to test of what has changed, so that a change has a verdict soon. All of it is tested by
-// `npm test`, and by CI.
+// Selects tests for what has changed, for a first verdict. `npm test` and CI run all tests.
 //
-// A package that changed is tested whole, but for the two whose tests take minutes. Of
-// internal/behaviour those tests run that reach what changed by imports. Of core, nearly all tests
-// reach nearly all sources through the index. So there it is
-// - without Redis: the tests of the same room, those that reach what changed without passing an
+// All tests of a changed package run, except for the two packages whose tests take minutes. Of
+// internal/behaviour, those tests run that import a changed file directly or indirectly. In core,
+// nearly all tests reach nearly all sources through the index. So of core the following run:
+// - without Redis: the tests of the same folder, those that reach a changed file without passing an
 //   index, and the conformance suite on the memory store;
-// - with Redis: those that import what changed themselves or by a file of tests, or have its name
-//   and, for a change in algorithms, layers or redis, the conformance suite.
+// - with Redis: those that import a changed file themselves or through a file of tests, or have its
+//   name, and for a change in algorithms, layers or redis, the conformance suite.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { root, workspacePackages } from './packages.mjs'
 
 const CODE = /\.(ts|mts|js|mjs)$/
-/** Of every change: comments, sizes and imports of all sources. */
+/** For every change: comments, sizes and imports of all sources. */
 const RULES = ['test/prose.test.ts', 'test/style.test.ts', 'test/house.test.ts']
-/** Of documents: what they name and where they lead. */
+/** For documents: what they name, and where their links lead. */
 const DOCUMENTS = {
   '@weir/behaviour': ['test/documents.test.ts', 'test/changelog.test.ts'],
   '@weir/release': ['test/documents.test.ts'],
 }
-/** Of core: what most tests import, and what says of either store that it decides as it should. */
+/** In core: the files that most tests import, and the suite that checks the decisions of a
+ *  store. */
 const INDEX = /^src\/(\w+\/)?index\.ts$/
 const WITH_REDIS = /^test\/redis\/[^/]+\.test\.ts$/
 const IN_MEMORY = 'test/memory/conformance.test.ts'
 const IN_REDIS = 'test/redis/conformance.test.ts'
 const core = join(root, 'packages/core')
-/** What the contract of adapters is for. */
+/** The packages that the contract of adapters is for. */
 const ADAPTERS = ['@weir/express', '@weir/koa', '@weir/nest']
 
 /**
- * @param {string | undefined} base a commit; undefined: where this branch left main
- * @returns {string[]} files that are not as they were then, from the root
+ * @param {string | undefined} base a commit; if undefined, the one where this branch left main
+ * @returns {string[]} files that have changed since, as paths from the root
  */
 export function changedFiles(base) {
   const from = base ?? git('merge-base', 'HEAD', 'main') ?? 'HEAD'
@@ -44,7 +44,8 @@ export function changedFiles(base) {
 
 /**
  * @param {readonly string[]} files
- * @returns {{ name: string, folder: string, runs: string[][] }[]} by package, arguments for vitest
+ * @returns {{ name: string, folder: string, runs: string[][] }[]} for each package, arguments for
+ *   vitest
  */
 export function testsOf(files) {
   const packages = workspacePackages()
@@ -65,7 +66,8 @@ export function testsOf(files) {
   return [...runs].map(([name, own]) => ({ name, folder: packages.get(name), runs: own }))
 }
 
-/** Those in a folder and in none within it, from there; without what no test reads. */
+/** The files in a folder and in no package inside it, relative to the folder, without those that no
+ *  test reads. */
 function ownFiles(files, folder, folders) {
   const inner = folders.filter((other) => other.startsWith(`${folder}/`))
   return files
@@ -76,7 +78,7 @@ function ownFiles(files, folder, folders) {
 }
 
 function coreRuns(own) {
-  // What the configuration means for each test shows only when all run.
+  // Any test may depend on the configuration, so all run.
   const isWhole = own.some((file) => !/^(src|test|api)\//.test(file))
   const imports = importsOf(core)
   const code = own.flatMap(codeOf).filter((file) => imports.has(file))
@@ -104,7 +106,7 @@ function withRedis(code, imports) {
   return [...new Set([...(hasSuite ? [IN_REDIS] : []), ...found])].sort()
 }
 
-/** The modules through which tests see a file. */
+/** The modules through which tests import a file. */
 function codeOf(file) {
   if (file.startsWith('api/')) return ['test/public-types.test.ts']
   if (file.endsWith('.lua')) {
@@ -115,7 +117,7 @@ function codeOf(file) {
   return CODE.test(file) ? [file] : []
 }
 
-/** The files, and those that import them, step by step through files that let it pass. */
+/** The files, and those that import them directly or through files that `isPassed` accepts. */
 function reaching(files, imports, isPassed) {
   const reached = new Set(files)
   for (let before = -1; before < reached.size; ) {
@@ -126,7 +128,7 @@ function reaching(files, imports, isPassed) {
   return reached
 }
 
-/** Of each file of code in a package, the files that it imports. */
+/** For each file of code in a package, the files that it imports. */
 function importsOf(folder) {
   const files = ['src', 'test'].flatMap((part) =>
     readdirSync(join(folder, part), { recursive: true, encoding: 'utf8' })
@@ -144,7 +146,7 @@ function importsIn(folder, file) {
   )
 }
 
-/** Undefined: git has no answer. */
+/** Returns undefined if git fails. */
 function git(...args) {
   const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8' })
   return status === 0 ? stdout.trim() : undefined

@@ -1,4 +1,4 @@
-// How `changeset version` writes a changeset into a changelog: its text as it is, without the hash
+// How `changeset version` writes a changeset into a changelog: the text as it is, without the hash
 // of its commit.
 
 /** @param {{ summary: string }} changeset */
@@ -7,7 +7,7 @@ async function getReleaseLine({ summary }) {
   return [`- ${first}`, ...rest.map((line) => (line === '' ? '' : `  ${line}`))].join('\n')
 }
 
-/** @param {readonly { name: string, newVersion: string }[]} released those it depends on */
+/** @param {readonly { name: string, newVersion: string }[]} released the dependencies */
 async function getDependencyReleaseLine(_, released) {
   return released.map(({ name, newVersion }) => `- Goes with ${name} ${newVersion}.`).join('\n')
 }

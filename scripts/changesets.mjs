@@ -1,6 +1,6 @@
-// Reads .changeset/*.md as a release would, and prints what comes of them. Fails if one does not
-// parse, names a package that is not published, says nothing, or names new counters of an algorithm
-// that there is not.
+// Reads .changeset/*.md as a release would, and prints the resulting versions. Fails if a changeset
+// does not parse, names a package that is not published, is empty, or announces new counters of an
+// unknown algorithm.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ import releasePlan from '@changesets/get-release-plan'
 import { publishedPackages } from '../internal/release/packages.mjs'
 import { newCountersIn } from './new-counters.mjs'
 
-// A CommonJS module with a default export of its own.
+// A CommonJS module that has its own default export.
 const getReleasePlan = releasePlan.default ?? releasePlan
 
 const root = fileURLToPath(new URL('..', import.meta.url))

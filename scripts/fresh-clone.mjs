@@ -1,5 +1,6 @@
-// What a newcomer does: clones, and types `npm start`, with an empty home folder. Asserts that the
-// example answers at the address that it prints, and that Ctrl-C ends it without a complaint.
+// Does what a newcomer does: clones the repository and types `npm start`, with an empty home
+// folder. Asserts that the example answers at the address that it prints, and that Ctrl-C ends it
+// without an error.
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -18,8 +19,8 @@ try {
   execFileSync('git', ['clone', '--quiet', root, clone])
   const begun = Date.now()
   const { output, code } = await startAndInterrupt()
-  // The shell that npm runs scripts in dies of the signal itself on some systems: then there is no
-  // code.
+  // On some systems, the shell in which npm runs scripts dies of the signal itself, so there is no
+  // exit code.
   assert.ok(code === 0 || code === null, `Ctrl-C ends npm start with exit code 0, not ${code}`)
   assert.match(
     output,
@@ -35,7 +36,7 @@ try {
 
 /** Runs `npm start`, requests the printed address once, and presses Ctrl-C. */
 async function startAndInterrupt() {
-  // A process group of its own, as a terminal gives: Ctrl-C reaches all of it.
+  // A separate process group, as on a terminal: Ctrl-C reaches all of it.
   const child = spawn('npm', ['start'], {
     cwd: clone,
     env: newcomersEnv(),
@@ -62,7 +63,7 @@ async function startAndInterrupt() {
   return { output, code }
 }
 
-/** Asks until the server is there: the address may be printed a moment before. */
+/** Retries until the server answers: the address may be printed a moment earlier. */
 async function request(url) {
   for (let attempt = 0; ; attempt++) {
     try {
@@ -77,7 +78,7 @@ async function request(url) {
   }
 }
 
-/** This environment without what npm, pnpm and turbo put into it, and with an empty home. */
+/** This environment without the variables of npm, pnpm and turbo, and with an empty home. */
 function newcomersEnv() {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(npm_|pnpm_|turbo_|xdg_|init_cwd$|redis_)/i.test(name),

@@ -1,8 +1,8 @@
-// Runs core's tests over what the packages support: Node 20 (or whichever runs this) and the
-// newest, Redis and Valkey, ioredis 5 and 6. All 8 combinations, or with --short the one that
-// differs from a plain `npm test` in everything, and of its tests those in which scripts, commands
-// and clients differ the most. Then, on both Nodes, the simulation of internal/fleet, which must
-// tell the same stories. Needs a build.
+// Runs core's tests on the versions that the packages support: Node 20 (or the one that runs this)
+// and the newest, Redis and Valkey, ioredis 5 and 6. It runs all 8 combinations; or with --short
+// only the one that differs from a plain `npm test` in all three, and only the tests in which
+// scripts, commands and clients differ the most. Then, on both Nodes, it runs the simulation of
+// internal/fleet, whose stories must be the same. Needs a build.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
@@ -28,7 +28,7 @@ const valkey = valkeyServerBinary()
 const all = [present, newest].flatMap((node) =>
   [redis, valkey].flatMap((server) => IOREDIS.map((ioredis) => ({ node, server, ioredis }))),
 )
-/** Of test/redis. */
+/** In test/redis. */
 const SHORT = [
   'client-options',
   'conformance.test',
@@ -46,7 +46,7 @@ const isSame = sameHistories([present, newest])
 process.exitCode = failed.length === 0 && isSame ? 0 : 1
 
 function passes({ node, server, ioredis }) {
-  // Tests without Redis depend on Node alone.
+  // Tests without Redis depend only on Node.
   const hasUnit = !short && server === redis && ioredis === '6'
   const client = requireFromCore(
     ioredis === '5' ? 'ioredis5/package.json' : 'ioredis/package.json',
@@ -61,7 +61,7 @@ function passes({ node, server, ioredis }) {
       stdio: 'inherit',
       env: {
         ...process.env,
-        // Processes that the tests start shall be of the same Node.
+        // Processes that the tests start use the same Node.
         PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
         REDIS_SERVER_BIN: server,
         IOREDIS_MAJOR: ioredis,

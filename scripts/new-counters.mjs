@@ -1,5 +1,5 @@
-// Changesets of the kind "new counters": a line of their text says of which algorithms the counts
-// begin anew. internal/versions checks that these kernels, and no others, have a new id.
+// Changesets of the kind "new counters": a line names the algorithms whose counts start again.
+// internal/versions checks that the kernels of these algorithms, and no others, have a new id.
 //
 //   New counters: bucket, sliding-log.
 
@@ -9,7 +9,7 @@ const NAMES = /^ [a-z]+(-[a-z]+)*(, [a-z]+(-[a-z]+)*)*\.$/
 /**
  * @param {string} text of a changeset
  * @returns {string[]} folders of packages/core/src/algorithms
- * @throws {Error} for a line that begins so and does not name them
+ * @throws {Error} if the line names no known algorithm
  */
 export function newCountersIn(text) {
   return [...text.matchAll(LINE)].flatMap(([line, names]) => {

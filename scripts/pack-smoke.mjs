@@ -1,8 +1,8 @@
 // Packs the published packages as a release would, installs the tarballs in an empty folder, and
-// uses them from CommonJS, from ESM and from TypeScript. Then it compiles and starts the first
-// program of each README, without a Redis. Needs a build.
+// uses them from CommonJS, ESM and TypeScript. Then it compiles and starts the first program of
+// each README, without a Redis. Needs a build.
 //
-//   node scripts/pack-smoke.mjs [a folder with tarballs, which are used instead]
+//   node scripts/pack-smoke.mjs [a folder with tarballs to use instead]
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   copyFileSync,
@@ -21,7 +21,7 @@ import { publishedPackages } from '../internal/release/packages.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const consumers = fileURLToPath(new URL('consumers/', import.meta.url))
 
-// npm would pack what cannot be installed, so it is refused.
+// A package that npm packs could not be installed, so packing with npm is refused.
 const byNpm = spawnSync('npm', ['pack', '--dry-run'], { cwd: join(root, 'packages/core') })
 if (byNpm.status === 0) throw new Error('npm packs, but nothing could install it')
 
@@ -98,7 +98,7 @@ function run(command, ...args) {
   execFileSync(command, args, { cwd: folder, stdio: 'inherit' })
 }
 
-/** A project of these files, and of their copies that are CommonJS. */
+/** A project with these files, and with their CommonJS copies. */
 function tsconfig(files, options) {
   return JSON.stringify({
     compilerOptions: { ...compilerOptions, ...options },
@@ -114,7 +114,7 @@ function startReadmes() {
     const program = /^```ts\n(import [\s\S]*?)^```$/m.exec(text)?.[1]
     if (program === undefined) throw new Error(`the README of ${name} has no program`)
     const file = `readme-${name.replace('@weir/', '')}.mts`
-    // Nobody listens there.
+    // Nobody listens on this port.
     writeFileSync(join(folder, file), program.replaceAll('localhost:6379', '127.0.0.1:1'))
     return file
   })
@@ -127,7 +127,7 @@ function startReadmes() {
   writeFileSync(leave, 'setTimeout(() => process.exit(), 1_000)\n')
   for (const file of files) {
     const started = join('readmes', file.replace('.mts', '.mjs'))
-    // What it prints is of a Redis that is not there.
+    // The output is about a Redis that cannot be reached.
     const args = ['--import', pathToFileURL(leave).href, started]
     execFileSync('node', args, { cwd: folder, stdio: 'pipe' })
   }

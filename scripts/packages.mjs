@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
-/** As pnpm-workspace.yaml has them. */
+/** The same as in pnpm-workspace.yaml. */
 const PARENTS = ['packages', 'internal', 'internal/nest-versions', 'examples']
 
 /** @returns {Map<string, string>} */

@@ -1,5 +1,4 @@
-// Where pnpm comes from: PATH, when it has the pinned major version, else npx with the pinned
-// version.
+// Finds pnpm: the one on PATH if it has the pinned major version, else npx with the pinned version.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 

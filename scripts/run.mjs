@@ -1,9 +1,9 @@
-// The bootstrap behind `npm start` and `npm test`: needs nothing but Node and npm. It fetches pnpm
-// when absent, installs when the lockfile is newer than the installation, builds, and then starts
-// the example or runs turbo.
+// Runs `npm start` and `npm test`; needs nothing but Node and npm. It fetches pnpm if it is
+// missing, installs if the lockfile is newer than the installation, builds, and then starts the
+// example or runs turbo.
 //
 //   node scripts/run.mjs start | test | <turbo task> [arguments for turbo]
-//   node scripts/run.mjs test --changed [COMMIT]    the tests of what has changed: changed.mjs
+//   node scripts/run.mjs test --changed [COMMIT]    the tests for what has changed: changed.mjs
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -23,7 +23,7 @@ const env = { ...process.env, TURBO_TELEMETRY_DISABLED: '1', TURBO_NO_UPDATE_NOT
 
 let isEnding = false
 let running
-// Ctrl-C goes to the whole process group: the child ends by itself, and its exit code is passed on.
+// Ctrl-C reaches the whole process group: the child ends by itself, and its exit code is passed on.
 process.on('SIGINT', () => {
   isEnding = true
 })
@@ -50,7 +50,7 @@ async function main() {
   if (task === 'start') return start()
   if (task !== 'test') return turbo(task, ...rest)
   env.REDIS_SERVER_BIN = redisServerBinary()
-  // More at once would keep each other from the CPU, and deadlines are real.
+  // More tasks at once would compete for the CPU, and the tests have real deadlines.
   env.TURBO_CONCURRENCY ??= String(availableParallelism() + 1)
   const [option, base = rest[1]] = (rest[0] ?? '').split('=')
   return option === '--changed' ? testChanged(base) : testAll()
@@ -58,14 +58,14 @@ async function main() {
 
 async function testAll() {
   say(`building, and testing on ${env.REDIS_SERVER_BIN}`)
-  // As on a terminal: on GitHub turbo would group the lines of a package, without its name.
+  // As on a terminal; on GitHub, turbo would group the lines of a package and omit its name.
   const lines = ['--log-order=stream', '--log-prefix=task']
   const args = ['build', 'test', '--continue=dependencies-successful', ...lines, ...rest]
   const [command, ...before] = pnpm
   return summed((read) => run(command, [...before, 'exec', 'turbo', 'run', ...args], root, read))
 }
 
-/** @param base a commit; undefined: where this branch left main */
+/** @param base a commit; if undefined, the one where this branch left main */
 async function testChanged(base) {
   const wanted = testsOf(changedFiles(base))
   if (wanted.length === 0) {
@@ -95,7 +95,7 @@ function vitest(folder, args, read) {
   return run(process.execPath, [command, ...args, '--passWithNoTests'], folder, read)
 }
 
-/** Runs tests whose lines are shown and read, and ends with what they came to. */
+/** Runs tests, shows and reads their output, and ends with a summary. */
 async function summed(start) {
   const begun = performance.now()
   const summary = newSummary()
@@ -116,7 +116,7 @@ async function start() {
   const code = await turbo('build', '--output-logs=errors-only')
   if (code !== 0) return code
   say('starting examples/express (Ctrl-C ends it)')
-  // Without pnpm in between, which would call Ctrl-C a failure.
+  // Without pnpm, which would report Ctrl-C as a failure.
   const folder = join(root, 'examples', 'express')
   const ended = await run(process.execPath, ['src/server.js'], folder)
   if (ended === 0) say('the example has ended')
@@ -132,7 +132,7 @@ function runPnpm(...args) {
   return run(command, [...before, ...args])
 }
 
-/** pnpm keeps a copy of the lockfile that it installed from. */
+/** Compares the lockfile with the copy that pnpm keeps of the one it installed. */
 function isInstalled() {
   const [wanted, present] = ['pnpm-lock.yaml', 'node_modules/.pnpm/lock.yaml'].map((file) => {
     const path = join(root, file)
@@ -142,8 +142,8 @@ function isInstalled() {
 }
 
 /**
- * Runs to the end, and resolves with the exit code: 128 + its number for a signal, as shells do.
- * @param read takes each line that it prints; without it they go to this terminal
+ * Runs a command. Resolves with its exit code; for a signal, 128 + its number, as in shells.
+ * @param read takes each line of output; without it, the output goes to this terminal
  */
 function run(command, args, cwd = root, read = undefined) {
   const out = read === undefined ? 'inherit' : 'pipe'

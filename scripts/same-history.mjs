@@ -1,5 +1,5 @@
-// The same seed tells the same story on every Node: internal/fleet's histories of the same seeds,
-// on several. Needs a build.
+// The same seed runs the same story on every Node: compares the histories of internal/fleet for the
+// same seeds on several Nodes. Needs a build.
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
@@ -9,10 +9,10 @@ const fleet = fileURLToPath(new URL('internal/fleet/src/run.js', built))
 const calendar = new URL('packages/core/src/base/calendar.js', built)
 
 const REQUESTS = 50_000
-/** Differences that are printed of each program. */
+/** How many differences are printed for each program. */
 const SHOWN = 5
-/** Of the policies of stories, which are told in 2026. Each Node has time zones of its own, and a
- *  story would be another one where these differ. */
+/** The time zones in the policies of stories, which take place in 2026. Each Node has its own time
+ *  zone data, and a story would change where they differ. */
 const ZONES = ['America/New_York', 'Europe/Berlin']
 const [FROM, TO] = [Date.UTC(2025, 11), Date.UTC(2027, 0)]
 
@@ -27,7 +27,7 @@ const DAYS = `
 `
 
 /**
- * Prints what differs.
+ * Prints the differences.
  * @param {readonly string[]} nodes paths of binaries
  */
 export function sameHistories(nodes) {
@@ -36,7 +36,7 @@ export function sameHistories(nodes) {
   return areSame('stories', nodes, stories, /^seed /) && areDaysSame
 }
 
-/** Whether a program prints the same lines like this on all of them. */
+/** Whether a program prints the same lines on all Nodes. */
 function areSame(what, nodes, args, like) {
   const printed = nodes.map((node) => ({
     version: execFileSync(node, ['--version'], { encoding: 'utf8' }).trim(),

@@ -1,12 +1,12 @@
-// What the tests of several packages came to: reads what vitest and turbo print, and ends it with
-// one plain summary, which says how to run again just what failed.
+// Summarizes the tests of several packages: reads the output of vitest and turbo, and ends with one
+// summary, with commands that run only what failed.
 
 const COLOUR = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g')
 /** A line of a package, as turbo prefixes it. */
 const OF_PACKAGE = /^(\S+):test: (.*)$/
 const COUNTS = /^ *Tests {2}.*?\d/
 const FAILED = /^ FAIL +(?:\S+ +)?(\S+\.test\.\w+)(?: > (.*)| \[ .* \])?$/
-/** Of turbo: the tasks that failed, such as `@weir/koa#build`. */
+/** A line of turbo with the tasks that failed, such as `@weir/koa#build`. */
 const TASKS = /^ *Failed: +(.*)$/
 
 export function newSummary() {

@@ -1,7 +1,7 @@
-// What is run in turns to show that it is supported: docs/versions.md says what is, and a test
-// compares the two.
+// The versions that are tested to show that they are supported. A test compares them with
+// docs/versions.md.
 
-/** Majors of Node.js; the first is past its end, and goes with 1.0. */
+/** Majors of Node.js. The first one is no longer maintained, and support for it ends with 1.0. */
 export const NODES = ['20', '22', '24', '26']
 /** Majors of ioredis. */
 export const IOREDIS = ['6', '5']

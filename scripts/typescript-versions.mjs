@@ -1,6 +1,6 @@
-// Compiles the consumers with each TypeScript that the packages support, as strictly as it can, and
-// checks declarations as well (`skipLibCheck: false`). Frameworks and @types/node are the newest
-// whose types that compiler reads; errors in those are not ours. Needs a build.
+// Compiles the consumers with each TypeScript version that the packages support, as strictly as
+// possible, and checks declarations as well (`skipLibCheck: false`). Frameworks and @types/node are
+// the newest whose types the compiler can read; errors in those types are ignored. Needs a build.
 //
 //   node scripts/typescript-versions.mjs [--short]     --short: only the oldest and the newest
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -35,7 +35,7 @@ const NODENEXT = { module: 'nodenext' }
 const NODE16 = { module: 'node16' }
 const BUNDLER = { module: 'esnext', moduleResolution: 'bundler' }
 const NODE10 = { module: 'commonjs', moduleResolution: 'node10' }
-/** Nest 12 is ESM only, and so is what compiles with it by the older ways. */
+/** Nest 12 is ESM only, so the applications that use it are compiled as ESM only. */
 const PASSES = [
   {
     nest: 12,
@@ -44,7 +44,7 @@ const PASSES = [
   },
   {
     nest: 11,
-    // TypeScript 6 calls `node10` deprecated, and 7 has it no more.
+    // TypeScript 6 deprecates `node10`, and 7 has removed it.
     ways: (major) =>
       major < 6 ? [NODENEXT, NODE16, BUNDLER, NODE10] : [NODENEXT, NODE16, BUNDLER],
     takes: (file) => file !== 'nest.mts',
@@ -52,7 +52,7 @@ const PASSES = [
 ]
 const STRICT = {
   target: 'es2022',
-  // Neither `esnext` nor `dom`: an application may have no more.
+  // Neither `esnext` nor `dom`, which an application need not have.
   lib: ['es2022'],
   types: ['node'],
   strict: true,
@@ -78,7 +78,7 @@ try {
   rmSync(work, { recursive: true, force: true })
 }
 
-/** Errors in files of the packages, or of their consumers. */
+/** Errors in files of the packages or of the consumers. */
 function errorsOf({ typescript, node }, tarballs) {
   const folder = join(work, typescript)
   const files = consumersIn(folder)
@@ -106,7 +106,7 @@ function compile(folder, title, compilerOptions, files) {
   const { stdout, status } = spawnSync(process.execPath, [tsc], { cwd: folder, encoding: 'utf8' })
   const lines = stdout.split('\n').filter((line) => line.includes('error TS'))
   if (status !== 0 && lines.length === 0) throw new Error(`${title}: tsc failed: ${stdout}`)
-  // What is wrong with an option is in no file.
+  // An error about an option names no file.
   const ours = lines.filter((line) => !/^node_modules\/(?!@weir\/)/.test(line))
   const others = lines.length - ours.length
   const aside = others === 0 ? '' : `, and ${others} in types of others`
@@ -114,7 +114,7 @@ function compile(folder, title, compilerOptions, files) {
   return ours.map((line) => `${title}: ${line}`)
 }
 
-/** Copies the consumers there, each as ESM and as CommonJS. */
+/** Copies the consumers into a folder, each as ESM and as CommonJS. */
 function consumersIn(folder) {
   mkdirSync(folder)
   writeFileSync(join(folder, 'package.json'), '{"private": true}\n')

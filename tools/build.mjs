@@ -1,9 +1,9 @@
-// Builds the package in the current folder. TypeScript's compiler checks and translates it; what is
-// published is then bundled.
+// Builds the package in the current folder. TypeScript's compiler checks and translates it; the
+// entries that are published are then bundled.
 //
-//   node ../../tools/build.mjs                        into dist, a file for each source
-//   node ../../tools/build.mjs index http=http/index  into build, and from there these entries,
-//                                                     bundled, into dist
+//   node ../../tools/build.mjs                        writes a file for each source into dist
+//   node ../../tools/build.mjs index http=http/index  writes them into build, and bundles these
+//                                                     entries from there into dist
 import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

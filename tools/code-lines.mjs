@@ -1,4 +1,4 @@
-// Counts the code lines of packages/core/src, apart from comments, blank lines and generated files.
+// Counts the code lines of packages/core/src, without comments, blank lines and generated files.
 //
 //   node tools/code-lines.mjs [folder]     folder: a part or another copy of packages/core/src
 import { readdirSync, readFileSync } from 'node:fs'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const folder = process.argv[2] ?? fileURLToPath(new URL('../packages/core/src', import.meta.url))
-/** Lines without code, as Biome formats them: no line of an expression begins with an operator. */
+/** Lines without code, in Biome's format: no line of an expression begins with an operator. */
 const EMPTY = { ts: /^\s*(\/\/|\/?\*|$)/, lua: /^\s*(--|$)/ }
 
 const counts = { ts: 0, lua: 0 }

@@ -1,6 +1,6 @@
 // Turns the Lua files and golden traces of packages/core into TypeScript, so that every tool (tsc,
 // vitest, bundlers) sees ordinary modules and nothing reads files at run time. A kernel is cut into
-// the pieces of which its scripts are made. Both outputs are git-ignored.
+// the pieces that its scripts are made of. Git ignores both outputs.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -31,7 +31,7 @@ writeIfChanged(
 )
 
 /**
- * The files of the algorithms with one ending, sorted, so that the output does not depend on the
+ * The files of the algorithms with an extension, sorted so that the output does not depend on the
  * file system.
  */
 function files(ending) {
@@ -49,7 +49,7 @@ function camelCase(name) {
   return name.replace(/[-_.](\w)/g, (_, letter) => letter.toUpperCase())
 }
 
-/** An untouched file keeps its time stamp, and so watchers and caches stay quiet. */
+/** Leaves an unchanged file untouched: its time stamp stays, and no watcher or cache reacts. */
 function writeIfChanged(file, content) {
   const path = join(src, file)
   const text = `// Written by tools/embed.mjs. Do not edit.\n${content}`

@@ -1,10 +1,10 @@
-// Cuts the Lua of a kernel into the pieces of which scripts are made (KernelLua in
+// Cuts the Lua of a kernel into the pieces that scripts are made of (KernelLua in
 // algorithms/algorithm.ts). The file ends with `return function(limit, ...)`, which makes the
-// kernel of one policy from its numbers, and whose parameters say how many there are. What stands
-// above that is the same for all policies. In the function come first the locals of a policy: what
-// is fixed for a call, and the state of a key; then its functions. Those that are pasted return
-// only on their last line. Those of modes come last, and only the one of a call's mode is made.
-// What the function returns is added here.
+// kernel of one policy from its numbers; its parameters show how many there are. The code above it
+// is the same for all policies. The function begins with the locals of a policy: constants of a
+// call, and the state of a key. Its own functions follow. Those that are pasted return only on
+// their last line. Those of modes come last, and a script makes only the one of its call's mode.
+// This tool adds what the function returns.
 import { createRequire } from 'node:module'
 
 const { parse } = createRequire(new URL('../packages/core/package.json', import.meta.url))(
@@ -24,9 +24,9 @@ const SPECIAL = [
   'unblock',
   'renew',
 ]
-/** Those that a kernel need not have. */
+/** Functions that a kernel may omit. */
 const OPTIONAL = ['within', 'ahead', 'cancel', 'block', 'unblock', 'renew']
-/** Functions that the driver calls where a kernel has them. The loop does not know them. */
+/** Functions that the driver calls if a kernel has them. The loop does not know them. */
 const OF_DRIVER = ['may_begin', 'refuse', 'life']
 
 /**
@@ -59,7 +59,7 @@ export function kernelLuaOf(text, { CALL_MODES, reserves }) {
     functions: Object.fromEntries(PASTED.map((name) => [name, pastedOf(name)])),
   }
 
-  /** The function as the driver uses it: it returns its functions, by their names. */
+  /** The function in the form for the driver: it returns its functions, by name. */
   function wholeKernel() {
     const names = SPECIAL.filter((name) => has(name) || !OPTIONAL.includes(name))
     const special = names.map((name) => ({ name, range: functionOf(name).range }))
@@ -71,7 +71,7 @@ export function kernelLuaOf(text, { CALL_MODES, reserves }) {
       return `if ${isOne} then\n${text.slice(...range)}\nspecial = ${name}\n`
     })
     const fields = ['limit', ...PASTED, ...OF_DRIVER.filter(has)].map((name) => `${name} = ${name}`)
-    // As `holds` of the traits.
+    // The same as `holds` of the traits.
     if (has('renew')) fields.push('holds = true')
     return `${common}
 local special
@@ -81,7 +81,7 @@ end
 `
   }
 
-  /** The modes that make a function; what a kernel cannot cancel or release it refunds. */
+  /** The modes that make a function. A kernel that cannot cancel or release refunds instead. */
   function modesOf(name) {
     return Object.keys(CALL_MODES).filter((mode) => {
       if (mode === 'lease') return name === 'ahead'
@@ -92,7 +92,7 @@ end
     })
   }
 
-  /** Whether the loop may answer: it asks what is pasted alone, and that calls nothing else. */
+  /** Whether the loop may answer: it uses only the pasted functions, which call no others. */
   function isPlain() {
     const others = kernel.body.filter((node) => isFunction(node) && !PASTED.includes(nameOf(node)))
     const known = others.map(nameOf)
@@ -116,7 +116,7 @@ end
     const returns = [...nodesOf(found)].filter(({ type }) => type === 'ReturnStatement')
     if (returns.some((node) => node !== end))
       throw new Error(`${name} returns before its last line`)
-    // Names with a number at the end are the loop's own.
+    // Names with a number at the end are reserved for the loop.
     const clash = [...nodesOf(found)].find((node) => /\d$/.test(node.name ?? ''))
     if (clash !== undefined) throw new Error(`${name} has the name ${clash.name}`)
     const results = returns.flatMap((node) => node.arguments)
@@ -143,14 +143,14 @@ function* nodesOf(value) {
   for (const child of Object.values(value)) yield* nodesOf(child)
 }
 
-/** A piece of the text, with a mark at each of the places that lie in it. */
+/** A part of the text, with a mark at each of the places in it. */
 function marked(text, start, end, places) {
   let piece = ''
   for (let at = start; at < end; at += 1) piece += places.includes(at) ? `@${text[at]}` : text[at]
   return withoutComments(piece)
 }
 
-/** Comments and indents are for the reader of the .lua file: they need not travel to Redis. */
+/** Removes comments and indentation, which Redis does not need. */
 export function withoutComments(text) {
   const lines = text.split(/\r?\n/).map((line) => line.trim())
   const kept = lines.filter((line) => line !== '' && !line.startsWith('--'))

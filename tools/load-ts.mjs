@@ -1,5 +1,5 @@
-// Loads TypeScript of packages/core into a tool, sources as they are: Node 20 cannot, vite, which
-// the tests have, can.
+// Loads TypeScript sources of packages/core into a tool. Node 20 cannot do this; vite can, and is
+// installed for the tests.
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
@@ -7,8 +7,8 @@ const core = createRequire(new URL('../packages/core/package.json', import.meta.
 const { runnerImport } = await import(pathToFileURL(core.resolve('vite')))
 
 /**
- * @param {string} path of a module; it and all that it imports are loaded anew. Resolves to what it
- * exports.
+ * @param {string} path of a module, which is loaded again together with its imports. Resolves to
+ *   its exports.
  */
 export async function loadTs(path) {
   const { module } = await runnerImport(path, { configFile: false, logLevel: 'error' })

@@ -1,4 +1,5 @@
-// Makes what the Lua driver asks of a call's mode from the table of modes (algorithms/modes.ts).
+// Generates what the Lua driver needs to know of a call's mode, from the table of modes
+// (algorithms/modes.ts).
 
 const TRAITS = ['judges', 'changes', 'takes', 'gives', 'marks', 'notes', 'tells']
 
@@ -17,7 +18,7 @@ export function modesLuaOf({ CALL_MODES, reserves }) {
   ].join('')
 }
 
-/** Whether the mode is one of these, in as few comparisons as there can be. */
+/** Tests whether the mode is one of these, with as few comparisons as possible. */
 function test(some, all) {
   const others = all.filter((name) => !some.includes(name))
   return some.length <= others.length

@@ -1,4 +1,4 @@
-// Checks the package in the current folder as it would be published: its types as every kind of
+// Checks the package in the current folder in its published form: its types as each kind of
 // importer resolves them, its package.json, and its size. Needs a build.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

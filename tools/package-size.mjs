@@ -1,13 +1,13 @@
-// How large the packages are once they are installed, and how large they may become. Their code may
-// be 5 % off what is recorded here; beyond that, somebody looks at why, and records it anew. Their
-// documents grow with each changelog, and by the links that they have once it is known where the
-// project lives: they count only for what no package may exceed.
+// The installed size of each package, and its limits. The size of the code may differ by 5 % from
+// the recorded one; beyond that, somebody finds out why, and records the new size. Documents grow
+// with each changelog, and with longer links once the address of the project is known, so they
+// count only towards the limit that no package may exceed.
 import { execFileSync } from 'node:child_process'
 
 const ROOM = 0.05
 
 /**
- * As `npm run package:check` prints them.
+ * In the form that `npm run package:check` prints.
  * @type {Record<string, { files: number, code: number }>}
  */
 export const RECORDED = {
@@ -22,19 +22,19 @@ export const RECORDED = {
 }
 
 /**
- * What no package exceeds, whatever is recorded.
+ * The limit for each package, whatever is recorded.
  * @type {{ files: number, bytes: number }}
  */
 export const MOST = { files: 60, bytes: 1_000_000 }
 
-/** Bytes of all, and of what is no document.
+/** The bytes of all files, and of those that are not documents.
  * @typedef {{ files: number, bytes: number, code: number }} Size */
 
 const DOCUMENT = /\.md$|\/LICENSE$|^package\/package\.json$/
 
 /**
  * @param {string} tarball
- * @returns {Size} of what it unpacks to
+ * @returns {Size} of its unpacked content
  */
 export function sizeOf(tarball) {
   const listed = execFileSync('tar', ['-tvzf', tarball], { encoding: 'utf8' }).trimEnd().split('\n')
@@ -51,7 +51,7 @@ export function sizeOf(tarball) {
  * @param {Size} size
  * @param {{ files: number, code: number } | undefined} recorded
  * @returns {string} how large it is
- * @throws {Error} if it is too large, or its code is of another size than what is recorded
+ * @throws {Error} if it is too large, or the size of its code differs from what is recorded
  */
 export function judgeSize(name, size, recorded = RECORDED[name]) {
   const { files, bytes, code } = size
@@ -72,7 +72,7 @@ const WHERE = 'tools/package-size.mjs'
 const WRITE = 'if the change is meant, write it there'
 
 /**
- * Of few files, one more is no surprise.
+ * One file more is no surprise when there are few files.
  * @param {number} size
  * @param {number} recorded
  */

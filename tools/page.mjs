@@ -1,8 +1,8 @@
-// Builds a page that a package serves, as ordinary TypeScript, so that nothing reads files at run
-// time: src/page/main.ts with all that it imports, the styles of src/page/style and of the library
-// of charts, and index.html become src/page/assets.generated.ts, which is git-ignored.
+// Builds the page that a package serves into ordinary TypeScript, so that nothing reads files at
+// run time: src/page/main.ts with all its imports, the styles of src/page/style and of the chart
+// library, and index.html become src/page/assets.generated.ts, which git ignores.
 //
-//   node ../../tools/page.mjs            in the folder of the package
+//   node ../../tools/page.mjs            run in the folder of the package
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
@@ -36,7 +36,7 @@ async function script() {
   return `/*! With uPlot.\n${readFileSync(join(charts, 'LICENSE'), 'utf8').trim()}\n*/\n${output[0].code}`
 }
 
-/** The library's style stands first, so that ours can differ. */
+/** The library's style comes first, so that ours can override it. */
 function styles() {
   const folder = join(page, 'style')
   const ours = ['base.css', 'layout.css', 'parts.css']
@@ -46,7 +46,7 @@ function styles() {
   return paths.map((path) => compact(readFileSync(path, 'utf8'))).join('\n')
 }
 
-/** A style without comments and without space that means nothing. */
+/** Removes comments and insignificant white space from a style. */
 function compact(css) {
   return css
     .replace(/\/\*[\s\S]*?\*\//g, '')
@@ -61,7 +61,7 @@ function withoutIndents(text) {
   return text.replace(/^\s+/gm, '')
 }
 
-/** An untouched file keeps its time stamp, and so watchers and caches stay quiet. */
+/** Leaves an unchanged file untouched: its time stamp stays, and no watcher or cache reacts. */
 function writeIfChanged(path) {
   const type = `Readonly<Record<'index.html' | 'app.js' | 'app.css', { readonly type: string; readonly body: string }>>`
   const text = `// Written by tools/page.mjs. Do not edit.\nexport const ASSETS: ${type} = ${JSON.stringify(assets, undefined, 2)}\n`

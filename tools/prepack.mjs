@@ -1,5 +1,5 @@
-// Before a package is packed. npm leaves `workspace:` and `catalog:` in its package.json as they
-// are, and nothing could install what it packs; pnpm writes versions in their place.
+// Runs before a package is packed, and refuses npm. npm keeps `workspace:` and `catalog:` in
+// package.json, so its packages could not be installed; pnpm replaces them by versions.
 
 const by = process.env.npm_config_user_agent ?? ''
 if (!by.startsWith('pnpm/')) {

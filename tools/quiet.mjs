@@ -1,11 +1,11 @@
 // A setup file of every test run.
 //
-// A warning of the process that no test asked for is an error, so that the tests' output says what
-// matters. A test whose target is a warning takes it at its source:
+// A warning of the process that no test asked for is an error, so that the output of tests shows
+// only what matters. A test about a warning catches it at its source:
 // vi.spyOn(process, 'emitWarning').
 //
-// On a busy machine a test may take long, and so may what it waits for: vitest's defaults are 5 s
-// and 1 s.
+// On a busy machine a test may take long, and so may what it waits for, so the timeouts are longer
+// than vitest's defaults of 5 s and 1 s.
 import { expect, vi } from 'vitest'
 
 const WAIT_MS = 20_000

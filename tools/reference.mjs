@@ -1,12 +1,11 @@
-// An earlier Weir, from git history, built beside the present: what the present is compared with.
-// Prints the folder that holds it, with packages/{core,express,koa,nest} as they were. Nothing of
-// it is committed.
+// Builds an earlier Weir from git history, for comparison with the present one. Prints its folder,
+// which has packages/{core,express,koa,nest} as they were. Nothing of it is committed.
 //
 //   node tools/reference.mjs [commit]
 //
-// It takes its dependencies from the present installation, so it needs no network.
-// packages/benchmarks is there too: an empty place from which `@weir/*` means that commit's, and
-// everything else what it means to the benchmarks of today.
+// It takes its dependencies from the present installation, so it needs no network. Its folder
+// packages/benchmarks is empty: from there, `@weir/*` resolves to the packages of that commit, and
+// everything else to what the present benchmarks use.
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   existsSync,
@@ -26,7 +25,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 try {
   const commit = commitOf(process.argv[2] ?? '2d54f0d')
-  // Not below node_modules, where compilers take sources for those of somebody else.
+  // Outside node_modules, where compilers would take the sources for third-party code.
   const folder = join(root, '.cache/weir', commit)
   if (!existsSync(folder)) build(commit, folder)
   console.log(folder)
@@ -35,7 +34,7 @@ try {
   process.exitCode = 1
 }
 
-/** Its whole hash: a name may mean another commit tomorrow. */
+/** The full hash, since a name may later refer to another commit. */
 function commitOf(name) {
   const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`]
   const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8' })
@@ -45,7 +44,7 @@ function commitOf(name) {
 
 function build(commit, folder) {
   mkdirSync(dirname(folder), { recursive: true })
-  // Named once it is whole, so that a build that was interrupted is never taken for one.
+  // Renamed when it is complete, so that an interrupted build is never used.
   const work = mkdtempSync(`${folder}-`)
   try {
     const paths = ['tsconfig.base.json', 'tools', ...PACKAGES.map((name) => `packages/${name}`)]
@@ -54,7 +53,7 @@ function build(commit, folder) {
       maxBuffer: 2 ** 28,
     })
     execFileSync('tar', ['-x', '-C', work], { input: archive })
-    // Whatever that commit builds with.
+    // The tools that the build of that commit uses.
     link(join(root, 'node_modules'), join(work, 'node_modules'))
     for (const name of [...PACKAGES, 'benchmarks']) linkDependencies(name, work)
     for (const name of PACKAGES) {
@@ -68,7 +67,7 @@ function build(commit, folder) {
   }
 }
 
-/** What the package of that name is given today, but the reference's own packages. */
+/** Links the package's present dependencies, except for the packages of the reference. */
 function linkDependencies(name, work) {
   const home = name === 'benchmarks' ? 'internal' : 'packages'
   const present = join(root, home, name, 'node_modules')
@@ -79,7 +78,7 @@ function linkDependencies(name, work) {
       : [entry]
     for (const path of within) {
       const weir = /^@weir.(\w+)$/.exec(path)?.[1]
-      // Relative, since the folder is still to be renamed.
+      // Relative, since the folder is renamed afterwards.
       if (PACKAGES.includes(weir)) link(join('../../..', weir), join(own, path))
       else link(join(present, path), join(own, path))
     }

@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     setupFiles: ['../../tools/quiet.mjs'],
     include: ['test/*.test.js'],
-    // Attackers solve every challenge.
+    // Attackers solve every challenge at no cost.
     env: { CHALLENGE_BITS: '0' },
   },
 })

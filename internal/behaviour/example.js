@@ -3,14 +3,14 @@
 
 import { spawn } from 'node:child_process'
 
-/** `stop` gives the exit code; `kill` leaves it no time to do anything.
+/** `stop` resolves to the exit code; `kill` leaves the process no time to do anything.
  *  @typedef {object} Started
  *  @property {string} url
  *  @property {() => Promise<number | null>} stop
  *  @property {() => Promise<void>} kill */
 
 /**
- * Starts `src/server.js` of an example and waits for the address that it prints.
+ * Starts `src/server.js` of an example, and waits for the address that it prints.
  * @param {string} folder
  * @param {Record<string, string>} [settings] environment variables
  * @returns {Promise<Started>}

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
-// A tiny run of every scenario: that limits hold and the report renders, never how fast anything
-// is.
+// A tiny run of every scenario: checks that limits hold and that the report renders, never how fast
+// anything is.
 export default defineConfig({
   test: {
     setupFiles: ['../../tools/quiet.mjs'],

@@ -1,6 +1,6 @@
-// The faults that sabotage.mjs puts into the product, one after the other.
+// The faults that sabotage.mjs puts into the product, one after another.
 
-/** Stories whose calls have requests for several keys of a slot, each of which needs one key. */
+/** Stories whose calls have requests for several keys of a slot, each request for one key. */
 const SHARED_SLOTS = {
   ...{ kind: 'plain', policies: 1, keys: 3, hashTags: 2, mostAtOnce: 6, denyCache: false },
   ...{ refund: 0, settle: 0, reset: 0, wait: 0 },
@@ -12,8 +12,8 @@ const HOLDERS = { slots: 8, slotDemand: 2 }
 const RESILIENCE = 'layers/resilience'
 
 /**
- * What is wrong; the file in packages/core/src; what stands there, and what takes its place. If few
- * stories come by it: the scenario of those that are simulated, and what they have in common.
+ * What is wrong; the file in packages/core/src; its text, and the text that replaces it. If few
+ * stories show the fault: also the scenario to simulate, and the options that its stories share.
  */
 export const FAULTS = [
   [

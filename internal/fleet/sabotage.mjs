@@ -1,10 +1,10 @@
-// Faults put into the product on purpose, to see that the simulation finds them: each in a copy of
-// the sources, which is built and simulated until a promise breaks.
+// Puts faults into the product on purpose, to see that the simulation finds them. Each fault is put
+// into a copy of the sources, which is built and simulated until a promise breaks.
 //
 //   node internal/fleet/sabotage.mjs [--only 3,7] [--requests 200000]
 //
-// Prints how many simulated requests each took, and the smallest story that shows it. Ends with 1
-// if one was not found.
+// Prints how many simulated requests each fault took, and the smallest story that shows it. Exits
+// with 1 if a fault was not found.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -46,7 +46,7 @@ function copySources() {
   symlinkSync(join(root, modules), join(folder, modules))
 }
 
-/** Undefined: it was not found. */
+/** Returns undefined if the fault was not found. */
 function requestsUntilFound([what, file, from, to, scenario, options]) {
   const path = join(folder, 'packages/core/src', file)
   const before = readFileSync(path, 'utf8')

@@ -1,5 +1,5 @@
-// Writes dist/index.html: the page's one file, with its script and style inside, and a
-// Content-Security-Policy that lets these two run and nothing out.
+// Writes dist/index.html: the page as one file, with its script and style inside, and a
+// Content-Security-Policy that allows these two and no connection.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -31,7 +31,7 @@ rmSync(`${folder}dist`, { recursive: true, force: true })
 mkdirSync(`${folder}dist`)
 writeFileSync(`${folder}dist/index.html`, page)
 
-/** The script and all that it imports, as one that runs at once. */
+/** The script with all its imports, in a form that runs at once. */
 async function scriptOf(entry) {
   const build = await rolldown({
     input: `${folder}src/${entry}`,
@@ -42,7 +42,7 @@ async function scriptOf(entry) {
       extensionAlias: { '.js': ['.ts', '.js'] },
     },
     onLog(_level, log, handle) {
-      // What of a package needs Node is left out, or it would be imported below.
+      // Parts of a package that need Node are left out; otherwise they would be imported below.
       if (log.code !== 'UNRESOLVED_IMPORT') handle('error', log)
     },
     external: /^node:/,
@@ -51,7 +51,7 @@ async function scriptOf(entry) {
   const [{ code, imports }, ...others] = output
   if (imports.length > 0) throw new Error(`the page would import ${imports.join(', ')}`)
   if (others.length > 0) throw new Error('the page would be of several files')
-  // Neither may end the element, nor begin a comment in it.
+  // Neither text may end the element, nor begin a comment in it.
   return code.trim().replaceAll('</', '<\\/').replaceAll('<!--', '<\\!--')
 }
 

@@ -1,5 +1,5 @@
-// Writes docs/images/playground.png: what somebody sees who opens the page. `pnpm picture`, after
-// a build.
+// Writes docs/images/playground.png: the page when it is first opened. Run `pnpm picture` after a
+// build.
 import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { chromiumBinary } from '@weir/testkit'

@@ -1,4 +1,4 @@
-// Serves the page on this machine, for nobody else: `npm run playground`.
+// Serves the page to this machine only: `npm run playground`.
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 

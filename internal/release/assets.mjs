@@ -1,6 +1,6 @@
-// Drafts the page of a release on GitHub, of the tag that the workflow runs for: what the
-// changelogs say of it, and as assets what npm run release has left: tarballs, their sums and
-// sizes, and the bill of materials.
+// Drafts the page of a release on GitHub, for the tag that the workflow runs for. The text is what
+// the changelogs say about the version. The assets are those that npm run release has made:
+// tarballs, their sums and sizes, and the bill of materials.
 //
 //   node internal/release/assets.mjs FOLDER
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -18,7 +18,7 @@ if (!/^v\d/.test(tag))
 const notes = notesOfAll('.', tag.slice(1), whereItLives(manifestIn('.')))
 const files = readdirSync(folder).map((file) => join(folder, file))
 const isThere = spawnSync('gh', ['release', 'view', tag], { stdio: 'ignore' }).status === 0
-// A run that is repeated finds its draft.
+// A repeated run finds the draft of the earlier one.
 const args = isThere
   ? ['upload', tag, ...files, '--clobber']
   : ['create', tag, ...files, '--verify-tag', '--draft', '--title', tag, '--notes-file', '-']

@@ -1,4 +1,4 @@
-// Changesets, read as far as a release asks: which packages they name.
+// Reads of changesets what a release needs: which packages they name.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileAt, gitLines } from './git.mjs'
@@ -6,7 +6,7 @@ import { fileAt, gitLines } from './git.mjs'
 const HEAD = /^---\n(.*?)^---$/ms
 
 /**
- * The changesets that no release has had yet.
+ * The changesets that are not released yet.
  * @param {string} root
  * @returns {string[]} their paths from the root
  */
@@ -17,11 +17,11 @@ export function pendingChangesets(root) {
 }
 
 /**
- * The packages that were named since a commit: by changesets that are pending, and by those that
- * became a version since.
+ * The packages that changesets have named since a commit: pending changesets, and those that have
+ * become a version since.
  * @param {string} root
  * @param {string} base
- * @param {string} versioned the file whose version is that of all packages
+ * @param {string} versioned the file with the version of all packages
  * @returns {Set<string>}
  */
 export function namedSince(root, base, versioned) {
@@ -39,7 +39,7 @@ export function namedSince(root, base, versioned) {
 }
 
 /**
- * The packages that the changesets of a commit name, if the changeset was not there in the base.
+ * The packages that the changesets of a commit name, unless the changeset was already in the base.
  * @param {string} root
  * @param {string} base
  * @param {string} tree

@@ -1,12 +1,12 @@
-// Whether all links of a packed package lead somewhere: into the package, or to a page of the
-// repository that is there. Looks at the packed files alone, so that what has packed them is
-// checked. Addresses of others are not asked for.
+// Checks that all links of a packed package lead into the package, or to an existing page of the
+// repository. It looks only at the packed files, so it checks what has packed them. It does not
+// request addresses of other sites.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { anchorsIn, linksIn } from './markdown.mjs'
 import { filesIn } from './pack.mjs'
 
-/** In code the anchor of a code is put together where the message is made, so it is not seen. */
+/** In code, the anchor of an error code is added where the message is made, so it is not seen. */
 const ADDRESS = /https:\/\/github\.com\/(?:[\w/-]|\.(?=\w))+(?:#[\w-]+)?/g
 const TEXT = /\.([cm]?js|d\.[cm]?ts|ya?ml|json)$/
 
@@ -21,7 +21,7 @@ export function brokenLinks(folder, root, url) {
   const own = new RegExp(`node_modules/${name}/(docs/[\\w/-]+\\.md(?:#[\\w-]+)?)`, 'g')
   const pages = new RegExp(`^${url}/(?:blob|tree|raw)/v${version}/`)
 
-  /** @param {string} target from the folder of the package, or from the root */
+  /** @param {string} target relative to the folder of the package, or to the root */
   function leadsNowhere(/** @type {string} */ from, /** @type {string} */ target) {
     const [path = '', anchor] = target.split('#')
     const file = join(from, path)

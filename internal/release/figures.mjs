@@ -1,8 +1,8 @@
-// The measured figures of a document: numbers with a unit that nobody would have chosen. 3.6 us,
-// 42 %, 5.4 s and 1,460 bytes are figures; 500 ms, 5 s, 70 % and 1,000 a second are mostly
-// defaults, limits and examples, and too common to be compared.
+// The measured figures of a document: numbers with a unit that nobody would choose. 3.6 us, 42 %,
+// 5.4 s and 1,460 bytes are figures; 500 ms, 5 s, 70 % and 1,000 a second are mostly defaults,
+// limits and examples, and too common to compare.
 
-/** A unit as it is written, and what it is. */
+/** The spellings of units, and the unit of each. */
 const UNITS = new Map([
   ['us', 'us'],
   ['µs', 'us'],
@@ -25,19 +25,19 @@ const UNITS = new Map([
 const NUMBER = /(?<![\w.,:/#-])\d[\d,]*(?:\.\d+)?/g
 const BETWEEN = /(?:, | and | or | to | instead of |; |-)/.source
 const UNIT = [...UNITS.keys()].sort((a, b) => b.length - a.length).join('|')
-/** One number or several, and then their unit: `4.6 and 2.5 us`. */
+/** One or several numbers, followed by their unit: `4.6 and 2.5 us`. */
 const FIGURES = new RegExp(
   `(${NUMBER.source}(?:${BETWEEN}${NUMBER.source})*)[ -]?(${UNIT})(?![\\w/])`,
   'g',
 )
-/** What a tool has measured and written, anew each time. */
+/** Text that tools measure and generate. */
 const WRITTEN = /<!-- (\w+):start -->.*?<!-- \1:end -->/gs
 /** The unit of a column or a row of numbers: `client CPU, us (x INCR)`. */
 const HEAD = /(?:, |^)(us|bytes|decisions\/s)(?= |:|$)/
 
 /**
- * Each figure once, as `3.6 us`. What a tool has written counts only where a column or a row has a
- * unit, and with three digits: its many other numbers equal somebody's by chance.
+ * Each figure once, in the form `3.6 us`. Generated text counts only in columns or rows with a
+ * unit, and with three digits: its many other numbers equal those of others by chance.
  * @param {string} text Markdown
  * @returns {Set<string>}
  */
@@ -76,7 +76,7 @@ function cellsWithUnit(text) {
     const [first = '', ...others] = cells.map((cell) => cell.trim())
     others.forEach((cell, i) => {
       const unit = (HEAD.exec(head[i + 1]?.trim() ?? '') ?? HEAD.exec(first))?.[1]
-      // In brackets stands what the number is compared with.
+      // Brackets contain the number of the comparison.
       const numbers = unit === undefined ? [] : numbersIn(cell.replace(/\([^)]*\)/g, ''))
       for (const number of numbers)
         found.push(figure(number, unit === 'decisions/s' ? '/s' : String(unit)))
@@ -99,7 +99,7 @@ function figure(number, unit) {
 }
 
 /**
- * Whether nobody would have chosen it.
+ * Whether nobody would choose this number.
  * @param {string} number
  * @param {string} unit
  */
@@ -112,7 +112,7 @@ function isMeasured(number, unit) {
 }
 
 /**
- * Digits that say something: two of 1,400, and two of 0.97.
+ * The significant digits: two in 1,400, and two in 0.97.
  * @param {string} number
  */
 function digitsOf(number) {

@@ -1,8 +1,8 @@
-// What git knows of a repository, as values.
+// What git knows about a repository, as values.
 import { spawnSync } from 'node:child_process'
 
 /**
- * What a command of git prints, without the last line break.
+ * The output of a git command, without the last line break.
  * @param {string} root
  * @param {readonly string[]} args
  * @returns {string}
@@ -20,7 +20,7 @@ export function git(root, ...args) {
 /**
  * @param {string} root
  * @param {readonly string[]} args
- * @returns {string[]} the lines that a command of git prints
+ * @returns {string[]} the lines of the output
  */
 export function gitLines(root, ...args) {
   return git(root, ...args)

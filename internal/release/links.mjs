@@ -1,12 +1,12 @@
-// Where the links of a packed package lead. In the repository they are paths: in documents from
-// where the document lies, in messages, types and alerts from the root, as `docs/errors.md#...`.
-// In a package they are addresses of the repository's pages at that version; and while nobody has
-// said where the repository is, they lead to the pages that the package holds.
+// Where the links of a packed package lead. In the repository they are paths: in documents relative
+// to the document; in messages, types and alerts relative to the root, such as
+// `docs/errors.md#...`. In a package they are URLs of the repository's pages at that version. While
+// the address of the repository is unknown, they lead to the pages in the package.
 import { posix } from 'node:path'
 import { linksIn, relinked } from './markdown.mjs'
 import { pageAt } from './where.mjs'
 
-/** A page, named in code or configuration. */
+/** A page that code or configuration names. */
 const NAMED = /(?<![\w/.-])docs\/[\w/-]+\.md/g
 const IMAGE = /\.(svg|png|jpe?g|gif)$/
 
@@ -16,12 +16,12 @@ const IMAGE = /\.(svg|png|jpe?g|gif)$/
  * @property {string} version
  * @property {string} name of the package
  * @property {string} folder of the package, from the root
- * @property {ReadonlySet<string>} held the files that the package holds, as paths from the root
+ * @property {ReadonlySet<string>} held the files in the package, as paths from the root
  * @property {(path: string) => boolean} isFolder of the repository
  */
 
 /**
- * The pages that a text of code or configuration names.
+ * The pages that code or configuration names.
  * @param {string} text
  * @returns {string[]}
  */
@@ -30,8 +30,8 @@ export function pagesNamedIn(text) {
 }
 
 /**
- * A text of code or configuration, whose pages can be opened by whoever reads it. While nobody has
- * said where the repository is, those that the package does not hold stay names.
+ * Code or configuration in which the names of pages are addresses that readers can open. While the
+ * address of the repository is unknown, pages that are not in the package stay names.
  * @param {string} text
  * @param {Place} place
  */
@@ -43,7 +43,8 @@ export function withPages(text, { url, version, name, held }) {
 }
 
 /**
- * A document, whose links lead somewhere from the package. What cannot be reached is not a link.
+ * A document whose links lead somewhere from the package. A link that cannot lead anywhere becomes
+ * text.
  * @param {string} text
  * @param {string} path of the document, from the root of the repository
  * @param {Place} place
@@ -63,7 +64,7 @@ export function withLinks(text, path, place) {
 }
 
 /**
- * Where a file of the repository lies in the package.
+ * The place of a file of the repository in the package.
  * @param {string} path
  * @param {{ folder: string }} place
  */
@@ -89,7 +90,7 @@ function isElsewhere(target) {
 
 /**
  * @param {string} target
- * @param {string} path of the document that has it
+ * @param {string} path of the document with the link
  */
 function fileOf(target, path) {
   const [to = '', anchor] = target.split('#')

@@ -1,9 +1,9 @@
-// What a document in Markdown links to, and what can be linked to in it.
+// The links in a Markdown document, and the anchors that can be linked to.
 
 const LINK = /(\]\(|(?:src|srcset|href)=")([^)\s"]+)/g
 
 /**
- * The text, as long as before, without code, which is not read for links.
+ * The text with code blanked out, since links in code do not count. Its length stays the same.
  * @param {string} text
  */
 function proseOf(text) {
@@ -22,7 +22,8 @@ export function linksIn(text) {
 }
 
 /**
- * The text with other links. Without a target a link becomes its text, an image its description.
+ * The text with other targets. A link without a target becomes its text, and an image its
+ * description.
  * @param {string} text
  * @param {(target: string) => string | undefined} targetOf
  * @returns {string}

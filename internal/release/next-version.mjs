@@ -3,9 +3,9 @@
 //
 //   node internal/release/next-version.mjs FOLDER
 //
-// Leaves in FOLDER what is to be proposed: a bundle of that branch, or none if no changeset is
-// pending. This installs and runs the code of others, so its job may write nothing; another one,
-// which installs nothing, proposes the branch: version-pull-request.mjs.
+// Leaves in FOLDER a bundle of that branch, or none if no changeset is pending. This script
+// installs and runs third-party code, so its job has no write access. Another job, which installs
+// nothing, proposes the branch: version-pull-request.mjs.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

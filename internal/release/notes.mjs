@@ -1,11 +1,11 @@
-// What the changelogs say of one version, and how it is said where all packages are released.
+// The changelog entries of one version, and the notes of a release of all packages.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { withLinks } from './links.mjs'
 import { publishedPackages } from './packages.mjs'
 
 /**
- * What a changelog says of one version.
+ * The entries of one version in a changelog.
  * @param {string} changelog
  * @param {string} version
  * @returns {string}
@@ -17,12 +17,12 @@ export function notesOf(changelog, version) {
 }
 
 /**
- * What all changelogs say of one version: that of core, and of each other package what no one
- * before it says. Most changesets name several packages.
+ * The entries of one version in all changelogs: those of core, and those of each other package that
+ * no earlier one has. Most changesets name several packages.
  * @param {string} root
  * @param {string} version
- * @param {string | undefined} url of the repository, where links lead to the pages of that version;
- *   undefined: links become their text
+ * @param {string | undefined} url of the repository; links lead to the pages of that version. If
+ *   undefined, links become their text
  * @returns {string}
  */
 export function notesOfAll(root, version, url) {
@@ -32,7 +32,7 @@ export function notesOfAll(root, version, url) {
   const isCore = (/** @type {import('./packages.mjs').Package} */ { folder }) =>
     folder === 'packages/core'
   const packages = publishedPackages(root)
-  // What all of them say is said of core.
+  // Entries of all packages appear with core.
   const inOrder = [...packages.filter(isCore), ...packages.filter((each) => !isCore(each))]
   const sections = inOrder.map(({ folder, manifest: { name } }) => {
     const path = `${folder}/CHANGELOG.md`
@@ -46,7 +46,7 @@ export function notesOfAll(root, version, url) {
 }
 
 /**
- * The entries of a section, without what each package says of the others' versions.
+ * The entries of a section, without those about versions of dependencies.
  * @param {string} section
  * @returns {string[]}
  */

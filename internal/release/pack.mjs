@@ -1,5 +1,5 @@
-// Packs a published package: what pnpm packs, with its licence, its changelog and the pages that
-// its messages name, with links that lead somewhere, and with where it comes from.
+// Packs a published package: what pnpm packs, together with its licence, its changelog and the
+// pages that its messages name; with links that lead somewhere, and with its origin.
 import { execFileSync } from 'node:child_process'
 import {
   cpSync,
@@ -19,9 +19,10 @@ import { inPackage, pagesNamedIn, withLinks, withPages } from './links.mjs'
 import { manifestIn } from './packages.mjs'
 import { originOf, whereItLives } from './where.mjs'
 
-/** What users and their tools read, besides documents: messages, types, alerts, the board. */
+/** Files besides documents that users and their tools read: messages, types, alerts, the board. */
 const READ = /^(dist|alerts|dashboards)\/.*\.([cm]?js|d\.[cm]?ts|ya?ml|json)$/
-/** What names a page while nobody has a browser open: its pages are in the package. */
+/** Files that name pages for people who may have no browser open: the package contains the
+ *  pages. */
 const SPEAKS = /(?<!\.d)\.([cm]?js|ya?ml|json)$/
 const DOCUMENTS = ['README.md', 'CHANGELOG.md']
 
@@ -29,10 +30,10 @@ const DOCUMENTS = ['README.md', 'CHANGELOG.md']
 
 /**
  * @param {string} root
- * @param {Package} pack which has been built
+ * @param {Package} pack must be built
  * @param {string} destination a folder
- * @param {{ url: string | undefined }} place the address of the repository; undefined: nobody has
- *   said where it is. Default: what the root package says
+ * @param {{ url: string | undefined }} place the address of the repository, or undefined if it is
+ *   unknown. Default: the address in the root package
  * @returns {string} the path of the tarball
  */
 export function packPackage(root, { folder }, destination, place = placeOf(root)) {
@@ -65,10 +66,10 @@ function placeOf(root) {
 }
 
 /**
- * Makes what pnpm has packed a package.
+ * Turns what pnpm has packed into a complete package.
  * @param {string} root
  * @param {string} folder of the package, from the root
- * @param {string} to where its files are
+ * @param {string} to the folder with its files
  * @param {string | undefined} url
  */
 function complete(root, folder, to, url) {
@@ -108,7 +109,7 @@ function complete(root, folder, to, url) {
 
 /**
  * @param {string} folder
- * @returns {string[]} paths from that folder, with slashes
+ * @returns {string[]} paths relative to that folder, with slashes
  */
 export function filesIn(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -1,9 +1,9 @@
-// The packages that are published: those of packages/ that are not private.
+// The published packages: those of packages/ that are not private.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * @typedef {object} Manifest what is read of a package.json
+ * @typedef {object} Manifest the fields of a package.json that are read
  * @property {string} name
  * @property {string} version
  * @property {string} [description]

@@ -1,4 +1,4 @@
-// Why something is not to be released, each with what to do about it. Nothing is built for this.
+// The reasons why a release is refused, each with what to do about it. Needs no build.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { namedSince, pendingChangesets } from './changesets.mjs'
@@ -7,15 +7,15 @@ import { manifestIn, publishedPackages } from './packages.mjs'
 import { changedStateForms } from './state-forms.mjs'
 import { RIGHT, whereItLives } from './where.mjs'
 
-/** The packages have one version, which is core's. */
+/** The packages share one version, which is in this file. */
 const VERSIONED = 'packages/core/package.json'
 const SHOWN = 5
 
 /**
  * @param {string} root of the repository
  * @param {{ forPublishing: boolean, onto: string | undefined }} options
- *   `forPublishing`: also what only a release that is published needs; `onto`: the branch that a
- *   pull request is for, whose part alone is looked at besides
+ *   `forPublishing` adds the checks that only a published release needs; `onto` is the branch that
+ * a pull request is for, and limits the checks to what the pull request changes
  * @returns {string[]}
  */
 export function refusals(root, { forPublishing, onto }) {
@@ -34,8 +34,8 @@ export function refusals(root, { forPublishing, onto }) {
 }
 
 /**
- * What is compared with: the tag of the release before this commit, if there is one, and the commit
- * that raised the version, whose tag may not be there yet.
+ * The commits to compare with: the tag of the previous release, if there is one, and the commit
+ * that raised the version, which may not be tagged yet.
  * @param {string} root
  * @returns {string[]}
  */
@@ -67,7 +67,7 @@ function uncommitted(root) {
 }
 
 /**
- * A package is named once, with the first base that it has changed since.
+ * Names each package once, with the first base since which it has changed.
  * @param {string} root
  * @param {readonly string[]} bases
  */
@@ -114,7 +114,7 @@ function withoutNewId(root, base) {
 
 /** @param {string} root */
 function withoutChangelog(root) {
-  // What is pending will write it.
+  // The pending changesets will write it.
   if (pendingChangesets(root).length > 0) return []
   return publishedPackages(root)
     .filter(({ folder, manifest }) => {
@@ -168,7 +168,7 @@ function unpublishable(root) {
 }
 
 /**
- * Where there is no origin/main, as in a clone of a clone, a workflow does not publish either.
+ * Without origin/main, as in a clone of a clone, nothing is published by a workflow either.
  * @param {string} root
  */
 function isOnMain(root) {
@@ -180,7 +180,7 @@ function isOnMain(root) {
 }
 
 /**
- * A tag as it is, a commit by the beginning of its hash.
+ * A tag by its name, a commit by the beginning of its hash.
  * @param {string} root
  * @param {string} base
  */

@@ -1,8 +1,8 @@
-// Makes a release: checks that it may be made, and packs, checks and tries what is published.
+// Makes a release: checks that it may be made, and then packs, checks and tries the packages.
 //
 //   npm run release                      a dry run: everything but publishing
-//   npm run release -- --check           only whether it may be made; builds nothing
-//   npm run release -- --for-publishing  also what only a published release needs
+//   npm run release -- --check           only checks that it may be made; builds nothing
+//   npm run release -- --for-publishing  adds the checks that only a published release needs
 //
 // Leaves five tarballs, their SHA-256 sums, their sizes and an SBOM in release/.
 import { execFileSync } from 'node:child_process'
@@ -80,7 +80,7 @@ function linksThatLeadNowhere({ name, tarball }) {
 
 /**
  * @param {readonly { name: string, tarball: string }[]} packed
- * @returns {string[]} the packages that have another size than what is recorded
+ * @returns {string[]} the packages whose size differs from the recorded one
  */
 function wrongSizes(packed) {
   const sizes = Object.fromEntries(packed.map(({ name, tarball }) => [name, sizeOf(tarball)]))

@@ -1,12 +1,12 @@
 // The bill of materials of a release, in CycloneDX 1.6: the packages, with the hashes of their
-// tarballs, and all that an installation of them brings. Peers are the user's own.
+// tarballs, and everything that an installation adds. Peer dependencies are up to the user.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
 /** @typedef {import('./packages.mjs').Manifest} Manifest */
 
 /**
- * @param {readonly { manifest: Manifest, tarball: string }[]} packed manifests as packed
+ * @param {readonly { manifest: Manifest, tarball: string }[]} packed with the packed manifests
  * @returns {string}
  */
 export function billOfMaterials(packed) {

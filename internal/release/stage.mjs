@@ -1,17 +1,17 @@
-// Stages the tarballs of a release on the registry, from where a maintainer releases them.
+// Stages the tarballs of a release on the registry, from which a maintainer releases them.
 //
 //   node internal/release/stage.mjs FOLDER
 //
-// Runs in the workflow that the registry trusts. A name that was never published is refused: a
-// trusted publisher can be set for a package only once it exists.
+// Runs in the workflow that the registry trusts. It refuses a name that was never published, since
+// a trusted publisher can be set only for an existing package.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * The first npm that can stage is 11.15. Where Node brings an older one, this one is fetched,
- * pinned by its version, which the registry gives out once.
+ * The first npm that can stage is 11.15. If Node has an older one, this one is downloaded, pinned
+ * by its version, which the registry never reuses.
  */
 const NPM = 'npm@11.19.1'
 const BY_HAND = 'docs/releasing.md#the-first-version-of-a-package'
@@ -43,8 +43,8 @@ function stage(folder) {
 }
 
 /**
- * @param {string} version such as `@weir/core@1.0.0`, which is published
- * @param {string} path of its tarball here
+ * @param {string} version a published version, such as `@weir/core@1.0.0`
+ * @param {string} path of its local tarball
  * @throws {Error} if another tarball was published
  */
 function checkPublished(version, path) {
@@ -60,7 +60,7 @@ function checkPublished(version, path) {
 
 /**
  * @param {string} folder
- * @returns {string[]} tarballs that are as they were when they were packed; core comes first
+ * @returns {string[]} tarballs that have not changed since they were packed; core comes first
  */
 function checkedTarballs(folder) {
   const sums = readFileSync(join(folder, 'SHA256SUMS'), 'utf8').trimEnd().split('\n')
@@ -69,7 +69,7 @@ function checkedTarballs(folder) {
     const path = join(folder, file)
     const found = createHash('sha256').update(readFileSync(path)).digest('hex')
     if (found !== sum) throw new Error(`${path} is not what was packed: pack it anew`)
-    // Without a folder before it, npm takes a name for that of a package.
+    // npm takes a bare file name for the name of a package.
     return path.startsWith('/') ? path : `./${path}`
   })
 }
@@ -85,7 +85,7 @@ function aboutTarball(tarball) {
 
 /**
  * @param {string} name
- * @returns {string[] | undefined} undefined: there is no such package
+ * @returns {string[] | undefined} undefined if there is no such package
  */
 function versionsOf(name) {
   const args = ['view', name, 'versions', '--json']

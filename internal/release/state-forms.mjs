@@ -1,6 +1,6 @@
-// What each kernel stores, as core's tests have recorded it. Processes of two versions count in the
-// same keys while a fleet is updated, and a kernel's id is part of the key: what an id stores stays
-// as it was released.
+// What each kernel stores, as the tests of core have recorded it. During an update of a fleet,
+// processes of two versions share the same keys, and a kernel's id is part of the key. So what is
+// stored under an id must stay as it was released.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileAt, gitLines } from './git.mjs'
@@ -9,7 +9,7 @@ const RECORD = 'packages/core/test/redis/stored-state.jsonl'
 const KERNELS = 'packages/core/src/algorithms'
 
 /**
- * The kernels that stored something else in a commit, under the id that they still have.
+ * The kernels that store something else than in a commit, under the same id.
  * @param {string} root
  * @param {string} base
  * @returns {string[]} each with its algorithm, such as `bucket1 gcra`
@@ -23,22 +23,22 @@ export function changedStateForms(root, base) {
     .map(([label, lines]) => ({ label: labelled(label, now), lines }))
     .filter(({ label }) => (label.split(' ')[0] ?? '').split('+').every((id) => ids.has(id)))
     .filter(({ label, lines }) => {
-      // A record may become longer: then it still says all that it said before.
+      // A record may become longer, since it then still contains all that it did before.
       const same = (now[label] ?? []).slice(0, lines.length)
       return same.join('\n') !== lines.join('\n')
     })
     .map(({ label }) => label)
 }
 
-/** What begins with the ids of kernels, as `fixed1+log1` does. */
+/** Labels that begin with the ids of kernels, such as `fixed1+log1`. */
 const WITH_IDS = /^\w+\d(\+\w+\d)* /
 
 /**
- * Version 0.2.0 recorded its kernels without their ids, which were those of today.
+ * Version 0.2.0 recorded its kernels without their ids, which were the present ones.
  * @param {string} label
  * @param {Record<string, unknown>} now
  * @returns {string}
- * @throws {Error} if no kernel has that name now
+ * @throws {Error} if no present kernel has that name
  */
 function labelled(label, now) {
   if (WITH_IDS.test(label)) return label
@@ -48,7 +48,7 @@ function labelled(label, now) {
 }
 
 /**
- * What was asked and what is stored then, without the answers, by ids of kernels and algorithm.
+ * The requests and what was stored after them, without the answers, by kernel ids and algorithm.
  * @param {string} text
  */
 function linesByKernel(text) {
@@ -64,7 +64,7 @@ function linesByKernel(text) {
 
 /**
  * @param {string} root
- * @returns {Set<string>} the ids that the sources have now
+ * @returns {Set<string>} the ids in the present sources
  */
 function kernelIds(root) {
   const files = gitLines(root, 'ls-files', `${KERNELS}/*/kernel.ts`)

@@ -1,9 +1,9 @@
-// Keeps the pull request of the next version, from the branch that next-version.mjs has made.
+// Updates the pull request of the next version from the branch that next-version.mjs has made.
 //
 //   node internal/release/version-pull-request.mjs FOLDER
 //
-// Installs nothing: its job may write. What made the branch ran the code of others, so the branch
-// is only pushed if it changes what a version changes.
+// Installs nothing, since its job has write access. The branch was made by a job that ran
+// third-party code, so this script pushes it only if it changes nothing but what a version changes.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { notesOfAll } from './notes.mjs'
 import { manifestIn } from './packages.mjs'
 import { BRANCH, BUNDLE, PENDING } from './version-branch.mjs'
 
-/** What a version changes. */
+/** The files that a version changes. */
 const VERSIONED = /^(\.changeset\/[\w.-]+\.md|packages\/[\w-]+\/(CHANGELOG\.md|package\.json))$/
 
 const [folder] = process.argv.slice(2)
@@ -43,7 +43,7 @@ function propose(folder) {
   console.log(`the pull request of ${version} is that of ${BRANCH}`)
 }
 
-/** @throws {Error} if the branch is not this commit and a version on top of it */
+/** @throws {Error} unless the branch is this commit with a version on top */
 function checkBranch() {
   const commits = gitLines(root, 'rev-list', `HEAD..${BRANCH}`)
   if (
@@ -58,7 +58,7 @@ function checkBranch() {
 }
 
 /**
- * How git is given a token without writing it into the clone.
+ * Passes a token to git without writing it into the clone.
  * @param {string} token
  */
 function asHeader(token) {

@@ -1,18 +1,18 @@
-// Where the project lives. It is said once, as `repository` of the root's package.json; until its
-// owner has done so, packages lead to the pages that they hold themselves.
+// The address of the project, which is set in one place: `repository` in the root's package.json.
+// Until its owner has done so, packages link to the pages inside themselves.
 
-/** What the owner is to write, where a message asks for it. */
+/** What a message tells the owner to write. */
 export const RIGHT = `"repository": "github:OWNER/NAME" in the package.json of the root`
 
-/** The workflows, trusted publishing and provenance are those of GitHub. */
+/** Only GitHub, since the workflows, trusted publishing and provenance are those of GitHub. */
 const SHORT = /^(?:github:)?([\w.-]+)\/([\w.-]+?)(?:\.git)?$/
 const URL =
   /^(?:git\+)?(?:https|ssh|git):\/\/(?:git@)?github\.com\/([\w.-]+)\/([\w.-]+?)(?:\.git)?\/?$/
 
 /**
  * @param {{ repository?: unknown }} manifest of the root
- * @returns {string | undefined} such as `https://github.com/OWNER/NAME`; undefined: nobody has said
- * @throws {Error} that says what to write instead
+ * @returns {string | undefined} such as `https://github.com/OWNER/NAME`; undefined if it is not set
+ * @throws {Error} with a message that says what to write instead
  */
 export function whereItLives({ repository }) {
   if (repository === undefined) return undefined
@@ -26,7 +26,7 @@ export function whereItLives({ repository }) {
 }
 
 /**
- * What a package says of where it comes from.
+ * The origin in a package's manifest.
  * @param {string} url
  * @param {string} folder of the package, from the root
  */
@@ -39,10 +39,10 @@ export function originOf(url, folder) {
 }
 
 /**
- * The page that shows a file or folder of the repository at a version.
+ * The page of a file or folder of the repository at a version.
  * @param {string} url
  * @param {string} version
- * @param {string} path from the root, with its anchor if it has one
+ * @param {string} path from the root, with an anchor if there is one
  * @param {'blob' | 'tree' | 'raw'} kind a file's page, a folder's page, or a file itself
  */
 export function pageAt(url, version, path, kind = 'blob') {

@@ -1,8 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
-  // The copy of @weir/core that bundlers take: other packages test the one that Node runs. A test
-  // can load it anew (vi.resetModules).
+  // The copy of @weir/core for bundlers, since other packages test the one for Node. A test can
+  // load it again (vi.resetModules).
   ssr: { resolve: { conditions: ['module', 'node'] } },
   test: { setupFiles: ['../../tools/quiet.mjs'], include: ['test/*.test.ts'] },
 })

@@ -1,4 +1,4 @@
-// pnpm-lock.yaml names packages by version and hash, and no address from which they came.
+// Checks that pnpm-lock.yaml names packages by version and hash only, without download addresses.
 import { readFileSync } from 'node:fs'
 
 const lines = readFileSync(new URL('../../pnpm-lock.yaml', import.meta.url), 'utf8').split('\n')

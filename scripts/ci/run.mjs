@@ -1,9 +1,9 @@
-// Runs steps of CI by their names, or without names all that must hold before a change lands.
+// Runs steps of CI by name; without names, all that must hold before a change lands.
 //
 //   bash .ci/run [--list | STEP...]
 //
-// A line for each step while all is well, the whole log of a step that fails, and at the end the
-// sum of vitest's own summary lines.
+// Prints a line for each step that passes, the whole log of one that fails, and at the end the
+// totals of vitest's summary lines.
 import { spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ import { addTotals, failuresIn, noTotals, warningsIn, withoutColour } from './vi
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const begun = Date.now()
 const work = mkdtempSync(join(tmpdir(), 'weir-ci-'))
-// The README's commands run with nothing in the home folder, as a newcomer has it.
+// The README's commands run with an empty home folder, as on a new machine.
 const home = join(work, 'home')
 mkdirSync(home)
 const common = { ...process.env, CI: 'true', NO_COLOR: '1', HOME: home }
@@ -71,7 +71,7 @@ function runCommand({ run, cwd = '.', env = {}, tests = false, shown = false }) 
   if (shown) console.log(withoutColour(text).trimEnd())
 }
 
-/** Installs the packages of commands that are not there. Debian and Ubuntu only. */
+/** Installs the packages of missing commands. Debian and Ubuntu only. */
 function installMissing(needs) {
   const folders = process.env.PATH.split(delimiter)
   const isThere = (command) =>

@@ -1,16 +1,16 @@
-// The steps of CI, as data: what `.ci/run` and the workflows in .github run. A step is
+// The steps of CI, as data, which `.ci/run` and the workflows in .github run. A step has
 //
 //   title     one line that says what it checks
-//   needs     system packages: for each command that must be there, the package that brings it
-//   service   what it asks of GitHub or of the registry, if it does: it runs in a workflow alone,
-//             in a job that may do more than read, and so installs nothing
-//   commands  what it runs, one after the other; each an array, or an object with more about it:
+//   needs     system packages: for each command that must be there, the package that has it
+//   service   what it needs of GitHub or of the registry, if anything: such a step runs only in a
+//             workflow, in a job that may do more than read, and so installs nothing
+//   commands  what it runs, one after another; each an array, or an object:
 //     run       the command and its arguments
-//     cwd, env  where, and with which variables besides those of this process
+//     cwd, env  its folder, and variables in addition to those of this process
 //     tests     its output is that of vitest: tests are counted, and a warning is a failure
-//     shown     its output is a report, which is printed also when all is well
+//     shown     its output is a report, which is always printed
 //
-// A step whose name ends with a colon is a function of what stands behind the colon, such as
+// A step whose name ends with a colon is a function of the text after the colon, such as
 // `mutation:3/24`. Nothing here needs an installation: the first step makes it.
 import { readdirSync } from 'node:fs'
 import { valkeyServerBinary } from '../../internal/testkit/servers/redis.mjs'
@@ -35,14 +35,14 @@ import { valkeyServerBinary } from '../../internal/testkit/servers/redis.mjs'
 const npm = (/** @type {string[]} */ ...args) => ['npm', 'run', '--silent', ...args]
 const redis = { 'redis-server': 'redis-server' }
 const browser = { chromium: 'chromium', nginx: 'nginx-light' }
-/** Fetched before the tests, which wait for a server only so long. */
+/** Fetched before the tests, which wait only a limited time for a server. */
 const fetched = ['prometheus', 'postgres'].map((name) => [
   'node',
   `internal/testkit/servers/${name}.mjs`,
 ])
 
 /**
- * What must hold before a change lands, in the order in which `.ci/run` takes them.
+ * What must hold before a change lands, in the order in which `.ci/run` checks it.
  * @type {Record<string, Step>}
  */
 const change = {
@@ -110,7 +110,7 @@ const change = {
 }
 
 /**
- * What takes too long for each change, needs another machine, or publishes.
+ * Steps that take too long for each change, need another machine, or publish.
  * @type {Record<string, Step | ((argument: string) => Step)>}
  */
 const others = {
@@ -225,7 +225,7 @@ const others = {
   }),
 }
 
-/** The names of the steps before a change lands. */
+/** The names of the steps that run before a change lands. */
 export const CHANGE = Object.keys(change)
 /** The names of all steps. */
 export const ALL = [...CHANGE, ...Object.keys(others)]
@@ -233,7 +233,7 @@ export const ALL = [...CHANGE, ...Object.keys(others)]
 /**
  * @param {string} name
  * @returns {Step}
- * @throws {Error} that says which steps there are
+ * @throws {Error} with a message that names all steps
  */
 export function stepOf(name) {
   const [first = '', ...rest] = name.split(':')

@@ -1,8 +1,8 @@
-// What vitest prints, read: how many tests there were, what failed, and warnings that no test
-// asked for.
+// Reads the output of vitest: how many tests ran, which failed, and warnings that no test asked
+// for.
 
 const COLOUR = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g')
-/** Lines that are shown from the one that names a failed test, and of all of them together. */
+/** How many lines are shown for each failed test, and in total. */
 const SHOWN = { after: 16, all: 300 }
 
 /** @param {string} text */
@@ -27,7 +27,7 @@ export function addTotals(totals, text) {
 }
 
 /**
- * What vitest says of failed tests, once more: the log is long.
+ * The lines about failed tests, to repeat them at the end of a long log.
  * @param {string} text
  */
 export function failuresIn(text) {
@@ -43,7 +43,7 @@ export function failuresIn(text) {
 }
 
 /**
- * Warnings, also those of processes that a test started.
+ * Warnings, including those of processes that a test started.
  * @param {string} text
  */
 export function warningsIn(text) {

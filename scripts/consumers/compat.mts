@@ -1,4 +1,4 @@
-// Weir's stores under other limiters, by the forms that those ask for.
+// Weir's stores in other limiters, by the types that those expect.
 import { weirStorage as ofBetterAuth } from '@weir/compat/better-auth'
 import { weirStore as ofExpress } from '@weir/compat/express-rate-limit'
 import { weirStore as ofFastify } from '@weir/compat/fastify-rate-limit'
@@ -30,7 +30,7 @@ export const left: Promise<number> = flexible.consume('k', 2).then(
   (reason) => (reason instanceof RateLimiterRes ? 0 : Promise.reject(reason)),
 )
 
-/** What koa-ratelimit's types ask for. */
+/** The type that koa-ratelimit expects. */
 interface Client {
   ping(): Promise<string>
 }
@@ -39,7 +39,7 @@ export const leftOfKoa: Promise<[number, number, number]> = ofKoa(store).ratelim
 
 // @ts-expect-error a limiter has points
 new RateLimiterMemory({ duration: 60 })
-// @ts-expect-error an algorithm that there is not
+// @ts-expect-error an unknown algorithm
 ofExpress(store, { algorithm: 'token-bucket' })
-// @ts-expect-error a store is no client
+// @ts-expect-error a URL is not a store
 ofExpress('redis://localhost')

@@ -1,5 +1,6 @@
-// A TypeScript application without a framework that installed the packed tarballs: checked as ESM,
-// and, under its other name, as CommonJS. So are its neighbours, each with a framework.
+// A TypeScript application without a framework that has installed the packed tarballs. It is
+// checked as ESM, and as CommonJS under its other name. So are the applications with a framework
+// beside it.
 import {
   type Decision,
   fixedWindow,
@@ -30,7 +31,7 @@ export async function wait(key: string): Promise<number> {
 // @ts-expect-error a limit is a number
 fixedWindow({ limit: 'many', window: '1m' })
 
-/** A store under another one. */
+/** A store around another one. */
 class Counting implements Store {
   asked = 0
   readonly #store: Store = memoryStore({ clock: fakeClock() })

@@ -1,4 +1,4 @@
-// The dashboard, for servers of Node and of Fetch.
+// The dashboard, for Node servers and for Fetch servers.
 import type { IncomingMessage } from 'node:http'
 import { fixedWindow, livePolicies, memoryStore, RateLimiter } from '@weir/core'
 import { type ActionNote, type Dashboard, dashboard } from '@weir/dashboard'
@@ -23,7 +23,7 @@ export const page: Dashboard = dashboard({
 export const app = express().use('/weir', page.handler)
 export const answer: Promise<Response> = page.fetch(new Request('http://localhost/weir/'))
 
-// @ts-expect-error an option that there is not
+// @ts-expect-error an unknown option
 dashboard({ limiters, token: 'x' })
-// @ts-expect-error no limiter
+// @ts-expect-error not a limiter
 dashboard({ limiters: ['x'] })

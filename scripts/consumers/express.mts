@@ -1,5 +1,5 @@
-// An Express application, compiled with the types of Express 5 and of Express 4: what it may write,
-// and what it may not.
+// An Express application, compiled with the types of Express 5 and of Express 4: what compiles, and
+// what does not.
 import { fixedWindow, type RequestDecision, rateLimit, tokenBucket, unlimited } from '@weir/express'
 import express, { type Request } from 'express'
 
@@ -55,16 +55,16 @@ rateLimit({ limit: 1 })
 rateLimit({ limit: 1, window: '1m', policy: daily })
 // @ts-expect-error the option of another library
 rateLimit({ limit: 1, windowMs: 60_000 })
-// @ts-expect-error no such format
+// @ts-expect-error an unknown format
 rateLimit({ policy: daily, headers: 'draft-9' })
 rateLimit({ policy: daily, key: () => 7 })
-// @ts-expect-error true is no key
+// @ts-expect-error true is not a key
 rateLimit({ policy: daily, key: () => true })
-// @ts-expect-error a text is no cost
+// @ts-expect-error a string is not a cost
 rateLimit({ policy: daily, cost: () => '1' })
-// @ts-expect-error requests have no such thing
+// @ts-expect-error requests have no such property
 rateLimit({ policy: daily, key: (req) => req.user.id })
-// @ts-expect-error of this user neither
+// @ts-expect-error neither has this user
 rateLimit<SignedIn>({ policy: daily, cost: (req) => req.user.pages })
 // @ts-expect-error a function must give a policy
 rateLimit({ policy: (req) => req.path })

@@ -1,4 +1,4 @@
-// A Koa application: what it may write, and what it may not.
+// A Koa application: what compiles, and what does not.
 import { fixedWindow, type RateLimitState, rateLimit, unlimited } from '@weir/koa'
 import Koa, { type DefaultContext } from 'koa'
 
@@ -37,16 +37,16 @@ typed.use(perUser)
 rateLimit({ limit: 1 })
 // @ts-expect-error either a policy or a limit
 rateLimit({ limit: 1, window: '1s', policy: small })
-// @ts-expect-error there is no such option
+// @ts-expect-error an unknown option
 rateLimit({ limit: 1, window: '1s', max: 5 })
-// @ts-expect-error no header format
+// @ts-expect-error an unknown header format
 rateLimit({ limit: 1, window: '1s', headers: 'draft-99' })
 rateLimit({ limit: 1, window: '1s', key: () => 42 })
-// @ts-expect-error an object is no key
+// @ts-expect-error an object is not a key
 rateLimit({ limit: 1, window: '1s', key: () => ({}) })
-// @ts-expect-error a text is no cost
+// @ts-expect-error a string is not a cost
 rateLimit({ limit: 1, window: '1s', cost: (ctx) => ctx.path })
 // @ts-expect-error a context has no such property
 rateLimit<State, object>({ limit: 1, window: '1s', key: (ctx) => ctx.tennant })
-// @ts-expect-error nor has the state
+// @ts-expect-error neither has the state
 rateLimit<State, Extras>({ policy: (ctx) => (ctx.state.user.paln === 'pro' ? unlimited() : small) })

@@ -1,4 +1,4 @@
-// Metrics of an application: what it may write, and what it may not.
+// Metrics of an application: what compiles, and what does not.
 import { type LimiterStats, memoryStore, RateLimiter, type StoreStats, unlimited } from '@weir/core'
 import { rateLimit } from '@weir/express'
 import { collector, type Metric } from '@weir/metrics'
@@ -13,7 +13,7 @@ export const all: readonly Metric[] = collector(() => [limiter])()
 export const stop: () => void = observe([limiter], { meter: undefined })
 export const stats: readonly [LimiterStats, StoreStats] = [limiter.stats(), store.stats()]
 
-// @ts-expect-error a name is no limiter
+// @ts-expect-error a name is not a limiter
 prometheus(['api'])
-// @ts-expect-error a store is none either
+// @ts-expect-error neither is a store
 prometheus([store])

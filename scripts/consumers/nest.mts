@@ -1,4 +1,4 @@
-// A Nest application: what it may write, and what it may not.
+// A Nest application: what compiles, and what does not.
 import type { ExecutionContext } from '@nestjs/common'
 import {
   fixedWindow,
@@ -65,7 +65,7 @@ RateLimit({ policy: once, key: (req: SignedIn) => req.user })
 const key = (req: SignedIn) => req.user.id
 // @ts-expect-error not a cost
 RateLimitModule.forRoot({ policy: once, key, cost: (req: SignedIn) => req.user.id })
-// @ts-expect-error a named policy has the name that it is given there
+// @ts-expect-error a named policy takes its name from its property
 RateLimitModule.forRoot({ policies: { login: { policy: once, name: 'other' } } })
-// @ts-expect-error a number is no policy, nor its name
+// @ts-expect-error a number is neither a policy nor the name of one
 RateLimit(7)

@@ -22,7 +22,7 @@ export const read: Promise<{ readonly log: { readonly lines: number } }> = simul
 })
 export const run: typeof command = command
 
-// @ts-expect-error a share that is a text
+// @ts-expect-error a string is not a share
 suggestion({ affect: '1%' })
-// @ts-expect-error a format that there is not
+// @ts-expect-error an unknown format
 parserOf('xml')

@@ -1,16 +1,15 @@
-// What is published of the package in the current folder: what stands in build/, as few files in
-// dist/. There are two formats, since Jest and older TypeScript settings cannot load a package that
-// is ESM only.
+// Bundles the files of build/ into few files in dist/, for the package in the current folder. There
+// are two formats, since Jest and older TypeScript settings cannot load a package that is ESM only.
 //
 // Most packages have each entry twice, as ESM and as CommonJS. A package whose exports name a
-// `module` (@weir/core) has one copy for Node, in CommonJS, from which its ESM takes its exports:
-// whichever way an application and its packages load it, a process has one set of classes and
-// counters, and warns once. Another copy, in dist/module, is for bundlers, which can leave out only
-// of ESM what an application does not use.
+// `module` (@weir/core) has one copy for Node, in CommonJS, and its ESM entries re-export that
+// copy: however an application and its packages load it, a process has one set of classes and
+// counters, and warns once. Another copy, in dist/module, is for bundlers, which can drop unused
+// code only from ESM.
 //
-// What Node runs has no comments. The copy of @weir/core for Node also has short names of local
-// variables and no indents, but keeps its lines; the copy that bundlers read and print anew is
-// minified.
+// The code that Node runs has no comments. The copy of @weir/core for Node also has short names for
+// local variables and no indentation, but keeps its lines; the copy for bundlers, which print code
+// anew anyway, is minified.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { rolldown } from 'rolldown'
@@ -19,7 +18,7 @@ import { bundleTypes } from './types.mjs'
 
 /**
  * @param {readonly (readonly [name: string, source: string])[]} entries each the name of a file in
- * dist/, and that of its source in build/
+ *   dist/, and that of its source in build/
  */
 export async function bundle(entries) {
   const { exports } = JSON.parse(readFileSync('package.json', 'utf8'))
@@ -44,9 +43,9 @@ export async function bundle(entries) {
   await bundleTypes(imported, { hasOneCopy })
 }
 
-/** Of comments, those that tell a bundler what it may leave out. */
+/** Keeps only the comments that tell a bundler what it may drop. */
 const ANNOTATIONS = { legal: false, annotation: true, jsdoc: false }
-/** Functions, classes, methods and properties keep their names: stack traces show them. */
+/** Functions, classes, methods and properties keep their names, which stack traces show. */
 const SHORT_LOCALS = {
   compress: false,
   mangle: { keepNames: true, toplevel: false },
@@ -59,9 +58,9 @@ const COMPACT = {
 }
 
 /**
- * The chunks of @weir/core. All that needs a module of Node is in `redis`, which a browser's bundle
- * can do without. What is of one entry alone has a chunk, too: Node's ESM loader reads the file of
- * an entry to find its exports, and so it is short.
+ * The chunks of @weir/core. `redis` has everything that needs a module of Node, so a bundle for a
+ * browser can do without it. Code that only one entry needs also has a chunk, so that the files of
+ * entries are short: Node's ESM loader reads them to find their exports.
  */
 const ROOMS = {
   codeSplitting: {
@@ -71,7 +70,7 @@ const ROOMS = {
         name(path) {
           const [room, ...rest] = relative(resolve('build'), path).split(sep)
           if (room === 'index.js' || room === 'cli') return null
-          // In its entry, so that nobody loads what adapts a client that they do not use.
+          // Stays in its entry, so that nobody loads the adapter of a client that they do not use.
           if (/^clients[\\/](node-redis|glide)/.test(rest.join(sep))) return null
           return ['redis', 'http', 'testing', 'database'].includes(room) ? room : 'core'
         },
@@ -100,12 +99,12 @@ async function write(entries, outputs, plugins = []) {
   return written
 }
 
-/** Indents are tabs, which no text of the sources has. */
+/** Removes indentation by tabs, which no string of the sources contains. */
 function unindent(file) {
   writeFileSync(file, readFileSync(file, 'utf8').replace(/^\t+/gm, ''))
 }
 
-/** Writes the ESM of an entry that is CommonJS. */
+/** Writes the ESM file of an entry that is CommonJS. */
 function reexport({ name, exports }) {
   const names = exports.map((each) => `  ${each},\n`).join('')
   writeFileSync(join('dist', `${name}.js`), `export {\n${names}} from './${name}.cjs'\n`)

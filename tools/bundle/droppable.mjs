@@ -1,9 +1,9 @@
-// `sideEffects: false` lets a bundler leave out a file, but not a part of one; and a constant that
-// a call makes might do something. So each such constant of a module is marked as one that may be
-// left out, and an application's bundle is as large as of separate files. (Of an arrow function the
-// build itself would make the value again, without the mark.)
+// `sideEffects: false` lets a bundler drop a file, but not a part of one; and a constant that a
+// call makes might have side effects. So each such constant of a module is marked as one that may
+// be dropped, and a bundle of an application is as small as with separate files. (For an arrow
+// function, the build would restore the value without the mark.)
 
-/** A plugin of rolldown. */
+/** A plugin for rolldown. */
 export const droppable = {
   name: 'droppable',
   transform(code) {
@@ -18,7 +18,7 @@ export const droppable = {
   },
 }
 
-/** The values of a module's constants, without those of which a bundler sees that they are only
+/** The values of a module's constants, except for those that a bundler recognizes as plain
  *  values. */
 function markedIn({ body }) {
   return body

@@ -1,5 +1,6 @@
-// The declarations of what is published: a file for each entry, and one for what several share. A
-// class is declared in one place, since TypeScript tells classes with private fields apart by that.
+// The published declarations: a file for each entry, and one for what several share. A class is
+// declared in one place, since TypeScript distinguishes classes with private fields by their
+// declaration.
 import { writeFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { rollup } from 'rollup'
@@ -13,7 +14,8 @@ export async function bundleTypes(entries, { hasOneCopy }) {
   const build = await rollup({
     input: Object.fromEntries(entries.map(([name, source]) => [name, `build/${source}.d.ts`])),
     external: (id) => !id.startsWith('.') && !isAbsolute(id) && !id.startsWith('build/'),
-    // `external` alone says what is of others: an earlier version is built below node_modules.
+    // `external` alone decides which types are external: an earlier version is built below
+    // node_modules.
     plugins: [dts({ respectExternal: true })],
     onwarn({ message }) {
       throw new Error(message)

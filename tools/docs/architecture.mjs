@@ -1,9 +1,9 @@
-// Draws docs/images/architecture.svg from the tree: the packages, and the rooms of
-// packages/core/src from the ground up, each with what CONTRIBUTING.md says of it. A room that is
-// in one and not in the other is an error.
+// Draws docs/images/architecture.svg from the tree: the packages, and the folders of
+// packages/core/src from the ground up, each with its description in CONTRIBUTING.md. A folder that
+// is in only one of the two is an error.
 //
 //   node tools/docs/architecture.mjs           writes the picture
-//   node tools/docs/architecture.mjs --check   fails if it is not what the tree has
+//   node tools/docs/architecture.mjs --check   fails if the picture differs from the tree
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,7 +11,7 @@ import { arrowDown, box, label, number, svg } from './boxes.mjs'
 import { drawn } from './drawn.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-/** Where a request goes, as the numbers in the picture say. */
+/** The path of a request, as numbered in the picture. */
 const WAY = ['http', 'limiter', 'layers', 'redis', 'algorithms']
 const WIDTH = 760
 const ROOM = { left: 190, lines: 74, line: 16, gap: 6, padding: 9 }
@@ -84,7 +84,7 @@ function picture(packages, rooms) {
   })
 }
 
-/** Lines of at most `ROOM.lines` letters. */
+/** Lines of at most `ROOM.lines` characters. */
 function wrapped(text) {
   const lines = ['']
   for (const word of text.split(' ')) {

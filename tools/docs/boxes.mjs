@@ -1,6 +1,6 @@
 // Boxes, labels and arrows as SVG, in colours for light and for dark pages.
 
-/** Beneath the figures of a picture: its paper, and what is drawn alike everywhere. */
+/** The background of a picture, and the parts that all pictures share. */
 export function svg({ width, height, title, parts }) {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img">
 <title>${escaped(title)}</title>
@@ -45,7 +45,7 @@ export function arrowRight(y, from, to) {
   return `<path class="arrow" d="M${r(from)} ${r(y)}H${r(to - 6)}M${r(to - 7)} ${above}V${below}L${r(to)} ${r(y)}Z"/>`
 }
 
-/** To tenths: a picture need not be more exact. */
+/** Rounds to tenths, which is exact enough for a picture. */
 function r(number) {
   return Math.round(number * 10) / 10
 }

@@ -1,8 +1,8 @@
-// Draws docs/images/decision.svg: the way of one decision, and who may answer it. The layers are
-// those of `layersOver` in packages/core/src/redis/store.ts: another order there is an error.
+// Draws docs/images/decision.svg: the path of one decision, and which layers may answer it. The
+// layers must be in the order of `layersOver` in packages/core/src/redis/store.ts.
 //
 //   node tools/docs/decision.mjs           writes the picture
-//   node tools/docs/decision.mjs --check   fails if it is not what the layers are
+//   node tools/docs/decision.mjs --check   fails if the picture differs from the layers
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,10 +11,10 @@ import { drawn } from './drawn.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** What makes each layer, from the innermost to the outermost. */
+/** The code that makes each layer, from the innermost to the outermost. */
 const MADE = ['new Resilience(', 'acrossSlots(', 'new Leases(', 'withDenyCache(']
 
-/** From left to right: what each does, and when it answers, with the decision's `source`. */
+/** From left to right: what each layer does, and when it answers, with the decision's `source`. */
 const STEPS = [
   { name: 'Limiter', does: ['chooses key, policies', 'and cost'] },
   {
@@ -89,7 +89,7 @@ function small(x, y, line) {
   return label(x, y, line, 'what small', 'middle')
 }
 
-/** On paper of its own, so that the arrow behind it does not cross it. */
+/** On a background, so that the arrow behind the text does not cross it. */
 function beside(x, y, line) {
   return `<rect class="paper" x="${x - 66}" y="${y - 12}" width="132" height="17"/>${small(x, y, line)}`
 }

@@ -1,12 +1,11 @@
-// What each tool that draws one picture does with it: writes it or, with `--check`, fails if the
-// file differs.
+// Writes a picture or, with `--check`, fails if the file differs.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /**
  * @param {string} name of the file in docs/images
  * @param {string} text the picture
- * @param {string} source what the picture shows, for the failure: 'what the run shows'
+ * @param {string} source what the picture shows, for the message: 'what the run shows'
  */
 export function drawn(name, text, source) {
   const target = fileURLToPath(new URL(`../../docs/images/${name}`, import.meta.url))

@@ -1,8 +1,8 @@
-// Draws docs/images/leases.svg: what a process holds of a hot key, and when it asks Redis, as a run
-// in virtual time shows it.
+// Draws docs/images/leases.svg: how much of a hot key a process holds, and when it asks Redis, in a
+// run in virtual time.
 //
 //   node tools/docs/lease-picture.mjs           writes the picture
-//   node tools/docs/lease-picture.mjs --check   fails if it is not what the run shows
+//   node tools/docs/lease-picture.mjs --check   fails if the picture differs from the run
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadTs } from '../load-ts.mjs'
@@ -53,12 +53,12 @@ function colours(paper, ink, faint, line, held) {
 .call { stroke: ${ink} } .line { fill: ${held}; fill-opacity: 0.2; stroke: ${held} }`
 }
 
-/** Where a time is in the picture. */
+/** The position of a time in the picture. */
 function X(atMs) {
   return r(LEFT + (atMs / END_MS) * (RIGHT - LEFT))
 }
 
-/** To tenths: a picture need not be more exact. */
+/** Rounds to tenths, which is exact enough for a picture. */
 function r(number) {
   return Math.round(number * 10) / 10
 }

@@ -1,7 +1,7 @@
 // Draws docs/images/overload.svg and adaptive.svg: runs of the simulation that the tests use.
 //
 //   node tools/docs/load-pictures.mjs           writes the pictures
-//   node tools/docs/load-pictures.mjs --check   fails if they are not what the runs show
+//   node tools/docs/load-pictures.mjs --check   fails if the pictures differ from the runs
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -27,7 +27,7 @@ function watch(time, look) {
   })
 }
 
-/** A run, as what is seen in each half second. */
+/** A run, as the figures of each half second. */
 function series(gateOf) {
   const watched = []
   const { run } = play(traffic, 1, (time) => gateOf(time, watched))

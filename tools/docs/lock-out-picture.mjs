@@ -1,8 +1,8 @@
-// Draws docs/images/lock-out.svg: what a lock-out makes of somebody who guesses on and on. The run
-// is real, on a clock that the tool moves.
+// Draws docs/images/lock-out.svg: what a lock-out does to an attacker who never stops guessing. The
+// run is real, on a clock that the tool moves.
 //
 //   node tools/docs/lock-out-picture.mjs           writes the picture
-//   node tools/docs/lock-out-picture.mjs --check   fails if it is not what the run shows
+//   node tools/docs/lock-out-picture.mjs --check   fails if the picture differs from the run
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadTs } from '../load-ts.mjs'
@@ -19,7 +19,7 @@ const EVERY_S = 20
 const text = svg(await guesses())
 drawn('lock-out.svg', text, 'what the run shows')
 
-/** None of them is right. A guess that begins a block says for how long. */
+/** Wrong guesses. Each guess that begins a block also has the block's length. */
 async function guesses() {
   const startMs = Date.UTC(2026, 0, 1)
   const clock = fakeClock(startMs)
@@ -78,12 +78,12 @@ function colours(paper, ink, faint, pass, no) {
 .pass { fill: ${pass} } .refuse { fill: none; stroke: ${no} } .block { fill: ${no}; fill-opacity: 0.25 }`
 }
 
-/** Where a time is in the picture. */
+/** The position of a time in the picture. */
 function X(atMin) {
   return r(LEFT + (atMin / END_MIN) * (RIGHT - LEFT))
 }
 
-/** To tenths: a picture need not be more exact. */
+/** Rounds to tenths, which is exact enough for a picture. */
 function r(number) {
   return Math.round(number * 10) / 10
 }

@@ -1,8 +1,8 @@
-// Draws docs/images/outage.svg: two processes before, during and after an outage, as a run in
-// virtual time shows it.
+// Draws docs/images/outage.svg: two processes before, during and after an outage, in a run in
+// virtual time.
 //
 //   node tools/docs/outage-picture.mjs           writes the picture
-//   node tools/docs/outage-picture.mjs --check   fails if it is not what the run shows
+//   node tools/docs/outage-picture.mjs --check   fails if the picture differs from the run
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadTs } from '../load-ts.mjs'
@@ -46,7 +46,7 @@ function picture({ asked, states, probesAtMs }) {
   return svg(394, parts)
 }
 
-/** A bar of what holds from when to when. */
+/** A bar with the spans of each state. */
 function row(y, name, spans) {
   const drawn = spans.map(({ fromMs, toMs, kind, text }) => {
     const middle = (X(fromMs) + X(toMs)) / 2
@@ -61,7 +61,7 @@ function probes(y, atMs) {
   return label(12, y + 9, 'probes', 'faint') + ticks.join('')
 }
 
-/** How long each decision took, and who made it. */
+/** How long each decision took, and what made it. */
 function waits(y, asked) {
   const bottom = y + 76
   const height = (tookMs) => r(bottom - (tookMs / DEADLINE_MS) * 46)
@@ -85,7 +85,7 @@ function legend(x, y) {
   return entry(0, 'store', 'decided by Redis') + entry(16, 'local', 'decided by the process')
 }
 
-/** How many have passed. */
+/** How many requests have passed. */
 function counts(y, asked, passed) {
   const bottom = y + 116
   const height = (count) => r(bottom - (count / LIMIT) * 84)
@@ -137,12 +137,12 @@ function label(x, y, text, kind = 'name', anchor = 'start') {
   return `<text class="${kind}" x="${r(x)}" y="${r(y)}" text-anchor="${anchor}">${text}</text>`
 }
 
-/** Where a time is in the picture. */
+/** The position of a time in the picture. */
 function X(atMs) {
   return r(LEFT + (atMs / END_MS) * (WIDTH - LEFT - 20))
 }
 
-/** To tenths: a picture need not be more exact. */
+/** Rounds to tenths, which is exact enough for a picture. */
 function r(number) {
   return Math.round(number * 10) / 10
 }

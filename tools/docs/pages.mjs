@@ -1,5 +1,5 @@
-// What is on which page of docs/reference, in this order. `from`: the entry that exports it, core
-// if not given.
+// The content of each page of docs/reference, in order. `from` is the entry that exports it; by
+// default, core.
 
 const RATE_LIMIT = `@RateLimit(...names)      // of the module's policies; each decides by itself
 @RateLimit(...policies)   // one decision: all allow and all are charged, or none is

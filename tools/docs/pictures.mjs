@@ -1,8 +1,8 @@
-// Draws docs/images: what each policy makes of the same requests. The runs are real, on a clock
+// Draws docs/images: what each policy does with the same requests. The runs are real, on a clock
 // that the tool moves.
 //
 //   node tools/docs/pictures.mjs           writes the pictures
-//   node tools/docs/pictures.mjs --check   fails if they are not what the runs show
+//   node tools/docs/pictures.mjs --check   fails if the pictures differ from the runs
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -115,7 +115,7 @@ function colours({ paper, ink, faint, line, pass, no }) {
 .area { fill: ${pass}; fill-opacity: 0.2; stroke: ${pass} }`
 }
 
-/** Where a time and a count are in the picture. */
+/** The position of a time and of a count in the picture. */
 function X(atS) {
   return 50 + (atS / END_S) * 650
 }
@@ -145,7 +145,7 @@ ${dots.join('')}
 <line class="axis" x1="50" x2="700" y1="160" y2="160"/>${ticks.join('')}`
 }
 
-/** To tenths: a picture need not be more exact. */
+/** Rounds to tenths, which is exact enough for a picture. */
 function r(number) {
   return Math.round(number * 10) / 10
 }

@@ -1,9 +1,9 @@
-// Writes docs/reference from the comments of the source, by TypeScript's compiler.
+// Writes docs/reference from the comments of the source, with TypeScript's compiler.
 //
 //   pnpm docs:reference           writes the pages
-//   pnpm docs:reference --check   fails if they are not what the source says
+//   pnpm docs:reference --check   fails if the pages differ from the source
 //
-// pages.mjs lists what is on which page. What has no comment is an error.
+// pages.mjs lists the content of each page. A missing comment is an error.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,7 @@ import { openSource } from './source.mjs'
 import { blocks, code, flow, prose, slug, withLinks } from './text.mjs'
 
 const { displayPartsToString, SignatureKind, SymbolFlags } = typescript
-/** The options that one looks for first. */
+/** The options that readers look for first. */
 const FIRST = [
   'limit',
   'capacity',
@@ -30,7 +30,7 @@ const FIRST = [
   'store',
 ]
 const DEFAULT = /(?:^|(?<=\.\s+))Default\s+(`[^`]+`|[\d,]+|true|false)\.(\s|$)/
-/** Where the names in an example come from. */
+/** The entries that export the names in examples. */
 const ENTRIES = {
   core: '@weir/core',
   express: '@weir/express',
@@ -57,7 +57,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const folder = join(root, 'docs/reference')
 const { checker, exportsOf } = openSource(root)
 const missing = []
-/** On which page each export is. */
+/** The page of each export. */
 const places = new Map(
   pages.flatMap(({ file, sections }) =>
     sections.map(({ name, title = name }) => [name, `${file}#${slug(title)}`]),
@@ -129,7 +129,7 @@ function stageOf(symbol) {
   return isExperimental ? '[Experimental](../versions.md#what-is-experimental).' : ''
 }
 
-/** What goes before the errors and examples of an export, and what goes after them. */
+/** The text before the errors and examples of an export, and the text after them. */
 function bodyOf(symbol, name, shown) {
   const { flags } = symbol
   const [node] = symbol.declarations
@@ -145,7 +145,7 @@ function bodyOf(symbol, name, shown) {
         .join('\n'),
     ]
   if (/^[\s|]*'/.test(written)) return ['']
-  // A named type of several is shown as it is written, an object by its members.
+  // A type with several names is shown as it is written, an object by its members.
   const isObject = written === '' || /^(Settings|Omit|\{)/.test(written)
   return [
     isObject
@@ -154,7 +154,7 @@ function bodyOf(symbol, name, shown) {
   ]
 }
 
-/** A code, and what docs/errors.md says of it first. */
+/** An error code, and the first sentence about it in docs/errors.md. */
 function explained(name) {
   const text = readFileSync(join(root, 'docs/errors.md'), 'utf8').split(`\n## ${name}\n`)[1] ?? ''
   const first = /^(\(.*?\) )?(.*?\.)(?=\s)/s.exec(text.trim())?.[2] ?? ''
@@ -189,7 +189,7 @@ function classOf(symbol, name, shown) {
   ]
 }
 
-/** The methods of these names, static ones too. */
+/** The methods with these names, including static ones. */
 function methodsOf(symbol, names) {
   const types = [checker.getDeclaredTypeOfSymbol(symbol), checker.getTypeOfSymbol(symbol)]
   const all = types.flatMap((type) => [...checker.getPropertiesOfType(type)])
@@ -245,7 +245,7 @@ function isOptional(symbol) {
   )
 }
 
-/** As a user would say it: without the generics that adapters fill in. */
+/** The type without the generic parameters that adapters fill in. */
 function typeText(symbol) {
   const node = symbol.declarations.find(
     (each) => each.type && !/^(never|undefined)$/.test(each.type.getText()),
@@ -279,7 +279,7 @@ function commentOf(symbol, owner) {
   return withLinks(text)
 }
 
-/** What it throws, and its examples. */
+/** What the export throws, and its examples. */
 function endOf(symbol, from) {
   const tags = symbol.getJsDocTags(checker)
   const textsOf = (tag) =>
@@ -296,7 +296,7 @@ function endOf(symbol, from) {
   return thrown.join('\n\n')
 }
 
-/** An example is a module of its own, so what it uses is imported. */
+/** An example is a separate module, so it imports what it uses. */
 function withImports(text, from) {
   const words = new Set(text.replace(/(^|\s)\/\/.*/g, '').match(/(?<!\w|[^.]\.)[A-Za-z]\w+\b/g))
   const hasValue = (entry, name) => (exportsOf(entry).get(name)?.flags & SymbolFlags.Value) > 0

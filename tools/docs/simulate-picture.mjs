@@ -1,8 +1,8 @@
-// Draws docs/images/simulate.svg: what `weir simulate` prints for a log, and the plot of its page.
-// The run is real; the log is the same each time.
+// Draws docs/images/simulate.svg: the output of `weir simulate` for a log, and the plot of its
+// page. The run is real; the log is always the same.
 //
 //   node tools/docs/simulate-picture.mjs           writes the picture, after a build
-//   node tools/docs/simulate-picture.mjs --check   fails if it is not what the run shows
+//   node tools/docs/simulate-picture.mjs --check   fails if the picture differs from the run
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

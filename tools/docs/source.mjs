@@ -1,5 +1,5 @@
-// The packages as TypeScript's compiler sees them, from their sources: nothing has to be built.
-// TypeScript 6 is the last version so far with a stable API for this.
+// The packages as TypeScript's compiler sees them, from their sources, so nothing has to be built.
+// TypeScript 6 is so far the last version with a stable API for this.
 import { join } from 'node:path'
 import typescript from '@typescript/typescript6'
 
@@ -43,7 +43,7 @@ export function openSource(root) {
     symbol.flags & SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
   return {
     checker,
-    /** What an entry exports, by name. */
+    /** The exports of an entry, by name. */
     exportsOf(entry) {
       const known = found.get(entry)
       if (known !== undefined) return known

@@ -1,6 +1,6 @@
-// Markdown, as people write it.
+// Markdown, formatted as in hand-written documents.
 
-/** Lines of so many columns; none begins with what would be a list or a quotation. */
+/** Wraps text to a width; no line begins like a list or a quotation. */
 export function flow(text, columns = 100) {
   const indent = text.startsWith('- ') ? '  ' : ''
   const lines = ['']
@@ -13,7 +13,7 @@ export function flow(text, columns = 100) {
   return lines.join('\n')
 }
 
-/** Paragraphs and lists, each of its own width. */
+/** Paragraphs and lists, each wrapped by itself. */
 export function prose(text) {
   const parts = blocks(text).map((block) => flow(block))
   return parts.reduce((all, part, i) => {
@@ -22,12 +22,12 @@ export function prose(text) {
   })
 }
 
-/** Paragraphs, and entries of lists. */
+/** Paragraphs and list items. */
 export function blocks(text) {
   return text.split(/\n\s*\n|\n(?=\s*- )/).map((block) => block.trim())
 }
 
-/** Links to documents, and from codes to what they mean. */
+/** Adds links to documents, and from error codes to their explanations. */
 export function withLinks(text) {
   return text
     .replace(/`?\b(WEIR_[A-Z_]+)\b`?/g, (_, name) => `[${name}](../errors.md#${slug(name)})`)

@@ -2,8 +2,8 @@
 //
 //   node tools/stryker/run.mjs [part of a file name] [--tests parts,of,names] [--shard 3/24]
 //
-// A shard is every 24th file, from the third on: together they are a whole run.
-// Mutants of layers/ and redis/ meet the tests on a redis-server, too. That takes long, so name the
+// A shard is every 24th file, beginning with the third; all shards together are a whole run.
+// Mutants of layers/ and redis/ are also tested on a redis-server. That takes long, so name the
 // tests when you look at one file: `deny-cache --tests deny-cache,denials`. Needs a build.
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -38,7 +38,7 @@ function filesIn(folder) {
     .map((file) => `${folder}/${file}`)
 }
 
-/** Runs Stryker on these files; `suites` says which tests vitest.config.ts includes. */
+/** Runs Stryker on these files; `suites` selects the tests that vitest.config.ts includes. */
 function run(mutated, suites) {
   if (mutated.length === 0) return 0
   const stryker = `${root}node_modules/@stryker-mutator/core/bin/stryker.js`

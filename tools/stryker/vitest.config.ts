@@ -1,6 +1,6 @@
-// What Stryker asks about each mutant: the unit tests of packages/core, and with WEIR_SUITES=redis
-// those on a redis-server, too. Left out are tests that look at the sources or the built types,
-// measure times, or repeat for long what others do.
+// The tests that Stryker runs for each mutant: the unit tests of packages/core, and with
+// WEIR_SUITES=redis those on a redis-server as well. Tests that look at sources or built types,
+// measure times, or repeat others at length are left out.
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const folder = join(import.meta.dirname, '..')
 
-test('knows a client behind the proxy, whatever it makes up', async () => {
+test('the client behind a trusted proxy is limited, whatever it adds to X-Forwarded-For', async () => {
   const { url, stop } = await startExample(folder)
   const lists = [
     '203.0.113.7',
@@ -24,7 +24,7 @@ test('knows a client behind the proxy, whatever it makes up', async () => {
   expect(await stop()).toBe(0)
 }, 20_000)
 
-test('believes nobody else', async () => {
+test('X-Forwarded-For is ignored unless a trusted proxy sent it', async () => {
   const { url, stop } = await startExample(folder, { PROXIES: '10.0.0.0/8' })
   expect(await (await from(url, '203.0.113.7')).json()).toMatchObject({ client: '127.0.0.1' })
   expect(await stop()).toBe(0)

@@ -1,10 +1,10 @@
 // @ts-check
-// Shows what becomes of requests, one line each.
+// Sends a burst of requests and prints one line for each.
 
 const HEADINGS = ['request', 'status', 'RateLimit', 'Retry-After']
 
 /**
- * Sends the requests one after the other and prints what came back as a table.
+ * Sends the requests one after another, and prints the responses as a table.
  * @param {string} url
  * @param {string[]} paths
  */

@@ -1,6 +1,6 @@
 // @ts-check
-// The page of the example: a button that makes traffic, and the way to the dashboard. It has no
-// script, and its policy lets none run.
+// The page of the example: a button that makes traffic, and a link to the dashboard. The page has
+// no script, and its content security policy allows none.
 
 import { createHash } from 'node:crypto'
 import { Router } from 'express'
@@ -20,7 +20,7 @@ const POLICY = [
 ].join('; ')
 
 /**
- * `GET /` is the page; `POST /traffic/start` and `POST /traffic/stop` are its button.
+ * Serves the page at `GET /`; its button posts to `/traffic/start` and `/traffic/stop`.
  * @param {ReturnType<typeof import('./traffic.js').newTraffic>} traffic
  */
 export function trafficPage(traffic) {
@@ -31,7 +31,7 @@ export function trafficPage(traffic) {
   })
   router.post('/traffic/:order', (req, res) => {
     const { order } = req.params
-    // Browsers say whether a form is this page's own. Other sites may not press the button.
+    // Browsers report which site a form came from. Other sites may not press the button.
     const site = req.get('sec-fetch-site') ?? 'same-origin'
     if (site !== 'same-origin') return void res.status(403).end()
     if (order !== 'start' && order !== 'stop') return void res.status(404).end()

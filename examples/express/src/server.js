@@ -1,9 +1,9 @@
 // @ts-check
 // An Express server with two limits and a dashboard. It first sends itself a burst of requests and
-// shows what becomes of them. A button on its page makes traffic to look at.
+// prints the responses. A button on its page makes traffic that you can watch on the dashboard.
 //
-//   PORT=3000                          where to listen; the next free port if it is taken
-//   REDIS_URL=redis://localhost:6379   counters in Redis, shared with other processes
+//   PORT=3000                          the port to listen on; if it is taken, the next free one
+//   REDIS_URL=redis://localhost:6379   keeps counters in Redis, which other processes can share
 
 import { dashboard } from '@weir/dashboard'
 import { fixedWindow, memoryStore, rateLimit, redisStore, tokenBucket } from '@weir/express'
@@ -17,11 +17,11 @@ import { newTraffic } from './traffic.js'
 const redis = await connectRedis(process.env.REDIS_URL)
 const store = redis ? redisStore(redis) : memoryStore()
 
-// Five requests in any ten seconds from one address. Named, so that it keeps its counters when the
+// Each address may send five requests in any ten seconds. The name keeps the counters when the
 // numbers change.
 const hello = rateLimit({ store, name: 'hello', limit: 5, window: '10s' })
 
-// One decision of two policies, and requests that cost what they are worth.
+// Two policies make one decision, and a request costs one unit for each page that it asks for.
 const search = rateLimit({
   store,
   name: 'search',
@@ -32,10 +32,10 @@ const search = rateLimit({
   ],
 })
 
-// For Prometheus: what was decided, by whom, and how the store is.
+// For Prometheus: the decisions, and the state of the store.
 const metrics = prometheus([hello, search])
 
-// For people: the same, as it happens. Whoever has its token may also change things.
+// For people: the same figures, live. Anyone with the token may also change limits.
 const board = dashboard({ limiters: [hello, search], actions: true })
 const traffic = newTraffic({ hello: hello.limiter, search: search.limiter })
 
@@ -61,7 +61,7 @@ console.log(
   `\nWeir with Express, counting in ${redis ? `Redis at ${redis.options.host}:${redis.options.port}` : 'memory'}\n`,
 )
 await showBurst(url, [...Array(6).fill('/hello'), ...Array(3).fill('/search?pages=8')])
-// You come from the same address as the burst did, so let it be forgotten.
+// Your requests come from the same address as the burst, so give that address its units back.
 await Promise.all([hello, search].map(({ limiter }) => limiter.reset('127.0.0.1')))
 
 console.log(`
@@ -78,7 +78,7 @@ Or try:
   curl '${url}/metrics'              what was decided, for Prometheus
 `)
 
-/** Ends the server and the connection to Redis. With nothing left to do, the process ends. */
+/** Closes the server and the connection to Redis; nothing then keeps the process running. */
 async function stop() {
   traffic.stop()
   board.close()

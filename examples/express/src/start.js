@@ -1,12 +1,12 @@
 // @ts-check
-// Starting up: Redis if there is one, and a port that is free.
+// Connects to Redis if REDIS_URL is set, and finds a free port.
 
 import { createServer } from 'node:http'
 import { recommendedRedisOptions } from '@weir/express'
 import { Redis } from 'ioredis'
 
 /**
- * A connection to Redis, or undefined where no URL is given.
+ * Connects to Redis. Returns undefined if there is no URL.
  * @param {string | undefined} url
  */
 export async function connectRedis(url) {
@@ -27,7 +27,7 @@ export async function connectRedis(url) {
 }
 
 /**
- * The port to listen on: 3000 unless PORT says otherwise; 0 is any.
+ * The port to listen on: 3000 unless PORT is set; 0 picks a free one.
  * @param {string | undefined} text
  */
 export function portFrom(text = '3000') {
@@ -38,7 +38,7 @@ export function portFrom(text = '3000') {
 }
 
 /**
- * Listens on this machine only, on the port or the next one that is free.
+ * Listens on the loopback address, on this port or the next free one.
  * @param {import('node:http').RequestListener} app
  * @param {number} port
  * @returns {Promise<import('node:http').Server>}

@@ -1,6 +1,7 @@
 // @ts-check
-// Made-up clients, for a minute: some stay far below their limit, some are refused, one stays just
-// below its limit. They ask the limiters themselves, as requests from thirty addresses would.
+// A minute of traffic from made-up clients: some stay far below their limit, some are refused, and
+// one stays just below its limit. They call the limiters directly, with the keys that requests from
+// thirty addresses would have.
 
 const LASTS_MS = 60_000
 const LOOK_EVERY_MS = 100
@@ -17,8 +18,7 @@ const LOOK_EVERY_MS = 100
  */
 
 /**
- * Traffic that runs from `start` until `stop`, for a minute at most. Until it is started there is
- * none, and no timer.
+ * Makes traffic from `start` until `stop`, for a minute at most. Before `start` it has no timer.
  * @param {{ hello: RateLimiter, search: RateLimiter }} limiters
  */
 export function newTraffic(limiters) {
@@ -36,7 +36,8 @@ export function newTraffic(limiters) {
       const atMs = performance.now() - begun
       if (atMs >= LASTS_MS) return stop()
       clients.forEach((client, i) => {
-        // One at a time, however late this is: a busy machine gets less traffic, not a burst.
+        // A late timer sends one request for each client, so a busy machine gets less traffic, not
+        // a burst.
         if (atMs < (due[i] ?? 0) || atMs > (client.untilMs ?? LASTS_MS)) return
         due[i] = atMs + client.everyMs
         void ask(client)
@@ -69,7 +70,7 @@ export function newTraffic(limiters) {
  * @returns {Client[]}
  */
 function clientsOf({ hello, search }) {
-  // Addresses that documents use: they are nobody's.
+  // Addresses that are reserved for documentation.
   const far = Array.from({ length: 24 }, (_, i) => ({
     limiter: i % 3 === 0 ? hello : search,
     key: `198.51.100.${i + 1}`,
@@ -78,13 +79,13 @@ function clientsOf({ hello, search }) {
   }))
   return [
     ...far,
-    // Five in ten seconds are allowed, and this one asks for four.
+    // This client may send five requests in ten seconds, and sends four.
     { limiter: hello, key: '203.0.113.1', everyMs: 2_600, cost: 1 },
-    // Two units a second come back, and these take three and four.
+    // The bucket refills by two units a second; these clients take three and four a second.
     { limiter: search, key: '203.0.113.2', everyMs: 1_000, cost: 3 },
     { limiter: search, key: '203.0.113.3', everyMs: 2_000, cost: 8 },
     { limiter: hello, key: '203.0.113.4', everyMs: 1_200, cost: 1 },
-    // Two that come in the middle, and hammer.
+    // Two clients that come for a while and send far too much.
     { limiter: hello, key: '203.0.113.5', everyMs: 200, cost: 1, fromMs: 15_000, untilMs: 35_000 },
     { limiter: search, key: '203.0.113.6', everyMs: 100, cost: 1, fromMs: 5_000, untilMs: 30_000 },
   ]

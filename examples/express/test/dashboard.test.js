@@ -1,17 +1,17 @@
 // @ts-check
-// The first minute of somebody who has typed `npm start`.
+// What a user sees in the first minute after typing `npm start`.
 import { startRedis } from '@weir/testkit'
 import { expect, onTestFinished, test } from 'vitest'
 import { started } from './started.js'
 
-test('the printed address opens the dashboard, and a button makes it move', async () => {
+test('the printed address opens the dashboard, and the button makes its figures move', async () => {
   const { url, board, output, stop } = await started()
   const { look, cookie } = await opened(board)
 
   const first = await look()
   expect(first.viewer.mayAct).toBe(true)
   expect(first.limiters.map(({ name }) => name)).toEqual(['hello', 'search'])
-  // The burst that the example has sent to itself, and no more.
+  // The burst that the example sends itself, and nothing else.
   expect(first.limiters.map(decided)).toEqual([6, 3])
 
   const page = await get(url)
@@ -38,7 +38,7 @@ test('the printed address opens the dashboard, and a button makes it move', asyn
   expect(await stop(), output()).toBe(0)
 }, 60_000)
 
-test('Ctrl-C ends it while traffic runs and somebody looks, also on Redis', async () => {
+test('Ctrl-C ends the example, on Redis as well, while traffic runs and a viewer is connected', async () => {
   const redis = await startRedis()
   onTestFinished(() => redis.stop())
   const { url, board, output, stop } = await started({ REDIS_URL: redis.url })
@@ -51,7 +51,7 @@ test('Ctrl-C ends it while traffic runs and somebody looks, also on Redis', asyn
   expect(output()).toBe(printed)
 }, 60_000)
 
-test('another site cannot press the button, and the page runs no script', async () => {
+test('another site cannot press the button, and the page allows no script', async () => {
   const { url } = await started()
   const foreign = { method: 'POST', headers: { 'sec-fetch-site': 'cross-site' } }
   expect((await fetch(`${url}/traffic/start`, foreign)).status).toBe(403)
@@ -62,7 +62,7 @@ test('another site cannot press the button, and the page runs no script', async 
   expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/=]{44}';/)
 }, 20_000)
 
-/** What the test looks at of what the page is sent each second.
+/** The parts of each second's frame that the tests read.
  *  @typedef {object} Limiter
  *  @property {string} name
  *  @property {readonly { count: number }[]} decisions
@@ -75,7 +75,7 @@ function decided({ decisions }) {
 }
 
 /**
- * Follows the address as a browser does. `look` gives the next frame for which that holds.
+ * Follows the address as a browser does. `look` returns the next frame that meets the condition.
  * @param {string} address
  */
 async function opened(address) {
@@ -122,7 +122,7 @@ async function get(url, headers = {}) {
 }
 
 /**
- * Sends the form that a page has, as a browser does, and gives the page that it leads to.
+ * Submits the form of a page as a browser does, and returns the page that it leads to.
  * @param {string} url
  * @param {string} page
  */

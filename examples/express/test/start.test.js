@@ -1,15 +1,15 @@
 // @ts-check
-// Starts the example as a user does, requests it once at the address that it prints, and presses
+// Starts the example as a user does, sends a request to the address that it prints, and presses
 // Ctrl-C.
 import { startRedis } from '@weir/testkit'
 import { expect, onTestFinished, test } from 'vitest'
 import { started } from './started.js'
 
-test('serves from memory and ends on Ctrl-C', async () => {
+test('the example serves from memory, and ends on Ctrl-C', async () => {
   await startAndStop({})
 }, 20_000)
 
-test('serves on Redis and ends on Ctrl-C', async () => {
+test('the example serves on Redis, and ends on Ctrl-C', async () => {
   const redis = await startRedis()
   onTestFinished(() => redis.stop())
   await startAndStop({ REDIS_URL: redis.url })

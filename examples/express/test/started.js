@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
 /**
- * Waits until all is printed that is printed at the start.
+ * Waits until the example has printed everything that it prints at its start.
  * @param {Record<string, string>} [settings] environment variables
  */
 export async function started(settings = {}) {

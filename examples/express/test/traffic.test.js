@@ -1,12 +1,12 @@
 // @ts-check
-// A minute of traffic, in the time of the test.
+// A minute of traffic, on a fake clock.
 import { memoryStore, RateLimiter, slidingWindow } from '@weir/express'
 import { afterEach, expect, test, vi } from 'vitest'
 import { newTraffic } from '../src/traffic.js'
 
 afterEach(() => void vi.useRealTimers())
 
-/** Limits as the example has them; what they decided, by key. */
+/** The limits of the example, and their decisions by key. */
 function limited() {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
   const startUs = Date.UTC(2026, 0, 1) * 1_000
@@ -31,7 +31,7 @@ function limited() {
   return { traffic: newTraffic({ hello, search }), decided, timers: vi.getTimerCount() }
 }
 
-test('there is none until it is asked for, and it ends by itself after a minute', async () => {
+test('no traffic runs before it is started, and it stops by itself after a minute', async () => {
   const { traffic, decided, timers } = limited()
   await vi.advanceTimersByTimeAsync(1_000)
   expect([vi.getTimerCount() - timers, decided.size]).toEqual([0, 0])
@@ -44,7 +44,7 @@ test('there is none until it is asked for, and it ends by itself after a minute'
   expect([vi.getTimerCount() - timers, traffic.isRunning()]).toEqual([0, false])
 })
 
-test('thirty clients come: some are refused, and one has a limit that just suffices', async () => {
+test('thirty clients send requests: some are refused, and one stays just below its limit', async () => {
   const { traffic, decided } = limited()
   traffic.start()
   await vi.advanceTimersByTimeAsync(61_000)
@@ -59,11 +59,11 @@ test('thirty clients come: some are refused, and one has a limit that just suffi
   const near = decided.get('203.0.113.1') ?? []
   expect(near).toHaveLength(23)
   expect(near.every(({ allowed }) => allowed)).toBe(true)
-  // Once it has begun, one is left to it, and never none.
+  // Once traffic has begun, this client has one unit left each time, never none.
   expect(near.slice(3).map(({ remaining }) => remaining)).toEqual(Array(20).fill(1))
 })
 
-test('stopped, it stops', async () => {
+test('traffic that is stopped sends no more requests', async () => {
   const { traffic, decided } = limited()
   traffic.start()
   await vi.advanceTimersByTimeAsync(5_000)

@@ -1,24 +1,24 @@
 // @ts-check
 // A Koa server with two limits.
 //
-//   PORT=3000   where to listen; 0 is any
+//   PORT=3000   the port to listen on; 0 picks a free one
 
 import { fixedWindow, memoryStore, rateLimit, tokenBucket } from '@weir/koa'
 import Koa from 'koa'
 
-// With redisStore(new Redis(url)) in its place, all processes of the service count together.
+// With redisStore(new Redis(url)) instead, all processes of the service share the counters.
 const store = memoryStore()
 const app = new Koa()
 
-// A hundred a minute from one address, whatever is asked.
+// Each address may send a hundred requests a minute, to any path.
 app.use(rateLimit({ store, name: 'all', limit: 100, window: '1m' }))
 
 const search = rateLimit({
   store,
   name: 'search',
-  // What a request takes depends on what it asks.
+  // The cost of a request depends on what it asks for.
   cost: (ctx) => Math.min(20, Math.max(1, Number(ctx.query.pages) || 1)),
-  // One decision: both allow it and both are charged, or neither.
+  // One decision: both policies allow the request and charge it, or neither does.
   policy: [
     tokenBucket({ name: 'burst', capacity: 20, refill: 2, every: '1s' }),
     fixedWindow({ name: 'daily', limit: 1_000, window: '1d' }),
@@ -27,7 +27,7 @@ const search = rateLimit({
 app.use((ctx, next) => (ctx.path === '/search' ? search(ctx, next) : next()))
 
 app.use((ctx) => {
-  // The headers of the limits go along with errors, too.
+  // An error response also carries the headers of the limits.
   if (ctx.path === '/broken') ctx.throw(500)
   ctx.body = { path: ctx.path, left: ctx.state.rateLimit?.remaining }
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { startExample } from '@weir/behaviour/example'
 import { expect, test } from 'vitest'
 
-test('limits, tells and ends on Ctrl-C', async () => {
+test('the server limits requests, sends the headers, and ends on Ctrl-C', async () => {
   const { url, stop } = await startExample(join(import.meta.dirname, '..'))
   const search = await Promise.all([8, 8, 8].map(() => fetch(`${url}/search?pages=8`)))
   expect(search.map(({ status }) => status).sort()).toEqual([200, 200, 429])

@@ -1,28 +1,29 @@
 // @ts-check
-// A completion from its estimate to its settlement, whatever comes between.
+// One completion, from its estimate to its settlement, however it ends.
 
 import { costOf, estimateOf } from './limits.js'
 
 /** @typedef {import('./limits.js').Completion} Completion */
-/** A piece of text, and what the completion has used so far.
+/** A piece of text, and the usage of the completion so far.
  *  @typedef {{ text: string, usage: import('./limits.js').Usage }} Piece */
 /** @typedef {(completion: Completion, signal: AbortSignal) => AsyncIterable<Piece>} Model */
 /** @typedef {Pick<import('@weir/core').RateLimiter, 'acquire' | 'settle'>} Limiter */
-/** Who asked.
+/** The client that asked.
  *  @typedef {object} Client
  *  @property {(decision: import('@weir/core').Decision) => void} decided
  *  @property {(piece: Piece) => unknown} write may wait until the client has read enough */
 
 /**
- * Charges the estimate, streams from the model to the client, and settles by what was used: all of
- * it, what there was until the client left or the model broke off, or nothing where the model
- * failed at once. The stream counts as open until the model has ended. If this process dies, the
- * estimate stands, and the stream is open for another half a minute.
+ * Charges the estimate, streams from the model to the client, and settles the charge to what was
+ * used: all of the response; the part that was sent before the client left or the model broke off;
+ * or nothing, if the model failed at once. The stream counts as open until the model has ended. If
+ * this process dies, the estimate stays charged, and the stream counts as open for another half a
+ * minute.
  * @param {{ limiter: Limiter, model: Model }} gateway
- * @param {{ customer: string, completion: Completion, signal: AbortSignal }} request `signal`: the
- * client has left
+ * @param {{ customer: string, completion: Completion, signal: AbortSignal }} request `signal`
+ * aborts when the client has left
  * @param {Client} client
- * @returns {Promise<boolean>} whether it was allowed
+ * @returns {Promise<boolean>} whether the request was allowed
  */
 export async function complete({ limiter, model }, { customer, completion, signal }, client) {
   const cost = costOf(estimateOf(completion))
@@ -36,7 +37,8 @@ export async function complete({ limiter, model }, { customer, completion, signa
       await client.write(piece)
     }
   } finally {
-    // In one write. What fails here is not repeated, and no reason to fail what was streamed.
+    // Both calls travel in one write. A failure here is not retried, and must not fail a response
+    // that was already streamed.
     const ends = [limiter.settle(held, costOf(used)), held.release()]
     for (const end of await Promise.allSettled(ends))
       if (end.status === 'rejected') console.error(`not settled or released: ${end.reason}`)

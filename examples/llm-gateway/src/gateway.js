@@ -39,7 +39,7 @@ export function gateway({ limiter, model, customerOf }) {
           },
           async write({ text, usage }) {
             if (!res.headersSent) res.writeHead(200, { 'Content-Type': 'text/event-stream' })
-            // As fast as the client reads. One that has left is not waited for.
+            // Waits for a slow client, but not for one that has left.
             if (!res.write(event({ text, usage }))) await once(res, 'drain', { signal })
           },
         },
@@ -47,7 +47,7 @@ export function gateway({ limiter, model, customerOf }) {
       if (isAllowed) res.end('data: [DONE]\n\n')
     } catch (error) {
       if (signal.aborted) return
-      // Part of a stream is no response: the client must see that it broke off.
+      // A partial stream is not a response: the client must see that it broke off.
       if (res.headersSent) res.destroy()
       else refuse(res, 502, 'model_failed')
       console.error(`the model failed: ${/** @type {Error} */ (error).message}`)
@@ -67,7 +67,7 @@ function refuse(res, status, code, type = code) {
     .end(JSON.stringify({ error: { code, type } }))
 }
 
-/** Reads all, so that a refusal is seen, but keeps no more than a request may have.
+/** Reads the whole body, so that the client sees a refusal, but keeps at most `MAX_BODY` of it.
  *  @param {Request} req */
 async function bodyOf(req) {
   let body = ''

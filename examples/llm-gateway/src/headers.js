@@ -1,6 +1,6 @@
 // @ts-check
-// Limits in the headers that clients of OpenAI's API read. A middleware sends them by itself, with
-// `headers: 'openai'`.
+// The limits in the headers that clients of OpenAI's API read. A middleware with `headers:
+// 'openai'` sends them itself.
 
 const SHOWN = ['requests', 'tokens']
 
@@ -17,15 +17,15 @@ export function openAiHeaders(decision) {
     headers[`x-ratelimit-remaining-${policy.name}`] = String(remaining)
     headers[`x-ratelimit-reset-${policy.name}`] = spanText(resetAfterMs)
   }
-  // What can never pass has no time to come again.
+  // A request that can never pass has no time to retry.
   if (!decision.allowed && Number.isFinite(decision.retryAfterMs))
     headers['retry-after'] = String(Math.ceil(decision.retryAfterMs / 1_000))
   return headers
 }
 
 /**
- * A span as Go writes it: 120ms, 8s, 6m0s, 1h0m0s. Rounded up: who waits as long does not come too
- * early.
+ * A duration as Go writes it: 120ms, 8s, 6m0s, 1h0m0s. It is rounded up, so that a client that
+ * waits for it does not come too early.
  * @param {number} ms
  */
 export function spanText(ms) {

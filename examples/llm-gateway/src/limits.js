@@ -5,11 +5,10 @@ import { concurrency, fixedWindow, RateLimiter, slidingWindow } from '@weir/core
 
 /** @typedef {{ requests: number, tokens: number, money: number, streams: number }} Limits */
 /** @typedef {{ prompt: string, maxTokens: number }} Completion */
-/** Tokens that were read and written. @typedef {{ input: number, output: number }} Usage */
+/** Tokens read and written. @typedef {{ input: number, output: number }} Usage */
 
 /**
- * Requests and tokens a minute, money a day, and streams that are open at once: one decision, all
- * or nothing.
+ * Requests and tokens a minute, money a day, and open streams: one decision, all or nothing.
  * @param {import('@weir/core').Store} store
  * @param {Limits} limits
  */
@@ -26,15 +25,16 @@ export function policiesOf({ requests, tokens, money, streams }, holdTimeout = '
     slidingWindow({ name: 'requests', limit: requests, window: '1m' }),
     slidingWindow({ name: 'tokens', unit: 'tokens', limit: tokens, window: '1m' }),
     fixedWindow({ name: 'money', limit: money, window: '1d', aligned: true }),
-    // A stream that is open for longer is renewed; those of a gateway that crashed are free then.
+    // A stream that stays open for longer is renewed. If a gateway crashes, its streams are free
+    // after this time.
     concurrency({ name: 'streams', limit: streams, holdTimeout }),
   ]
 }
 
 /**
- * What tokens cost, by the names of the policies; it is one stream in any case. Costs are whole
- * numbers, so money is counted in millionths of a dollar: 3 dollars for a million tokens that are
- * read, 15 for those written.
+ * The cost of these tokens, by the names of the policies. Each completion is also one request; its
+ * stream is charged when the slot is taken. Costs are whole numbers, so money is counted in
+ * millionths of a dollar: 3 dollars for a million tokens read, 15 for a million written.
  * @param {Usage} usage
  */
 export function costOf({ input, output }) {
@@ -42,9 +42,9 @@ export function costOf({ input, output }) {
 }
 
 /**
- * What a completion may use: a guess at the prompt, and all that it may write. Who estimates too
- * little lets more pass than the limit, by as much as is in flight; who estimates too much refuses
- * what would have fitted.
+ * What a completion may use: a guess at the prompt, and all the tokens that it may write. An
+ * estimate that is too low lets more pass than the limit, by as much as is in flight; one that is
+ * too high refuses requests that would have fitted.
  * @param {Completion} completion
  * @returns {Usage}
  */

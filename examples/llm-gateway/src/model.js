@@ -1,5 +1,5 @@
 // @ts-check
-// A model API that streams, its client, and all that such an API does wrong.
+// A fake model API that streams, with the failures of a real one; and its client.
 
 import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
@@ -8,8 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** @typedef {import('./complete.js').Piece} Piece */
 
 /**
- * A fake: says the prompt's words again and again, up to `maxTokens`, a token each. It fails on the
- * prompt "fail", breaks off after three words of "crash", and stops after three of "hang".
+ * Repeats the words of the prompt, up to `maxTokens`, one token each. It fails on the prompt
+ * "fail", breaks off after three words of "crash", and hangs after three words of "hang".
  */
 export function fakeModelApi() {
   return createServer(async (req, res) => {
@@ -18,7 +18,7 @@ export function fakeModelApi() {
     const { prompt, maxTokens } = JSON.parse(body)
     if (prompt === 'fail') return res.writeHead(500).end()
     const words = prompt.split(/\s+/)
-    // It counts in its own way: nobody's estimate is exact.
+    // Models count tokens in their own way, so no estimate is exact.
     const input = 3 + Math.ceil(prompt.length / 4)
     for (let output = 1; output <= maxTokens && !res.destroyed; output += 1) {
       const text = words[(output - 1) % words.length]

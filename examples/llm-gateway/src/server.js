@@ -1,9 +1,10 @@
 // @ts-check
-// A gateway before a model API: requests a minute, tokens a minute, money a day and open streams in
-// one decision, charged by an estimate and settled by what the response used.
+// A gateway in front of a model API. One decision limits requests a minute, tokens a minute, money
+// a day and open streams. A request is charged by an estimate, and settled to what the response
+// used.
 //
-//   PORT=3000    where to listen; 0 is any
-//   REDIS_URL    where limits are shared with other processes; without it, in this one's memory
+//   PORT=3000   the port to listen on; 0 picks a free one
+//   REDIS_URL   shares the limits with other processes; without it, they are in memory
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -13,7 +14,7 @@ import { gateway } from './gateway.js'
 import { limiterOn } from './limits.js'
 import { fakeModelApi, modelAt } from './model.js'
 
-/** A database, in a real service. */
+/** In a real service: a database. */
 const customers = new Map([
   ['key-of-ann', 'ann'],
   ['key-of-bob', 'bob'],
@@ -41,12 +42,12 @@ const server = createServer(
   }),
 )
 const url = await listening(server, Number(PORT))
-console.log(`Listening on ${url} (Ctrl-C ends it). Try, and see what is left in the headers:
+console.log(`Listening on ${url} (Ctrl-C ends it). Try this, and see in the headers what is left:
 
   curl -iN ${url} -H 'Authorization: Bearer key-of-ann' -d '{"prompt": "to be or not", "max_tokens": 40}'
 
-60 requests and 10,000 tokens a minute, 2 dollars a day, 20 streams at once. The prompts "fail", "crash" and "hang" are
-what a model API does at times; Ctrl-C in curl is what clients do.`)
+60 requests and 10,000 tokens a minute, 2 dollars a day, 20 streams at once. The prompts "fail",
+"crash" and "hang" show failures of a model API; Ctrl-C in curl shows a client that leaves.`)
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, async () => {

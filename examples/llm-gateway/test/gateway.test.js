@@ -1,5 +1,5 @@
 // @ts-check
-// The gateway as its customers see it.
+// The gateway, as its customers see it.
 
 import { join } from 'node:path'
 import { startExample } from '@weir/behaviour/example'
@@ -10,7 +10,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { spanText } from '../src/headers.js'
 import { limiterOn } from '../src/limits.js'
 
-/** However busy the machine is; and few looks, as each is a request of 60. */
+/** For a busy machine. The interval is long since each look is one of the 60 requests. */
 const PATIENT = { timeout: 15_000, interval: 500 }
 const folder = join(import.meta.dirname, '..')
 
@@ -26,14 +26,14 @@ function ask(url, completion, { apiKey = 'key-of-ann', signal } = {}) {
   })
 }
 
-/** What is left of the tokens before a request of 1 + 1. @param {string} url */
+/** The tokens that were left before a request that costs 1 + 1. @param {string} url */
 async function tokensLeft(url) {
   const response = await ask(url, { prompt: 'left', max_tokens: 1 })
   await response.text()
   return Number(response.headers.get('x-ratelimit-remaining-tokens')) + 2
 }
 
-test('a response says what is left as the API of OpenAI does, and is charged what it used, whoever breaks off', async () => {
+test('the headers say what is left as those of the OpenAI API do, and each request is charged what it used, however it ends', async () => {
   const { url, stop } = await startExample(folder)
   const whole = await ask(url, { prompt: 'to be or not', max_tokens: 500 })
   expect(whole.status).toBe(200)
@@ -52,8 +52,8 @@ test('a response says what is left as the API of OpenAI does, and is charged wha
     'data: {"text":"not","usage":{"input":6,"output":500}}',
     'data: [DONE]',
   ])
-  // Each look uses 5: the model counts a prompt in its own way. It settles when it has ended, so
-  // what it shows is what those before it used.
+  // Each look uses 5 tokens, as the model counts the prompt in its own way. A look settles when it
+  // has ended, so its headers show only what the requests before it used.
   let expected = 10_000 - 506
   /** @param {number} used */
   const usedNow = async (used) => {
@@ -67,11 +67,11 @@ test('a response says what is left as the API of OpenAI does, and is charged wha
   }
   await usedNow(0)
 
-  // It failed at once: nothing was used.
+  // The model failed at once, so nothing was used.
   expect((await ask(url, { prompt: 'fail' })).status).toBe(502)
   await usedNow(0)
 
-  // It broke off after three words: the client sees it, and pays for those.
+  // The model broke off after three words: the client sees it, and pays for those.
   const broken = await ask(url, { prompt: 'crash' })
   await expect(broken.text()).rejects.toThrow()
   await usedNow(5 + 3)
@@ -85,7 +85,7 @@ test('a response says what is left as the API of OpenAI does, and is charged wha
   leaving.abort()
   await usedNow(4 + 3)
 
-  // Too much for what is left, whoever waits.
+  // This request costs more than what is left.
   const tooMuch = await ask(url, { prompt: 'x'.repeat(40_000), max_tokens: 1 })
   expect(tooMuch.status).toBe(429)
   expect(await tooMuch.json()).toEqual({ error: { code: 'rate_limit_exceeded', type: 'tokens' } })
@@ -109,7 +109,7 @@ test('a response says what is left as the API of OpenAI does, and is charged wha
   expect(await stop()).toBe(0)
 }, 60_000)
 
-test('a customer has 20 streams open at once, whoever leaves', async () => {
+test('a customer may have 20 streams open at once, and a client that leaves frees its stream', async () => {
   const { url, stop } = await startExample(folder)
   const leaving = new AbortController()
   const { signal } = leaving
@@ -128,7 +128,7 @@ test('a customer has 20 streams open at once, whoever leaves', async () => {
   expect(await stop()).toBe(0)
 }, 60_000)
 
-test('a killed gateway leaves its estimate to the one that follows it, and no more', async () => {
+test('a killed gateway leaves only its estimate charged, and its successor counts on', async () => {
   const redis = await startRedis()
   const client = new Redis(redis.url, { ...recommendedRedisOptions, connectTimeout: 5_000 })
   client.on('error', () => {})
@@ -145,19 +145,19 @@ test('a killed gateway leaves its estimate to the one that follows it, and no mo
   const first = await startExample(folder, settings)
   const streaming = await ask(first.url, { prompt: 'hang', max_tokens: 1_000 })
   await streaming.body?.getReader().read()
-  // A gateway that has not reached Redis yet decides by itself, and tells Redis afterwards.
+  // A gateway that has not reached Redis yet decides by itself, and reports to Redis afterwards.
   await expect.poll(counted, PATIENT).toBe(10_000 - 1_001)
   await first.kill()
   const second = await startExample(folder, settings)
   await vi.waitFor(async () => {
     expect(await tokensLeft(second.url)).toBeLessThanOrEqual(10_000 - 1_001)
   }, PATIENT)
-  // Each look uses a few.
+  // Each look uses a few tokens.
   expect(await counted()).toBeGreaterThan(8_500)
   expect(await second.stop()).toBe(0)
 }, 60_000)
 
-test('spans are written as Go writes them', () => {
+test('durations are written as Go writes them', () => {
   expect([0, 0.2, 120, 999.5, 1_000, 8_001, 60_000, 360_000, 3_600_000].map(spanText)).toEqual([
     ...['0ms', '1ms', '120ms', '1s', '1s', '9s', '1m0s', '6m0s', '1h0m0s'],
   ])

@@ -1,5 +1,5 @@
 // @ts-check
-// What the gateway promises, whatever its clients, its model and its own processes do.
+// The gateway's promises hold whatever its clients, its model and its own processes do.
 
 import { memoryStore, RateLimiter, recommendedRedisOptions, redisStore } from '@weir/core'
 import { startRedis } from '@weir/testkit'
@@ -12,7 +12,7 @@ import { randomFrom, virtualTime } from './virtual.js'
 /** @typedef {import('../src/limits.js').Usage} Usage */
 /** @typedef {'ends' | 'leaves' | 'fails' | 'breaks' | 'crashes'} Fate */
 /** @typedef {'requests' | 'tokens' | 'money'} Policy */
-/** What is known of an allowed request beside what the gateway says.
+/** What the test knows of an allowed request besides what the gateway reports.
  *  @typedef {{ customer: string, estimate: Usage, used: Usage, isSettled: boolean, atMs: number }}
  *  Seen */
 
@@ -25,19 +25,19 @@ const POLICIES = /** @type {const} */ (['requests', 'tokens', 'money'])
 const NOTHING = { counted: 0, beyond: 0, used: 0 }
 const MINUTE = 60_000
 const DAY = 1_440 * MINUTE
-/** Streams are not renewed: this process takes less time than that. */
+/** Longer than this process takes: streams are not renewed here. */
 const HOLD = 4 * MINUTE
 const PART = HOLD / 60
-/** More than anybody uses. */
+/** Limits that nobody reaches. */
 const PLENTY = policiesOf(
   { requests: 2 ** 30, tokens: 2 ** 30, money: 2 ** 30, streams: 1_000_000 },
   HOLD,
 )
-/** Events fall together, so that many are under way at once. */
+/** Events are rounded to this, so that many requests are in progress at once. */
 const INSTANT = 250
 
 /**
- * A store for each process, on the same counters, and a check of what is kept there.
+ * One store for each process, all on the same counters, and a check of the keys that they keep.
  * @param {'memory' | 'Redis'} kind
  * @param {import('@weir/core/testing').FakeClock} clock
  */
@@ -48,7 +48,7 @@ async function storesOf(kind, clock) {
     return { stores: [store], check: async () => {} }
   }
   const server = await startRedis()
-  // Nobody but Redis may decide here, however busy the machine is.
+  // All decisions must come from Redis, however busy the machine is.
   const strict = { clock, whenUnavailable: 'throw', deadlineMs: 30_000, denyCache: false }
   const clients = Array.from({ length: WORKERS }, () => {
     const client = new Redis(server.url, { ...recommendedRedisOptions, connectTimeout: 5_000 })
@@ -67,7 +67,7 @@ async function storesOf(kind, clock) {
     stores,
     async check() {
       const keys = /** @type {string[]} */ (await server.command('KEYS', '*llm-gateway*'))
-      // A counter, and the mark of what was given back.
+      // Each has a counter, and a record of what was refunded.
       expect(keys.length).toBeLessThanOrEqual(2 * CUSTOMERS.length * (POLICIES.length + 1))
       for (const key of keys) expect(await server.command('PTTL', key)).toBeGreaterThan(0)
     },
@@ -79,20 +79,20 @@ test.each(['memory', 'Redis'])(
   async (kind) => {
     const time = virtualTime()
     const { stores, check } = await storesOf(/** @type {'memory' | 'Redis'} */ (kind), time.clock)
-    // Workers are processes of their own, but here.
+    // Each worker stands for a process.
     const shared = { name: 'llm-gateway', policy: policiesOf(LIMITS, HOLD), shared: true }
     const limiters = stores.map((store) => new RateLimiter({ ...shared, store }))
     const workers = limiters.map((limiter) => time.watched(limiter))
 
     /** @type {Seen[]} */
     let seen = []
-    /** Those of all rounds whose streams are open. @type {Seen[]} */
+    /** Requests of all rounds whose streams are open. @type {Seen[]} */
     let open = []
     let granted = 0
     let lost = 0
     /** @type {Set<string>} */
     const denied = new Set()
-    /** What former rounds used of the day's money, and what of that was beyond its estimate. */
+    /** The day's money that earlier rounds used, and the part of it beyond their estimates. */
     const earlier = new Map(CUSTOMERS.map((customer) => [customer, NOTHING]))
 
     /** 5 % crash, 20 % leave. @param {number} i @returns {Fate} */
@@ -104,11 +104,11 @@ test.each(['memory', 'Redis'])(
       return of20 === 6 ? 'breaks' : 'ends'
     }
 
-    /** One request, from its beginning at a given time.
+    /** One request, which begins at the given time.
      *  @param {number} i @param {number} startMs */
     function plan(i, startMs) {
       const whatHappens = fateOf(i)
-      // In whatever order calls end, each request is the same in each run.
+      // Each request is the same in each run, in whatever order calls end.
       const random = randomFrom(i)
       const customer = /** @type {string} */ (CUSTOMERS[Math.floor(random() * CUSTOMERS.length)])
       const worker = /** @type {import('../src/complete.js').Limiter} */ (
@@ -116,7 +116,7 @@ test.each(['memory', 'Redis'])(
       )
       const prompt = 'x'.repeat(Math.floor(random() * 800))
       const completion = { prompt, maxTokens: 1 + Math.floor(random() * 500) }
-      // A model counts in its own way: some use more than was estimated.
+      // A model counts in its own way: some requests use more than was estimated.
       const input = Math.ceil(prompt.length * (0.2 + 0.2 * random()))
       const pieces = 1 + Math.floor(random() * 6)
       const output = Math.ceil(completion.maxTokens * (0.2 + 0.9 * random()))
@@ -135,7 +135,7 @@ test.each(['memory', 'Redis'])(
           if (i === endsAfter) {
             if (whatHappens === 'fails' && i === 0) throw new Error('it answered 500')
             if (whatHappens === 'breaks' || whatHappens === 'fails') throw new Error('it broke off')
-            // Whatever this worker would have done next, it does not.
+            // A crashed worker does nothing more.
             if (whatHappens === 'crashes') await new Promise(() => {})
           }
           if (i === pieces) return
@@ -169,8 +169,8 @@ test.each(['memory', 'Redis'])(
     const unitsOf = (usage, policy) => costOf(usage)[policy]
 
     /**
-     * What must be counted: what was used, where it is settled, and the estimate elsewhere; and by
-     * how much that which was used is beyond its estimate.
+     * The units that must be counted: the usage of settled requests, and the estimate of the
+     * others. Also the part of the usage that is beyond its estimate.
      * @param {string} customer @param {Policy} policy
      */
     function expected(customer, policy) {
@@ -186,14 +186,14 @@ test.each(['memory', 'Redis'])(
       return { counted, beyond, used }
     }
 
-    /** What the store has counted. Limits of other sizes share their counts, so that one sees also
-     *  what is above the limit. @param {string} customer */
+    /** What the store has counted. Policies that differ only in their limit share a counter, so a
+     *  larger limit also shows what is above the smaller one. @param {string} customer */
     async function countedFor(customer) {
       const decision = await limiters[0]?.peek(customer, { policy: PLENTY })
       return decision?.policies.map(({ limit, remaining }) => limit - remaining)
     }
 
-    /** Of a crashed worker it is open until its time is over, rounded up to a sixtieth of it.
+    /** A crashed worker's slot is held until its time is over, rounded up to a sixtieth of it.
      *  @param {Seen} one */
     function isOpen({ isSettled, atMs }) {
       return !isSettled && time.nowMs() < Math.ceil((atMs + HOLD) / PART) * PART
@@ -222,7 +222,7 @@ test.each(['memory', 'Redis'])(
       lost += seen.filter(({ isSettled }) => !isSettled).length
       for (const customer of CUSTOMERS) earlier.set(customer, expected(customer, 'money'))
       seen = []
-      // The minute is over, for crashed ones too; the day is not.
+      // The minute is over, for crashed workers also; the day is not.
       await audit()
     }
 

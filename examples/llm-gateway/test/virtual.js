@@ -1,6 +1,6 @@
 // @ts-check
-// A day of a gateway in seconds: events at instants of a clock that moves only when all that they
-// led to has been done, limiters that say when that is, and a model that follows a script.
+// A gateway's day in seconds: a clock that moves only when all events of an instant have had their
+// effects, limiters that tell the clock about their calls, and a model that follows a script.
 
 import { fakeClock } from '@weir/core/testing'
 
@@ -34,7 +34,7 @@ export function virtualTime() {
         })
       )
     },
-    /** The same limiter, whose calls hold up the clock. @param {Limiter} limiter */
+    /** The same limiter, whose calls hold the clock. @param {Limiter} limiter */
     watched(limiter) {
       /** @template T @param {Promise<T>} call */
       const held = async (call) => {
@@ -55,8 +55,8 @@ export function virtualTime() {
       }
       return watching
     },
-    /** Runs all that is due up to an instant, and `check` after each instant at which something
-     *  was. @param {number} untilMs @param {() => unknown} check */
+    /** Runs all events up to an instant, and calls `check` after each instant that had events.
+     *  @param {number} untilMs @param {() => unknown} check */
     async run(untilMs, check) {
       for (;;) {
         const next = Math.min(untilMs, ...due.keys())

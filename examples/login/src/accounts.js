@@ -1,6 +1,6 @@
 // @ts-check
-// The accounts, a database in a real service. Whether there is an account takes as long to say as
-// whether a password is right.
+// The accounts: a database, in a real service. A check takes as long for an unknown account as for
+// a wrong password.
 
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'

@@ -1,6 +1,6 @@
 // @ts-check
-// The routes of a log-in, step by step. Every guess is charged before the password is looked at:
-// to look first and charge after a failure would let many parallel guesses pass the look.
+// The routes of a login, step by step. Each attempt is charged before its password is checked: if
+// failures were charged afterwards, many parallel attempts would reach the check first.
 
 import express from 'express'
 import { isSolved } from './challenge.js'
@@ -12,7 +12,7 @@ import { idOf, randomId, signed } from './signed.js'
 /** @typedef {import('express').Response} Response */
 /** @typedef {import('express').NextFunction} Next */
 
-/** Longer than the hour for which no other mail is sent, so there is always one that holds. */
+/** Longer than the hour in which no other mail is sent, so one link is always valid. */
 const LINK_MS = 2 * 3_600_000
 
 /**
@@ -30,7 +30,7 @@ export function loginApp({ store, proxies = [], isRight, mail }) {
   const steps = [json, readAccount, readAttempt, devices, strangers, solvers, readSolution]
   app.post('/login', ...steps, async (req, res) => {
     const { account, password } = res.locals
-    // The same response, whether there is no such account or the password is wrong.
+    // The response is the same whether the account is unknown or the password is wrong.
     if (!(await isRight(account, password))) {
       res.status(401).json({ ok: false })
       return
@@ -49,8 +49,8 @@ export function loginApp({ store, proxies = [], isRight, mail }) {
     mail(account, `/login/link?${link}`)
   })
 
-  // Whoever opens it still needs the password. The device gets the link's own id, so opening it
-  // again gives no new lock-out.
+  // A person who opens the link still needs the password. The device gets the link's id, so opening
+  // the link again gives no new lock-out.
   app.get('/login/link', (req, res) => {
     const [account, link] = [String(req.query.account), String(req.query.link)]
     const id = idOf(link, 'link', account)
@@ -66,7 +66,7 @@ export function loginApp({ store, proxies = [], isRight, mail }) {
   return app
 }
 
-/** Without a JSON body that names an account there is nothing to count.
+/** Without a JSON body that names an account, there is nothing to count.
  *  @param {Request} req @param {Response} res @param {Next} next */
 function readAccount(req, res, next) {
   const { email } = req.body ?? {}
@@ -74,7 +74,7 @@ function readAccount(req, res, next) {
     res.status(400).json({ ok: false })
     return
   }
-  // As the database looks it up, or one account would have many spellings.
+  // Spelled as the database looks it up; otherwise one account would have many keys.
   res.locals.account = email.normalize('NFKC').trim().toLowerCase()
   next()
 }
@@ -91,7 +91,7 @@ function readAttempt(req, res, next) {
   next()
 }
 
-/** Behind its limit: to look at a solution may be a call of another service.
+/** Runs after the limit, since checking a solution may mean a call to another service.
  *  @param {Request} _req @param {Response} res @param {Next} next */
 function readSolution(_req, res, next) {
   const { account, device, challenge, solution } = res.locals
@@ -100,7 +100,7 @@ function readSolution(_req, res, next) {
   else next()
 }
 
-/** What `express.json` cannot read.
+/** Answers requests that `express.json` cannot read.
  *  @param {any} error @param {Request} _req @param {Response} res @param {Next} next */
 function badRequest(error, _req, res, next) {
   const { status = 500 } = error

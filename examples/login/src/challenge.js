@@ -1,10 +1,10 @@
 // @ts-check
-// A challenge: proof of work, which needs no other service. Whoever asks must find a text that
-// gives, behind the challenge, a SHA-256 hash that begins with so many bits of zero. It costs a
-// person a moment, and an attacker that moment for each guess. A CAPTCHA in its place costs him
-// more, or money; how many solutions count is up to the limits in either case.
+// A challenge: proof of work, which needs no other service. The client must find a text so that the
+// SHA-256 hash of the challenge and the text begins with a given number of zero bits. That takes a
+// moment, which an attacker spends on each guess. A CAPTCHA would cost an attacker more, or money;
+// in either case the limits decide how many solutions count.
 //
-//   CHALLENGE_BITS   each one more doubles the work; 16 take 65,536 hashes on average
+//   CHALLENGE_BITS   the zero bits: each one doubles the work; 16 take 65,536 hashes on average
 
 import { createHash } from 'node:crypto'
 import { idOf, randomId, signed } from './signed.js'
@@ -26,7 +26,7 @@ export function isSolved(challenge, account, solution) {
   )
 }
 
-/** What a page does. @param {string} challenge */
+/** Solves a challenge, as a page does. @param {string} challenge */
 export function solutionOf(challenge) {
   let i = 0
   while (!hasZeros(challenge, String(i))) i += 1

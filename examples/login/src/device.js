@@ -1,16 +1,17 @@
 // @ts-check
-// Known devices: a browser in which somebody has logged in to an account has a cookie that says so.
-// It opens nothing. It only keeps the failures of others from counting there.
+// Known devices: after a login, a browser has a cookie that says so. The cookie gives no access. It
+// only keeps the failures of others from counting on that device.
 //
 // The cookie holds one text for each of the last accounts, bound to the account and to an id. Each
-// log-in gives a new id, so that a copy of an old cookie has a lock-out of its own, and its
-// failures are not the owner's.
+// login gives a new id, so a copy of an old cookie has its own lock-out, and its failures do not
+// count against the owner.
 
 import { idOf, randomId, signed } from './signed.js'
 
 const COOKIE = '__Host-devices'
 const LIFE_MS = 90 * 86_400_000
-/** Accounts of one browser. It bounds the cookie, and what looking at it takes. */
+/** The accounts that a browser remembers. Bounds the size of the cookie, and the work to check
+ *  it. */
 const MOST = 5
 
 /**
@@ -27,7 +28,7 @@ export function knownDevice(cookies, account) {
 }
 
 /**
- * From now on the device is known at the account, under this id.
+ * Makes the device known at the account, under this id.
  * @param {import('express').Response} res
  * @param {string | undefined} cookies the header
  * @param {string} account

@@ -1,17 +1,22 @@
 // @ts-check
-// Who may fail how often, and how many guesses that leaves. A log-in that succeeds takes nothing.
+// How often each kind of client may fail, and how many guesses that leaves. A login that succeeds
+// is not charged.
 //
-//   a known device            a lock-out of its own, in which nobody else counts
-//   anybody else              10 failures an hour from an address, 20 a day at an account; then
-//   who solves a challenge    3 a day from an address at an account, 10 from an address; then
-//   who reads the mail of it  a link, once an hour, which makes a device known
+//   a known device            has its own lock-out, in which nobody else counts
+//   any other client          may fail 10 times an hour from an address, and 20 times a day at an
+//                             account
+//   with solved challenges    may fail 3 more times a day from an address at an account, and 10
+// more
+//                             times a day from an address
+//   with a link sent by mail  is a known device; an account gets one link an hour
 
 import { addressKey, lockout, rateLimit, slidingWindow } from '@weir/express'
 import { CHALLENGE_MS, newChallenge } from './challenge.js'
 
 /** @typedef {import('express').Response} Response */
 
-// A home has 64 bits of IPv6 at least. Whoever has 48 counts as 65,536 addresses: see the recipe.
+// A home has at least a /64 of IPv6. A client that has a /48 counts as 65,536 addresses: see the
+// recipe.
 const IPV6 = { ipv6Prefix: 64 }
 const clientKey = addressKey(IPV6)
 
@@ -30,13 +35,13 @@ const once = slidingWindow({ name: 'once', limit: 1, window: CHALLENGE_MS })
 const mailsFrom = slidingWindow({ name: 'mails-from', limit: 10, window: '1h' })
 const mailsTo = slidingWindow({ name: 'mails-to', limit: 1, window: '1h' })
 
-/** Of one device in any 24 hours: a count that stops before it starts a block, and four that start
- *  one, as three of the blocks end within a day. */
+/** The guesses of one device in any 24 hours: a count that stops before it starts a block, and four
+ *  that start one, as three of the blocks end within a day. */
 const OF_DEVICE = 4 + 4 * 5
 
 /**
- * The most guesses at one account in any 24 hours, of somebody who has so many addresses, solves
- * every challenge, and has copied the cookies of so many devices.
+ * The most guesses in any 24 hours at one account, by an attacker who has this many addresses,
+ * solves every challenge, and has copied the cookies of this many devices.
  * @param {number} addresses
  * @param {number} [devices]
  */
@@ -44,21 +49,21 @@ export function guessesAtAccount(addresses, devices = 0) {
   return atAccount.limit + solvedAtAccount.limit * addresses + OF_DEVICE * devices
 }
 
-/** The same, at all accounts together and without a known device. @param {number} addresses */
+/** The same at all accounts together, without a known device. @param {number} addresses */
 export function guessesInAll(addresses) {
   return (24 * fromAddress.limit + solved.limit) * addresses
 }
 
 /**
- * The handlers before the password check. Each takes from `res.locals` what was read of the
- * request.
+ * The handlers that run before the password check. Each reads from `res.locals` what earlier steps
+ * took from the request.
  * @param {import('@weir/express').Store} store
  */
 export function limitsOn(store) {
   /** @type {import('@weir/express').RateLimitSettings} */
   const settings = {
     store,
-    // Nobody is to learn how often others have failed.
+    // A client must not learn how often others have failed.
     headers: false,
     refundWhen: (_req, { status, finished }) => finished && status < 400,
   }
@@ -69,7 +74,7 @@ export function limitsOn(store) {
     skip: (_req, { locals }) => locals.device === undefined,
     key: (_req, { locals }) => JSON.stringify([locals.account, locals.device]),
     policy: perDevice,
-    // A copy of the cookie may have failed in its place: a link gives it another id.
+    // A copy of the cookie may have caused the failures: a link gives the device another id.
     onDenied: (_decision, _req, res) => offerMail(res),
   })
 
@@ -77,10 +82,11 @@ export function limitsOn(store) {
     ...{ ...settings, ...IPV6 },
     name: 'login-stranger',
     skip: (_req, { locals }) => locals.device !== undefined || locals.challenge !== undefined,
-    // The decision's key is the address; the second policy has a key of its own.
+    // The decision's key is the address; the second policy has its policy key, the account.
     policy: (_req, { locals }) => [fromAddress, { policy: atAccount, key: locals.account }],
     hide: ['account'],
-    // Nothing was charged, so it must not go on to the password: it asks for another request.
+    // A denied request is not charged, so it must not reach the password check: the client has to
+    // send another one.
     onDenied: (_decision, _req, res) => askForChallenge(res),
   })
 
@@ -102,7 +108,8 @@ export function limitsOn(store) {
     ...{ store, ...IPV6, headers: false },
     name: 'login-mail',
     policy: (_req, { locals }) => [mailsFrom, { policy: mailsTo, key: locals.account }],
-    // As if one were sent: the link in the mail before is still good.
+    // The response is the same as if a mail were sent: the link in the previous mail is still
+    // valid.
     onDenied: (_decision, _req, res) => void res.sendStatus(202),
   })
 

@@ -1,13 +1,14 @@
 // @ts-check
-// Log-ins that are guessed by many. A known device has a lock-out of its own. All others share
-// limits by address and by account; beyond those they are asked for a challenge, and beyond that
-// for a link by mail. docs/recipes/login.md says why.
+// A login that withstands guessing from many addresses. A known device has its own lock-out. All
+// other clients share limits by address and by account. Beyond those limits they must solve a
+// challenge, and beyond that they must open a link sent by mail. docs/recipes/login.md explains
+// why.
 //
-//   PORT=3000          where to listen; 0 is any
-//   PROXIES            the proxies in front of this server, such as loopback,10.0.0.0/8
-//   REDIS_URL          where limits are shared with other processes; without it, in memory
-//   SECRETS            see signed.js; of several processes, the same
-//   CHALLENGE_BITS=16  see challenge.js
+//   PORT=3000           the port to listen on; 0 picks a free one
+//   PROXIES             the proxies in front of this server, such as loopback,10.0.0.0/8
+//   REDIS_URL           shares the limits with other processes; without it, they are in memory
+//   SECRETS             see signed.js; must be the same in all processes
+//   CHALLENGE_BITS=16   see challenge.js
 
 import { memoryStore, recommendedRedisOptions, redisStore } from '@weir/express'
 import { Redis } from 'ioredis'
@@ -30,7 +31,7 @@ const app = loginApp({
 })
 
 const server = app.listen(Number(PORT), '127.0.0.1', () => {
-  console.log(`Listening on ${url()} (Ctrl-C ends it). Try, more than ten times:
+  console.log(`Listening on ${url()} (Ctrl-C ends it). Try this more than ten times:
 
   curl -i ${url()}/login -H 'Content-Type: application/json' -d '{"email": "ann@example.org", "password": "guess"}'
 

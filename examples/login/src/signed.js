@@ -1,9 +1,9 @@
 // @ts-check
-// Texts that only this service can have made: an id, an end, and an HMAC over both and over what
-// the text is for. Nothing has to be stored.
+// Texts that only this service can make: an id, an expiry time, and an HMAC over both and over the
+// purpose. Nothing has to be stored.
 //
-//   SECRETS   the keys, separated by commas: the first one signs, the others still hold for what
-//             they have signed. Without, texts hold until the process ends.
+//   SECRETS   the keys, separated by commas: the first one signs; texts that the others signed stay
+//             valid. If it is not set, texts are valid until the process ends.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
@@ -27,7 +27,7 @@ export function signed(purpose, account, id, lifeMs) {
 }
 
 /**
- * The id of a text that was signed for this purpose and account, and is not over.
+ * The id in a text that was signed for this purpose and account, and has not expired.
  * @param {string} text
  * @param {Purpose} purpose
  * @param {string} account
@@ -45,7 +45,7 @@ function signature(secret = '', parts) {
   return createHmac('sha256', secret).update(JSON.stringify(parts)).digest('base64url')
 }
 
-/** In a time that does not tell how much of it is right. @param {string} a @param {string} b */
+/** Compares in constant time. @param {string} a @param {string} b */
 function isSame(a, b) {
   const [one, other] = [Buffer.from(a), Buffer.from(b)]
   return one.length === other.length && timingSafeEqual(one, other)

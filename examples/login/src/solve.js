@@ -1,5 +1,5 @@
 // @ts-check
-// node src/solve.js CHALLENGE: what a page does with a challenge, for a request by hand.
+// node src/solve.js CHALLENGE: prints the solution of a challenge, for a request by hand.
 
 import { solutionOf } from './challenge.js'
 

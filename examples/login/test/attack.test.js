@@ -1,5 +1,5 @@
 // @ts-check
-// Guessers against the recipe. They solve every challenge, at no cost.
+// Attackers against the recipe. They solve every challenge, at no cost.
 
 import { expect, test } from 'vitest'
 import { guessesAtAccount, guessesInAll } from '../src/limits.js'
@@ -22,7 +22,8 @@ function mostInADay(guesses) {
   return most
 }
 
-/** Every guess that an address has now. @param {Client} attacker @param {() => string} account */
+/** Uses every guess that an address has at the moment. @param {Client} attacker @param {() =>
+ *  string} account */
 async function guessOn(attacker, account) {
   for (let i = 0; i < 50; i += 1) {
     const { status, body } = await attacker.logInSolving(account(), 'guess')
@@ -35,21 +36,21 @@ async function guessOn(attacker, account) {
 /** @param {number} count */
 const addresses = (count) => Array.from({ length: count }, (_, i) => `203.${i >> 8}.${i & 255}.7`)
 
-test('a third party with 1,000 addresses has no more guesses a day than the formula says, while the known device always gets in, and another one by its challenge', {
+test('a third party with 1,000 addresses has no more guesses a day than the formula says; meanwhile the known device always gets in, and another device gets in by its challenge', {
   timeout: 240_000,
 }, async () => {
   stopTime()
   const app = await startApp()
   const home = app.client('198.51.100.1')
   expect((await home.logIn(ANN, 'right')).status).toBe(200)
-  // At once, at the end of that day, and after it: what was used comes back a sixtieth late.
+  // At once, at the end of that day, and after it: units come back a sixtieth of the window late.
   for (const [i, ms] of [0, DAY - MINUTE, HOUR].entries()) {
     pass(ms)
     const all = addresses(1_000)
     while (all.length > 0) {
       const some = all.splice(0, 50).map((address) => app.client(address))
       await Promise.all(some.map((attacker) => guessOn(attacker, () => ANN)))
-      // The owner is wrong at times, and works where an attacker is.
+      // The owner is wrong at times, and works at an address that an attacker shares.
       const cafe = app.client('203.0.0.7', home.cookie)
       expect((await home.logIn(ANN, 'wrong')).status).toBe(401)
       expect((await cafe.logIn(ANN, 'right')).status).toBe(200)
@@ -65,14 +66,14 @@ test('a third party with 1,000 addresses has no more guesses a day than the form
   expect(guessesAtAccount(1_000)).toBe(3_020)
 })
 
-test('whoever tries many accounts has no more guesses a day than the formula says', {
+test('an attacker who tries many accounts has no more guesses a day than the formula says', {
   timeout: 120_000,
 }, async () => {
   stopTime()
   const app = await startApp()
   const attackers = addresses(4).map((address) => app.client(address))
   let account = 0
-  // An hour's come back within a minute after it.
+  // The units of an hour come back within a minute after it.
   for (let i = 0; i < 30; i += 1) {
     await Promise.all(
       attackers.map((attacker) => guessOn(attacker, () => `user${account++}@example.org`)),
@@ -83,7 +84,7 @@ test('whoever tries many accounts has no more guesses a day than the formula say
   expect(guessesInAll(1_000)).toBe(250_000)
 })
 
-test('a network of 64 bits is one address of IPv6, and what is sent in X-Forwarded-For beyond the proxy is none', async () => {
+test('an IPv6 /64 counts as one address, and X-Forwarded-For is ignored beyond the trusted proxy', async () => {
   stopTime()
   const { client, guesses } = await startApp()
   for (let i = 0; i < 40; i += 1) {
@@ -148,7 +149,7 @@ test.each([
     await run(thief)
     expect(mostInADay(guesses)).toBe(most)
     expect(most).toBeLessThanOrEqual(guessesAtAccount(0, 1) - guessesAtAccount(0))
-    // With the same id, the owner has what the thief has left.
+    // With the same id, the owner is left with what the thief has not used.
     await takeAll(thief, Date.now() + 1)
     for (let i = 0; i < 5; i += 1) await thief.logIn(ANN, 'guess')
     expect(await home.logIn(ANN, 'right')).toMatchObject({
@@ -158,18 +159,18 @@ test.each([
     expect((await home.ask('/login/mail', { email: ANN })).status).toBe(202)
     expect((await home.ask(/** @type {string} */ (mails.at(-1)))).status).toBe(303)
     expect((await home.logIn(ANN, 'right')).status).toBe(200)
-    // Since then the ids differ.
+    // After another login the ids differ.
     for (let i = 0; i < 5; i += 1) await thief.logIn(ANN, 'guess')
     expect((await home.logIn(ANN, 'right')).status).toBe(200)
   },
 )
 
-test('a copied cookie has no more guesses a day than the formula says if its thief comes at random times', {
+test('a thief with a copied cookie has no more guesses a day than the formula says, even at random times', {
   timeout: 60_000,
 }, async () => {
   stopTime()
   const { client, guesses } = await startApp()
-  // A sequence that is the same in each run (Knuth's MMIX, its upper bits).
+  // Numbers that are the same in each run: the upper bits of Knuth's MMIX generator.
   let state = 1n
   const random = () => {
     state = (state * 6364136223846793005n + 1442695040888963407n) % 2n ** 64n
@@ -190,7 +191,7 @@ test('a copied cookie has no more guesses a day than the formula says if its thi
   expect(most).toBeLessThanOrEqual(guessesAtAccount(0, 1) - guessesAtAccount(0))
 })
 
-test('who opens a link again has no new lock-out', async () => {
+test('opening a link again gives no new lock-out', async () => {
   stopTime()
   const { client, guesses, mails } = await startApp()
   const reader = client('203.0.0.7')
@@ -202,7 +203,7 @@ test('who opens a link again has no new lock-out', async () => {
   expect(guesses).toHaveLength(5)
 })
 
-test('whoever asks for links, the account has one mail an hour, and at any time a link that holds', async () => {
+test('however often links are requested, the account gets one mail an hour and always has a valid link', async () => {
   stopTime()
   const { client, mails } = await startApp()
   for (const [minute, address] of addresses(360).entries()) {
@@ -220,27 +221,28 @@ test('whoever asks for links, the account has one mail an hour, and at any time 
 
 const SPELLINGS = [ANN, ' Ann@Example.org', 'ANN@EXAMPLE.ORG ', 'ａｎｎ@example.org']
 
-/** Others leave nothing without a challenge, however they spell the account. @param {App} app */
+/** Uses up what clients without a challenge have at the account, in several spellings of its name.
+ *  @param {App} app */
 async function useUp({ client, guesses }) {
   for (let i = 0; i < 20; i += 1)
     await client(`192.0.2.${i}`).logIn(/** @type {string} */ (SPELLINGS[i % 4]), 'guess')
   guesses.splice(0)
 }
 
-test('a solved challenge is charged: of 200 guesses with one each, three from an address reach the password', async () => {
+test('a solved challenge is charged: of 200 guesses from an address, each with a solution, three reach the password', async () => {
   stopTime()
   const app = await startApp()
   await useUp(app)
   const attacker = app.client('203.0.0.7')
   for (let i = 0; i < 200; i += 1) {
-    // Asked for elsewhere, as one that is solved elsewhere.
+    // The challenge is requested from another address, as if it were solved there.
     const { body } = await app.client('198.51.100.2').logIn(ANN, 'guess')
     await attacker.logIn(ANN, 'guess', solved(body.challenge))
   }
   expect(app.guesses).toHaveLength(3)
 })
 
-test('a challenge is good for one guess, and whoever sends it again is given another one', async () => {
+test('a challenge is valid for one guess, and a client that sends it again gets another one', async () => {
   stopTime()
   const app = await startApp()
   await useUp(app)
@@ -253,7 +255,7 @@ test('a challenge is good for one guess, and whoever sends it again is given ano
   expect(answers.filter(({ body: { challenge } }) => challenge !== undefined)).toHaveLength(19)
 })
 
-test('a challenge that is not solved is charged, and shows no password check anything', async () => {
+test('a challenge that is not solved is charged, and its guess does not reach the password check', async () => {
   stopTime()
   const app = await startApp()
   await useUp(app)
@@ -267,7 +269,7 @@ test('a challenge that is not solved is charged, and shows no password check any
   expect(app.checks.count).toBe(20)
 })
 
-test('whoever is refused does not learn when others have failed', async () => {
+test('a client that is refused does not learn when others have failed', async () => {
   stopTime()
   const app = await startApp()
   const stranger = app.client('203.0.0.7')

@@ -14,14 +14,14 @@ beforeAll(async () => {
 
 const ANN = 'ann@example.org'
 
-/** One that its first guess does not solve. */
+/** A challenge that the first attempt does not solve. */
 function unsolved() {
   let challenge = work.newChallenge(ANN)
   while (work.solutionOf(challenge) === '0') challenge = work.newChallenge(ANN)
   return challenge
 }
 
-test('a challenge is solved by work', () => {
+test('work solves a challenge', () => {
   const challenge = unsolved()
   const solution = work.solutionOf(challenge)
   expect(Number(solution)).toBeGreaterThan(0)
@@ -36,14 +36,14 @@ test.each([
   expect(work.isSolved(unsolved(), ANN, solution())).toBe(false)
 })
 
-test('not at another account, nor one that was made up', () => {
+test('a challenge is not solved at another account, nor if it was made up', () => {
   const challenge = unsolved()
   expect(work.isSolved(challenge, 'bob@example.org', work.solutionOf(challenge))).toBe(false)
   const madeUp = challenge.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
   expect(work.isSolved(madeUp, ANN, work.solutionOf(madeUp))).toBe(false)
 })
 
-test('not once it is over', () => {
+test('an expired challenge is not solved', () => {
   vi.useFakeTimers({ toFake: ['Date'] })
   onTestFinished(() => void vi.useRealTimers())
   const challenge = unsolved()

@@ -1,5 +1,6 @@
 // @ts-check
-// The app behind a proxy, with clients at any address, whose time passes when a test says so.
+// The app behind a proxy, with clients at any address, and time that moves only when a test says
+// so.
 
 import { once } from 'node:events'
 import { Agent, createServer, request } from 'node:http'
@@ -12,7 +13,7 @@ export const MINUTE = 60_000
 export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
-/** Date, and what stores read the time from. Sockets and timers are real. */
+/** Stops Date, from which stores read the time. Sockets and timers are real. */
 export function stopTime() {
   vi.useFakeTimers({ toFake: ['Date', 'hrtime'], now: Date.UTC(2026, 0, 1) })
   onTestFinished(() => void vi.useRealTimers())
@@ -31,7 +32,8 @@ export function pass(ms) {
  *  @property {string | undefined} retryAfter */
 
 /**
- * The app, whose only right password is `right`, and what reaches its password check and mail.
+ * Starts the app, whose only correct password is `right`, and records what reaches its password
+ * check and its mail.
  * @param {import('@weir/express').Store} [store]
  * @param {() => Promise<void>} [before] what the password check waits for
  */
@@ -100,7 +102,7 @@ export async function startApp(store = memoryStore(), before = async () => {}) {
       ask,
       /** @param {string} email @param {string} password @param {object} [more] */
       logIn: (email, password, more) => ask('/login', { email, password, ...more }),
-      /** As a page does: it solves the challenge that it is asked for.
+      /** Logs in as a page does: solves the challenge that it gets.
        *  @param {string} email @param {string} password */
       async logInSolving(email, password) {
         const first = await browser.logIn(email, password)

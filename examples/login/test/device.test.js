@@ -7,7 +7,7 @@ import { DAY, HOUR, pass, startApp, stopTime } from './clients.js'
 
 const ANN = 'ann@example.org'
 
-/** Whether a cookie makes a device known at an account: nobody else has anything left there.
+/** Whether a cookie makes a device known at an account, where nobody else may still guess.
  *  @param {Awaited<ReturnType<typeof startApp>>} app @param {string} account */
 async function knownAt({ client }, account, cookie = '') {
   for (const address of ['192.0.2.1', '192.0.2.2'])
@@ -59,20 +59,20 @@ test.each([
   ],
   ['a link', () => `__Host-devices=${signed('link', ANN, 'x', DAY)}`],
   ['a challenge', () => `__Host-devices=${signed('challenge', ANN, 'x', DAY)}`],
-])('a device is not known by a cookie that was not given to it: %s', async (_, change) => {
+])('a cookie that the service did not set makes no device known: %s', async (_, change) => {
   expect(await isKnown(change)).toBe(false)
 })
 
-test('it is known at its own account only', async () => {
+test('a device is known only at its account', async () => {
   expect(await isKnown((cookie) => cookie, 'bob@example.org')).toBe(false)
 })
 
-test('it is known for 90 days', async () => {
+test('a device is known for 90 days', async () => {
   expect(await isKnown((cookie) => cookie, ANN, 89)).toBe(true)
   expect(await isKnown((cookie) => cookie, ANN, 90)).toBe(false)
 })
 
-test('a browser of several people is known at the last five of their accounts, and at each by the last log-in', async () => {
+test('a shared browser is known at the last five accounts, and at each by its latest login', async () => {
   stopTime()
   const { client } = await startApp()
   const family = client('198.51.100.1')
@@ -88,7 +88,7 @@ test('a browser of several people is known at the last five of their accounts, a
   expect(accounts).toEqual(['f', 'b', 'e', 'd', 'c'])
 })
 
-test('its id is another one after each log-in, and a failure gives none', async () => {
+test('each login gives the device another id, and a failed one gives none', async () => {
   stopTime()
   const { client } = await startApp()
   const home = client('198.51.100.1')
@@ -101,7 +101,7 @@ test('its id is another one after each log-in, and a failure gives none', async 
   expect(new Set(ids).size).toBe(4)
 })
 
-test('a link opens nothing once it is over, nor at another account', async () => {
+test('a link is not valid after its time, nor at another account', async () => {
   stopTime()
   const { client, mails } = await startApp()
   const phone = client('198.51.100.2')
@@ -114,7 +114,7 @@ test('a link opens nothing once it is over, nor at another account', async () =>
   expect((await phone.ask(link)).status).toBe(400)
 })
 
-test('of several secrets the first one signs, and the others hold for what they have signed', async () => {
+test('the first of several secrets signs, and texts that the others signed stay valid', async () => {
   /** @param {string} secrets */
   async function withSecrets(secrets) {
     vi.stubEnv('SECRETS', secrets)

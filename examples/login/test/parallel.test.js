@@ -1,5 +1,5 @@
 // @ts-check
-// Attempts at the same time: all are decided before the first password is looked at.
+// Attempts at the same time: all of them are decided before the first password is checked.
 
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
@@ -19,10 +19,10 @@ async function storeOf(kind) {
   const client = new Redis(server.url, { ...recommendedRedisOptions, connectTimeout: 5_000 })
   client.on('error', () => {})
   await once(client, 'ready')
-  // Nobody but Redis may decide here, however busy the machine is.
+  // All decisions must come from Redis, however busy the machine is.
   const store = redisStore(client, { whenUnavailable: 'throw', deadlineMs: 20_000 })
   onTestFinished(async () => {
-    // The refunds of the last responses are sent in one of the next turns.
+    // The refunds of the last responses are sent in one of the next turns of the event loop.
     for (let i = 0; i < 5; i += 1) await setImmediate()
     await client.ping()
     await store.close()
@@ -42,7 +42,7 @@ async function start(kind) {
   const home = app.client('198.51.100.1')
   expect((await home.logIn(ANN, 'right')).status).toBe(200)
 
-  /** How many of so many requests at once are given which status.
+  /** Sends this many requests at once, and counts the statuses of the responses.
    *  @param {number} count @param {string} password @param {string} address
    *  @param {string} [cookie] */
   async function atOnce(count, password, address, cookie) {
@@ -66,16 +66,16 @@ async function start(kind) {
 }
 
 describe.each(['memory', 'Redis'])('%s', (kind) => {
-  test('of twelve right log-ins at once from a known device five pass, and the others when they are sent again', async () => {
+  test('of twelve correct logins at once from a known device, five pass, and the others pass when sent again', async () => {
     const { atOnce, home } = await start(kind)
     const statuses = await atOnce(12, 'right', '198.51.100.1', home.cookie)
     expect(statuses).toEqual({ 200: 5, 429: 7 })
-    // A refund may be on its way.
+    // A refund may still be on its way.
     const again = async () => (await home.logIn(ANN, 'right')).status
     await expect.poll(again, PATIENT).toBe(200)
   })
 
-  test('of 64 guesses at once from a known device five reach the password, and then it is blocked', async () => {
+  test('of 64 guesses at once from a known device, five reach the password, and then the device is blocked', async () => {
     const { atOnce, home, guesses } = await start(kind)
     expect(await atOnce(64, 'guess', '198.51.100.1', home.cookie)).toEqual({ 401: 5, 429: 59 })
     expect(guesses).toHaveLength(5)
@@ -84,7 +84,7 @@ describe.each(['memory', 'Redis'])('%s', (kind) => {
     expect(Number(answer.retryAfter)).toBeLessThanOrEqual(60)
   })
 
-  test('of twelve right log-ins at once from an unknown address ten pass, and two are asked for a challenge', async () => {
+  test('of twelve correct logins at once from an unknown address, ten pass, and two are asked for a challenge', async () => {
     const { atOnce } = await start(kind)
     expect(await atOnce(12, 'right', '203.0.0.7')).toEqual({ 200: 10, 429: 2 })
   })

@@ -1,5 +1,5 @@
 // @ts-check
-// The server as it is started, with the work that it asks for by default.
+// The server as a user starts it, with the work that challenges need by default.
 
 import { join } from 'node:path'
 import { startExample } from '@weir/behaviour/example'
@@ -9,7 +9,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 const folder = join(import.meta.dirname, '..')
 const ANN = 'ann@example.org'
 
-/** As a page does. */
+/** The default of a challenge, which the other tests set to 0. */
 vi.stubEnv('CHALLENGE_BITS', '16')
 const { solutionOf } = await import('../src/challenge.js')
 
@@ -38,7 +38,7 @@ test('strangers are asked for a challenge after ten failures from an address, a 
   expect(cookie).toMatch(
     /^__Host-devices=.*; Max-Age=7776000; Path=\/;.* HttpOnly; Secure; SameSite=Lax$/,
   )
-  // Who knows the password takes nothing.
+  // Somebody who knows the password is not charged.
   for (let i = 0; i < 12; i += 1) expect((await logIn(right)).status).toBe(200)
 
   const spellings = [ANN, ' Ann@Example.org', 'ANN@EXAMPLE.ORG ', 'ａｎｎ@example.org']
@@ -60,7 +60,7 @@ test('strangers are asked for a challenge after ten failures from an address, a 
   expect((await logIn(right, '203.0.113.7', cookie.split(';')[0])).status).toBe(200)
 })
 
-test('what is no log-in is answered 400, or as large as it is, and charged nothing', {
+test('a request that is not a login gets 400, or 413 if it is too large, and is not charged', {
   timeout: 60_000,
 }, async () => {
   const { url, logIn } = await start()
@@ -84,7 +84,7 @@ test('what is no log-in is answered 400, or as large as it is, and charged nothi
     expect((await logIn({ email: ANN, password: 'guess' })).status).toBe(401)
 })
 
-test('two servers on one Redis share what strangers may, and know the same devices', {
+test('two servers on one Redis share the limits of strangers, and know the same devices', {
   timeout: 60_000,
 }, async () => {
   const redis = await startRedis()
@@ -93,7 +93,7 @@ test('two servers on one Redis share what strangers may, and know the same devic
   const [one, two] = await Promise.all([start(settings), start(settings)])
   const right = { email: ANN, password: 'correct horse' }
   const cookie = String((await one.logIn(right)).headers.get('set-cookie')).split(';')[0]
-  // The first decisions may be made without Redis, which is told of them later.
+  // The first decisions may be made without Redis, and reported to it later.
   await expect
     .poll(
       async () => {

@@ -7,7 +7,7 @@ import { ReportsController } from './reports.controller.js'
 @Module({
   imports: [
     RateLimitModule.forRoot({
-      // The default policy: for each address, all handlers together.
+      // The default policy: all handlers together, for each address.
       limit: 100,
       window: '1m',
       policies: { login: slidingLog({ limit: 5, window: '15m' }) },

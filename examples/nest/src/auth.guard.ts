@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common'
 
-/** In place of real authentication: trusts the header `x-user`. */
+/** Stands for real authentication: trusts the header `x-user`. */
 @Injectable()
 export class AuthGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {

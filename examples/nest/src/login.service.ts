@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common'
 import { InjectRateLimiter, type RateLimiter } from '@weir/nest'
 
-/** A limiter without a request: five wrong passwords for an account in a quarter of an hour. */
+/** Uses a limiter without a request: an account may have five wrong passwords in 15 minutes. */
 @Injectable()
 export class LoginService {
   constructor(@InjectRateLimiter('login') private readonly attempts: RateLimiter) {}

@@ -1,6 +1,6 @@
 // A Nest application with limits on controllers, handlers and a service.
 //
-//   PORT=3000   where to listen
+//   PORT=3000   the port to listen on; 0 picks a free one
 
 import 'reflect-metadata'
 import { NestFactory } from '@nestjs/core'

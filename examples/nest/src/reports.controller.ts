@@ -9,7 +9,7 @@ import {
 } from '@weir/nest'
 import { AuthGuard } from './auth.guard.js'
 
-// All handlers of the class share one bucket for each client, in place of the module's default
+// All handlers of the class share one bucket for each client, which replaces the module's default
 // policy.
 @Controller('reports')
 @RateLimit(tokenBucket({ name: 'reports', capacity: 3, refill: 1, every: '1s' }))
@@ -19,8 +19,8 @@ export class ReportsController {
     return { reports: [], left: remaining }
   }
 
-  // Besides the default policy, which counts addresses before any guard runs: two a minute for each
-  // user, whom only the guard makes known.
+  // Two a minute for each user, besides the default policy. The default counts addresses before any
+  // guard runs; the user is known only after the guard.
   @Post()
   @UseGuards(AuthGuard)
   @RateLimit.also({

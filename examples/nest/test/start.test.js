@@ -1,9 +1,10 @@
-// Starts the example as a user does, requests it at the address that it prints, and presses Ctrl-C.
+// Starts the example as a user does, sends requests to the address that it prints, and presses
+// Ctrl-C.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 
-test('serves, limits, and ends on Ctrl-C', async () => {
+test('the example serves, limits, and ends on Ctrl-C', async () => {
   const child = spawn(process.execPath, ['dist/main.js'], {
     cwd: join(import.meta.dirname, '..'),
     env: { ...process.env, PORT: '0' },

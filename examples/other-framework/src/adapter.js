@@ -1,5 +1,5 @@
 // @ts-check
-// An adapter for plain node:http. What limits mean is in @weir/core/http: an adapter reads
+// An adapter for plain node:http. @weir/core/http knows what limits mean: the adapter reads
 // requests, writes responses and sends refusals.
 
 import { afterNodeResponse, httpLimiter } from '@weir/core/http'

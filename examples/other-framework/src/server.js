@@ -1,7 +1,7 @@
 // @ts-check
-// A server of plain node:http with a limit, through an adapter of our own.
+// A plain node:http server with a limit, through its own adapter.
 //
-//   PORT=3000   where to listen; 0 is any
+//   PORT=3000   the port to listen on; 0 picks a free one
 
 import { createServer } from 'node:http'
 import { limited } from './adapter.js'

@@ -7,7 +7,7 @@ import { connect, constants, createServer } from 'node:http2'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { limited } from '../src/adapter.js'
 
-test('over HTTP/2, a request that was cancelled was refunded as if it had been answered', async () => {
+test('over HTTP/2, a cancelled request is refunded by the same rule as one that was answered', async () => {
   /** @type {import('@weir/core/http').ResponseOutcome[]} */
   const outcomes = []
   const arrived = vi.fn()
@@ -25,7 +25,7 @@ test('over HTTP/2, a request that was cancelled was refunded as if it had been a
     },
   )
   const server = createServer((req, res) => {
-    // What the compatibility API of HTTP/2 is for.
+    // The compatibility API of HTTP/2 has the methods that the adapter uses.
     const [request, response] = /** @type {Parameters<typeof handler>} */ (
       /** @type {unknown} */ ([req, res])
     )

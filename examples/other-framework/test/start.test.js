@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { startExample } from '@weir/behaviour/example'
 import { expect, test } from 'vitest'
 
-test('limits as any other framework does', async () => {
+test('the server limits as with any other framework', async () => {
   const { url, stop } = await startExample(join(import.meta.dirname, '..'))
   const responses = await Promise.all(Array.from({ length: 6 }, () => fetch(url)))
   expect(responses.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 429])

@@ -1,11 +1,11 @@
 // @ts-check
-// The line in which all processes wait for their turn to call.
+// The queue in which all processes wait for their turn to call.
 
 import { leakyBucket, RateLimiter } from '@weir/core'
 
 /**
- * A constant outflow, a fifth below what the third party allows: turns are never early, but calls
- * may arrive a little late, and then they are nearer to those after them.
+ * Lets calls out at a constant rate, a fifth below the third party's limit. A turn is never early,
+ * but a call may arrive a little late, and is then closer to the next one.
  * @param {import('@weir/core').Store} store
  */
 export function outgoing(store) {

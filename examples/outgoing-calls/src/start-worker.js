@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 
 /**
- * Starts a worker, once it has reached Redis.
+ * Starts a worker, and waits until it has reached Redis.
  * @param {string} redisUrl
  */
 export async function startWorker(redisUrl) {

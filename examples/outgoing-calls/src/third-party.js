@@ -1,5 +1,5 @@
 // @ts-check
-// Somebody else's API, which allows so many calls in any second, and complains of more.
+// A third party's API, which allows a number of calls in any second and refuses the rest.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -9,7 +9,7 @@ export async function startThirdParty(limit) {
   /** When calls arrived. @type {number[]} */
   const arrivals = []
   const counts = { calls: 0, complaints: 0, most: 0 }
-  /** Jobs that were done, in the order in which they were. @type {string[]} */
+  /** Jobs that were done, in order. @type {string[]} */
   const done = []
 
   const server = createServer((req, res) => {

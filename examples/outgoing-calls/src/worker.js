@@ -1,5 +1,5 @@
 // @ts-check
-// A process of the fleet: takes jobs, and calls the third party for each when its turn has come.
+// A process of the fleet: takes jobs, and calls the third party for each when its turn comes.
 
 import { recommendedRedisOptions, redisStore } from '@weir/core'
 import { Redis } from 'ioredis'
@@ -10,7 +10,8 @@ import { outgoing } from './outgoing.js'
 
 const client = new Redis(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379', recommendedRedisOptions)
 client.on('error', (error) => console.error('redis:', error.message))
-// Who waits for seconds can wait for Redis, too. Without it each process has its part of the rate.
+// A job that can wait seconds for its turn can also wait for Redis. Without Redis, each process
+// takes its part of the rate.
 const store = redisStore(client, { deadlineMs: 10_000 })
 const limiter = outgoing(store)
 
@@ -22,7 +23,7 @@ process.on('message', async (message) => {
   /** @param {string} job */
   async function call(job) {
     const { allowed } = await limiter.wait('third-party', { timeout: '20s' })
-    // Too many are before it. A real worker puts the job back into its queue.
+    // Too many calls are ahead of it. A real worker puts the job back into its queue.
     if (!allowed) {
       report.postponed += 1
       return
@@ -37,7 +38,7 @@ process.on('message', async (message) => {
   process.send?.(report)
 })
 
-// Turns that were reserved and have not come are given back.
+// Gives back the reserved turns that have not come yet.
 process.once('disconnect', async () => {
   limiter.close()
   await store.close()

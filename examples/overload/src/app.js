@@ -11,7 +11,7 @@ import express from 'express'
 import { pool } from './pool.js'
 
 /**
- * What stands in front, by its name: all that there is, in the order in which a request meets it.
+ * The protections by name, each in the order in which a request meets them.
  * @type {Readonly<Record<string, readonly ('guard' | 'limit')[]>>}
  */
 export const PROTECTIONS = {
@@ -22,10 +22,10 @@ export const PROTECTIONS = {
   'overload with classes': ['guard'],
 }
 
-/** Who pays, by the key of the customer: the server's own table, no word of the client's. */
+/** The plans by the customers' keys: the server's table, not what the client claims. */
 const PLANS = new Map([['key-of-a-customer', 'paying']])
 
-/** Those who do not pay leave half of each limit to those who do. */
+/** Customers who do not pay leave half of each limit to those who do. */
 const reserve = { free: 0.5 }
 
 /**
@@ -38,7 +38,7 @@ function priority(req) {
 
 /**
  * @param {object} options
- * @param {number} options.workers of its pool
+ * @param {number} options.workers in the pool
  * @param {number} options.meanMs how long a worker takes
  * @param {string} options.protection one of PROTECTIONS
  */
@@ -49,11 +49,11 @@ export function createApp({ workers, meanMs, protection }) {
   const guard = hasClasses ? overload({ reserve, priority }) : overload()
   const app = express().disable('x-powered-by')
 
-  // What must answer in any case comes before.
+  // Comes before the protections, since it must always answer.
   app.get('/health', (_req, res) => {
     res.json({ limit: guard.limit, inFlight: guard.inFlight, refused: guard.refused })
   })
-  // For the load: makes the pool slower, as a busy database is.
+  // For the load script: slows the pool down, as a busy database does.
   app.post('/slower/:times', (req, res) => {
     slower = Number(req.params.times)
     res.json({ slower })
@@ -61,10 +61,10 @@ export function createApp({ workers, meanMs, protection }) {
   const perSecond = Math.floor((workers * 1_000) / meanMs)
   const policy = tokenBucket({ capacity: workers, refill: perSecond, every: '1s' })
   const limit = rateLimit({ name: 'all', key: () => 'all', policy, reserve, priority })
-  // In memory, so that what is too much costs next to nothing.
+  // In memory, so that a refusal costs next to nothing.
   for (const name of PROTECTIONS[protection] ?? []) app.use(name === 'limit' ? limit : guard)
 
-  // The reports take long, so they get less as soon as responses become slow.
+  // Reports take long, so their limit shrinks as soon as responses become slow.
   const signal = responses({ latency: 4 * meanMs })
   const most = tokenBucket({ name: 'reports', capacity: 50, refill: 50, every: '1s' })
   const reports = adaptive(most, { signal, min: 0.25, warmUp: '10s' })

@@ -1,6 +1,6 @@
 // @ts-check
-// Who is served where not all can be: 80 requests a second of those who pay and 500 of those who do
-// not, before a server that can serve 200 a second, by what stands in front of it.
+// Which customers are served when not all can be, by what stands in front of the server: 80 paying
+// and 500 free requests a second go to a server that can serve 200 a second.
 //
 //   node examples/overload/src/classes.js       20 s each; needs a build
 //   node examples/overload/src/classes.js 10    10 s each
@@ -15,12 +15,12 @@ const MOST_PER_SECOND = (WORKERS * 1_000) / MEAN_MS
 const PAYING_PER_SECOND = 80
 const FREE_PER_SECOND = 500
 const PATIENCE_MS = 3_000
-/** Overload protection finds its limit in the first seconds. */
+/** The time in which overload protection finds its limit. */
 const LEARNT_MS = 3_000
 
 /**
  * @param {string} protection one of PROTECTIONS
- * @param {number} forMs without the first seconds
+ * @param {number} forMs after the first seconds
  * @param {number} [freePerSecond]
  */
 export async function measure(protection, forMs, freePerSecond = FREE_PER_SECOND) {
@@ -49,7 +49,7 @@ async function report() {
   console.log('| in front | paying, served a second | p99 | free, served a second |')
   console.log('|---|---|---|---|')
   const quiet = await measure('nothing', forMs, 0)
-  show('nothing, and nobody but those who pay', quiet)
+  show('nothing, and only paying customers', quiet)
   for (const name of Object.keys(PROTECTIONS)) show(name, await measure(name, forMs))
 }
 

@@ -1,6 +1,6 @@
 // @ts-check
-// A real server under three times what it can serve, with and without overload protection; in the
-// middle its pool is five times as slow.
+// A real server under three times the load that it can serve, with and without overload protection.
+// For a third of the time its pool is five times as slow.
 //
 //   node examples/overload/src/load.js       30 s each; needs a build
 //   node examples/overload/src/load.js 12    12 s each
@@ -15,7 +15,7 @@ const PATIENCE_MS = 3_000
 const SLOWER = 5
 
 /**
- * Runs the server and the load, and says what was served before, while and after its pool was
+ * Runs the server and the load, and returns what was served before, while and after the pool was
  * slow.
  * @param {boolean} isProtected
  * @param {number} forMs
@@ -40,7 +40,7 @@ export async function measure(isProtected, forMs) {
     return all
   })
   return [0, 1, 2].map((part) => {
-    // Without the seconds in which it changes.
+    // Leaves out the seconds after each change.
     const ofPart = sent.filter(
       ({ atMs }) => atMs >= (part + 0.3) * third && atMs < (part + 1) * third,
     )

@@ -1,10 +1,10 @@
 // @ts-check
-// What a server really has too few of: connections of a pool, each of which serves one at a time.
+// A pool of connections, each of which serves one call at a time: what a real server runs out of.
 
 /**
  * @param {number} workers
  * @param {() => number} meanMs of a call, in ms
- * @returns {() => Promise<void>} takes a worker, once one is free, for as long as a call takes
+ * @returns {() => Promise<void>} waits for a free worker, and holds it as long as a call takes
  */
 export function pool(workers, meanMs) {
   let free = workers

@@ -1,12 +1,12 @@
 // @ts-check
-// Sends requests at a rate, whether or not those before have been answered, as clients do.
+// Sends requests at a rate, whether or not earlier ones have been answered, as clients do.
 import { Agent, request } from 'node:http'
 
 /**
  * @typedef {object} Sent
  * @property {number} atMs when it was sent, in ms from the start
  * @property {number} tookMs
- * @property {number} status 0: it failed, or its client left
+ * @property {number} status 0 if it failed or its client left
  */
 
 /**
@@ -25,7 +25,7 @@ export async function send(port, { perSecond, forMs, patienceMs, key }) {
   const startMs = performance.now()
   /** @type {Promise<Sent>[]} */
   const all = []
-  // Several at a time, since timers are not called that often.
+  // Sends several at a time, since timers do not fire often enough for single ones.
   for (let nowMs = 0; nowMs < forMs; nowMs = performance.now() - startMs) {
     const due = Math.floor((nowMs * perSecond) / 1_000) - all.length
     for (let i = 0; i < due; i += 1) all.push(one(options, startMs))

@@ -1,5 +1,5 @@
 // @ts-check
-// The server in a process of its own: node src/server.js <workers> <mean ms> <protection>
+// The server in its own process: node src/server.js <workers> <mean ms> <protection>
 import { createApp } from './app.js'
 
 const [workers = '16', meanMs = '20', protection = 'overload'] = process.argv.slice(2)

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 
 /**
- * Calls `use` with the port of a server in a process of its own, and ends that.
+ * Starts a server in its own process, calls `use` with its port, and ends it.
  * @template Result
  * @param {{ workers: number, meanMs: number, protection: string }} options
  * @param {(port: number) => Promise<Result>} use

@@ -1,7 +1,7 @@
 // @ts-check
 // Limits by the customer's plan: the policy is a function of the request.
 //
-//   PORT=3000   where to listen; 0 is any
+//   PORT=3000   the port to listen on; 0 picks a free one
 
 import {
   addressKey,
@@ -15,15 +15,15 @@ import express from 'express'
 
 /** @typedef {{ id: string, plan: 'free' | 'pro' | 'partner' }} Customer */
 
-/** A database, in a real service. @type {Map<string, Customer>} */
+/** In a real service: a database. @type {Map<string, Customer>} */
 const customers = new Map([
   ['key-of-ann', { id: 'ann', plan: 'free' }],
   ['key-of-bob', { id: 'bob', plan: 'pro' }],
   ['key-of-cy', { id: 'cy', plan: 'partner' }],
 ])
 
-// Made once: a policy is a value. Plans have policies of different names, so each plan has its own
-// count.
+// Policies are values, so make them once. The policies of each plan have their own names, so each
+// plan has its own count.
 const plans = {
   anonymous: slidingWindow({ name: 'anonymous', limit: 2, window: '1m' }),
   free: [
@@ -37,7 +37,7 @@ const plans = {
 const clientKey = addressKey()
 const app = express().disable('x-powered-by')
 
-// Who asks: looked up once, for the limit and for the handlers.
+// Looks the customer up once, for the limit and for the handlers.
 app.use((req, res, next) => {
   res.locals.customer = customers.get(req.get('x-api-key') ?? '')
   next()
@@ -47,8 +47,8 @@ app.use(
   rateLimit({
     name: 'api',
     policy: (req) => plans[customerOf(req)?.plan ?? 'anonymous'],
-    // Never the key that the client sent: an unknown one, made up anew for each request, must not
-    // be a new client.
+    // Not the API key as the client sent it: a client could then make up a new key for each
+    // request, and be a new client each time.
     key: (req) => customerOf(req)?.id ?? clientKey(req.ip),
   }),
 )

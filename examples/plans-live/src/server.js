@@ -1,9 +1,9 @@
 // @ts-check
-// Plans and customers whose limits change while the servers run: start as many as you like on one
-// Redis.
+// Limits of plans and customers that change while the servers run. Start as many servers as you
+// like on one Redis.
 //
-//   PORT=3000        where to listen; 0 is any
-//   REDIS_URL=...    default redis://localhost:6379
+//   PORT=3000       the port to listen on; 0 picks a free one
+//   REDIS_URL=...   default redis://localhost:6379
 
 import {
   livePolicies,
@@ -20,8 +20,8 @@ const redis = new Redis(process.env.REDIS_URL ?? 'redis://localhost:6379', recom
 redis.on('error', () => {})
 const store = redisStore(redis)
 
-// As they are until somebody sets them. Of one name and one window, so a customer who changes plans
-// keeps what was used.
+// The limits until somebody sets others. Both plans share a policy name and a window, so customers
+// who change plans keep what they have used.
 const limits = livePolicies(store, {
   name: 'plans',
   defaults: {
@@ -35,7 +35,8 @@ await limits.refresh()
 
 const app = express().disable('x-powered-by')
 
-// Where operators change them. In a real service: behind their log-in, and not on this port.
+// Operators change the limits here. In a real service, put this behind their login, on another
+// port.
 app.put('/plans/:plan', express.json(), async (req, res) => {
   const plan = req.params.plan === 'pro' ? 'pro' : 'free'
   const { version, activeAtMs, isNewCounter } = await limits.set(plan, policyFrom(req.body))

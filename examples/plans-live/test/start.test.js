@@ -4,7 +4,7 @@ import { startExample } from '@weir/behaviour/example'
 import { startRedis, waitUntil } from '@weir/testkit'
 import { expect, onTestFinished, test } from 'vitest'
 
-test('a limit that is changed at one server holds at the other', async () => {
+test('a limit that is changed on one server applies on the other', async () => {
   const redis = await startRedis()
   onTestFinished(() => redis.stop())
   const folder = join(import.meta.dirname, '..')
@@ -42,7 +42,7 @@ test('a limit that is changed at one server holds at the other', async () => {
     },
     60_000,
   )
-  // What ann has used counts on.
+  // What ann has used still counts.
   const { limit, left } = await ask('ann')
   expect(limit).toBe(50)
   expect(left).toBeLessThan(50)

@@ -1,48 +1,49 @@
 // @ts-check
-// A store on PostgreSQL. Counters are rows of a table (schema.sql), and decisions are made in
-// transactions, each of two round trips:
+// A store on PostgreSQL. Counters are rows of a table (schema.sql). A transaction makes decisions
+// in two round trips:
+//
 //
 //   BEGIN, lock the keys, read their rows and the time  ->  decide  ->  write what changed, COMMIT
 //
-// Decisions of one turn of the event loop share a transaction; while all connections are busy, so
-// do those of later turns.
+// Decisions of one turn of the event loop share a transaction. While all connections are busy,
+// decisions of later turns join them.
 
 import { StoreError } from '@weir/core'
 import { batchOf } from '@weir/core/store'
 import { Pool } from 'pg'
 
-/** Counters that a transaction decides by, unless one decision alone has more. It locks up to two
- *  keys for each, and every lock takes a place in memory that all transactions of the server share:
- *  6,400 places by default (max_connections * max_locks_per_transaction). */
+/** The most counters in a transaction, unless a single decision has more. A transaction locks up to
+ *  two keys for each counter, and every lock takes a place in memory that all transactions of the
+ *  server share: 6,400 places by default (max_connections * max_locks_per_transaction). */
 const MOST_COUNTERS = 100
 const SWEEP_EVERY_MS = 60_000
 const SWEPT_AT_ONCE = 1_000
-/** How long rows are kept after they matter, for a clock that steps back. */
+/** How long rows are kept after they expire, in case the clock steps back. */
 const GRACE_MS = 600_000
 
 /** @type {import('pg').PoolConfig} */
 const CONNECTIONS = {
   max: 2,
-  // What does not wait for the answer of another query is sent at once.
+  // Sends queries that do not depend on an earlier answer at once.
   pipeline: true,
   connectionTimeoutMillis: 5_000,
   query_timeout: 10_000,
   lock_timeout: 5_000,
-  // For how long a process that stops within a transaction holds up the others.
+  // How long a process that stops within a transaction can delay the others.
   idle_in_transaction_session_timeout: 5_000,
 }
 
-// Each statement sees what was committed before it began, and so after the locks were granted.
+// Each statement sees all that was committed before it began, so the read after the locks sees what
+// earlier holders of the locks wrote.
 const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'
-// Locks of names, not of rows: a key that has no row yet is locked like any other. All transactions
-// take them in one order, that of the hashes, so no two wait for each other; that two keys may have
-// one hash does no harm.
+// Locks names, not rows, so a key without a row is locked like any other. All transactions lock in
+// the order of the hashes, so no two wait for each other. Two keys with the same hash are harmless.
 const LOCK = `
   SELECT count(pg_advisory_xact_lock(hash)) FROM (
     SELECT DISTINCT hashtextextended(key, 0) AS hash FROM unnest($1::text[]) AS key ORDER BY hash
   ) AS in_order`
 const NOW_US = 'coalesce($2::float8, round(extract(epoch FROM clock_timestamp()) * 1000000))'
-// As text: an application may have told node-postgres to read json in a way of its own.
+// As text, since an application may have changed how node-postgres parses json.
 const READ = `
   SELECT ${NOW_US}::float8 AS now_us, (
     SELECT json_object_agg(key, numbers)::text FROM weir_counters WHERE key = ANY ($1::text[])
@@ -53,7 +54,7 @@ const WRITE = `
     unnest($1::text[], $2::text[], $3::bigint[]) AS changed (key, numbers, until_ms)
   ON CONFLICT (key) DO UPDATE SET numbers = excluded.numbers, until_ms = excluded.until_ms`
 const DELETE = 'DELETE FROM weir_counters WHERE key = ANY ($1::text[])'
-// Rows that a transaction is writing are passed over, so it waits for nobody.
+// Skips rows that a transaction is writing, so it waits for nobody.
 const SWEEP = `
   DELETE FROM weir_counters WHERE key IN (
     SELECT key FROM weir_counters WHERE until_ms * 1000 < ${NOW_US} - ${GRACE_MS * 1_000}
@@ -76,7 +77,8 @@ const SWEEP = `
  */
 export function postgresStore(config, clock) {
   const pool = new Pool({ ...CONNECTIONS, ...config })
-  // A lost connection fails the decisions that use it. If none does, the next one opens another.
+  // A lost connection fails the decisions that use it. If no decision uses it, the next one opens
+  // another.
   pool.on('error', () => {})
   pool.on('connect', (client) => void client.on('error', () => {}))
   const sweeping = setInterval(() => void sweep().catch(() => {}), SWEEP_EVERY_MS).unref()
@@ -134,7 +136,7 @@ export function postgresStore(config, clock) {
       client.release()
       return results
     } catch (error) {
-      // Without its connection the transaction is over, whatever became of it.
+      // Closing the connection ends the transaction, whatever its state.
       client.release(true)
       throw error
     }

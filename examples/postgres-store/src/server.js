@@ -1,8 +1,8 @@
 // @ts-check
-// An Express server whose limits are kept in PostgreSQL, and shared by all processes that use it.
+// An Express server that keeps its limits in PostgreSQL, shared by all processes that use it.
 //
 //   DATABASE_URL   default postgres://localhost:5432/postgres
-//   PORT           where to listen, default 3000; 0 is any
+//   PORT           the port to listen on, default 3000; 0 picks a free one
 
 import { readFile } from 'node:fs/promises'
 import { rateLimit, resilient } from '@weir/express'
@@ -12,13 +12,13 @@ import { postgresStore } from './postgres-store.js'
 
 const connectionString = process.env.DATABASE_URL ?? 'postgres://localhost:5432/postgres'
 
-// An application creates the table once, as it creates its other tables.
+// An application creates the table once, together with its other tables.
 const client = new Client({ connectionString })
 await client.connect()
 await client.query(await readFile(new URL('../schema.sql', import.meta.url), 'utf8'))
 await client.end()
 
-// With a deadline, and with limits of its own while PostgreSQL is away.
+// Adds a deadline, and limits that hold in each process while PostgreSQL cannot be reached.
 const store = resilient(postgresStore({ connectionString }), { log: console.error })
 const app = express()
 app.use(rateLimit({ store, name: 'hello', limit: 5, window: '10s' }))

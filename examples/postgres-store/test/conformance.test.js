@@ -6,7 +6,7 @@ import { PATIENT } from './shared.js'
 
 const connectionString = inject('postgresUrls').conformance
 
-// Each case has a clock of its own, and would sweep away the rows of others.
+// Stops the sweeps: each case has its own clock, and would sweep away the rows of others.
 vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
 
 describe.concurrent('a store on PostgreSQL keeps the contract of a store', () => {

@@ -1,5 +1,5 @@
 // @ts-check
-// A PostgreSQL that is killed and comes back.
+// A PostgreSQL server that is killed and comes back.
 
 import { setImmediate } from 'node:timers/promises'
 import { fixedWindow, RateLimiter, resilient, tokenBucket } from '@weir/core'
@@ -17,7 +17,7 @@ async function stage() {
   onTestFinished(() => server.stop())
   await createTable(server.url)
   const connect = () => postgresStore({ connectionString: server.url, ...PATIENT })
-  // No decision is late here because the machine is busy.
+  // The long deadline keeps a busy machine from making decisions late.
   const store = resilient(connect(), { deadlineMs: 60_000 })
   onTestFinished(() => store.close())
   /** The limit as another process sees it. */
@@ -48,7 +48,8 @@ test('limits hold through a kill and a restart of the server', async () => {
   const { server, store, limiter, elsewhere } = await stage()
   expect(await ask(limiter, 'k', 40)).toEqual({ allowed: 40, degraded: 0 })
   await server.kill()
-  // From what was last seen: 60 are left, and no other process takes of them.
+  // The process goes by what it last saw: 60 units are left, and no other process takes any of
+  // them.
   expect(await ask(limiter, 'k', 100)).toEqual({ allowed: 60, degraded: 100 })
   expect(await ask(limiter, 'new', 30)).toEqual({ allowed: 30, degraded: 30 })
   await server.restart()
@@ -62,7 +63,7 @@ test('limits hold through a kill and a restart of the server', async () => {
   expect(await ask(limiter, 'new', 100)).toEqual({ allowed: 70, degraded: 0 })
 })
 
-test('a kill amid decisions lets no more pass than the limits, and the server forgets none of it', async () => {
+test('a kill during decisions lets no more pass than the limits, and the server forgets no decision', async () => {
   const { server, store, limiter, elsewhere } = await stage()
   const keys = ['a', 'b', 'c']
   /** @type {Record<string, number>} */
@@ -75,7 +76,7 @@ test('a kill amid decisions lets no more pass than the limits, and the server fo
       const some = await ask(limiter, key, 3)
       allowed[key] += some.allowed
       asks += 3
-      // Decisions without the server are immediate: by themselves they leave no time for others.
+      // Decisions without the server are immediate, so they would block the event loop.
       await setImmediate()
     }
   })
@@ -91,7 +92,7 @@ test('a kill amid decisions lets no more pass than the limits, and the server fo
     const { policies } = await elsewhere.peek(key)
     expect(allowed[key]).toBeGreaterThan(0)
     expect(allowed[key]).toBeLessThanOrEqual(100)
-    // What was decided and never answered counts as taken.
+    // A decision that was made but never answered counts as taken.
     for (const { limit, remaining } of policies)
       expect(remaining, key).toBeLessThanOrEqual(limit - (allowed[key] ?? 0))
   }

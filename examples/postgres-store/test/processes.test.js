@@ -1,5 +1,5 @@
 // @ts-check
-// Several processes on one PostgreSQL.
+// Several processes on one PostgreSQL server.
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +13,7 @@ import { account, address, LIMIT, PATIENT, policyOf } from './shared.js'
 const connectionString = inject('postgresUrls').processes
 const PROCESSES = 4
 
-/** Four processes that have connected. */
+/** Four connected processes. */
 async function stage() {
   const children = Array.from({ length: PROCESSES }, () =>
     fork(join(import.meta.dirname, 'worker.js'), {
@@ -34,7 +34,7 @@ async function stage() {
 }
 
 /**
- * What each process reports of its job.
+ * What each process reports about its job.
  * @param {import('node:child_process').ChildProcess[]} children
  * @param {import('./worker.js').Job} job
  * @returns {Promise<Record<string, number>[]>}
@@ -53,7 +53,7 @@ function done(children, job) {
 test("a new key's first requests, from four processes at once, are counted exactly", async () => {
   const children = await stage()
   const keys = Array.from({ length: 40 }, (_, i) => `key-${i}`)
-  // Twice the limit together.
+  // The processes together ask for twice the limit.
   const counts = await done(children, { kind: 'rush', keys, asks: (2 * LIMIT) / PROCESSES })
   for (const [i, key] of keys.entries()) {
     const allowed = counts.reduce((sum, each) => sum + (each[key] ?? 0), 0)
@@ -61,7 +61,7 @@ test("a new key's first requests, from four processes at once, are counted exact
   }
 })
 
-test('decisions of several keys in any order, refunds and resets never deadlock, and none is lost', async () => {
+test('decisions over several keys in any order, refunds and resets never deadlock, and none is lost', async () => {
   const children = await stage()
   const store = postgresStore({ connectionString, ...PATIENT })
   onTestFinished(() => store.close())

@@ -1,6 +1,6 @@
 // @ts-check
-// One PostgreSQL for all test files, and a database for each: stores sweep their table by the time
-// that they were given, and files differ in that.
+// One PostgreSQL server for all test files, with a database for each: stores sweep their table by
+// their own clock, and the clocks of the files differ.
 
 import { readFile } from 'node:fs/promises'
 import { startPostgres } from '@weir/testkit'

@@ -1,9 +1,9 @@
 // @ts-check
-// What the tests and their processes have in common.
+// What the tests and their processes share.
 
 import { fixedWindow, slidingCounter, slidingLog, slidingWindow, tokenBucket } from '@weir/core'
 
-/** For connections on a busy machine, where a process may stand still for long. */
+/** For connections on a busy machine, where a process may stall for long. */
 export const PATIENT = {
   connectionTimeoutMillis: 60_000,
   query_timeout: 60_000,
@@ -13,7 +13,7 @@ export const PATIENT = {
 
 export const LIMIT = 20
 
-/** Of all algorithms, by turns. Nothing comes back while a test runs. */
+/** Policies of all algorithms. No units come back while a test runs. */
 const POLICIES = [
   tokenBucket({ capacity: LIMIT, refill: 1, every: '1h' }),
   fixedWindow({ limit: LIMIT, window: 'year', timeZone: 'UTC' }),

@@ -1,11 +1,11 @@
 // @ts-check
-// Starts the example as a user does, asks it six times, and presses Ctrl-C.
+// Starts the example as a user does, sends six requests, and presses Ctrl-C.
 
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, inject, onTestFinished, test } from 'vitest'
 
-test('serves five requests on PostgreSQL, refuses the sixth, and ends on Ctrl-C', async () => {
+test('the server allows five requests on PostgreSQL, refuses the sixth, and ends on Ctrl-C', async () => {
   const child = spawn(process.execPath, ['src/server.js'], {
     cwd: join(import.meta.dirname, '..'),
     env: { ...process.env, DATABASE_URL: inject('postgresUrls').start, PORT: '0' },
@@ -24,7 +24,7 @@ test('serves five requests on PostgreSQL, refuses the sixth, and ends on Ctrl-C'
     child.stderr.on('data', read)
     void exit.then(() => reject(new Error(`ended before it printed its address:\n${output}`)))
   })
-  // At once, so that all are within one window on a busy machine, too.
+  // All at once, so that they are within one window even on a busy machine.
   const responses = await Promise.all(Array.from({ length: 6 }, () => fetch(url)))
   expect(responses.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 429])
   child.kill('SIGINT')

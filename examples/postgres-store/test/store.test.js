@@ -21,7 +21,7 @@ async function stage(clock) {
   return { store, ask }
 }
 
-test('rows that are over are swept, and those that somebody writes are not waited for', async () => {
+test('expired rows are swept, without waiting for rows that somebody is writing', async () => {
   const clock = fakeClock(Date.UTC(2026, 6, 1))
   const { store, ask } = await stage(clock)
   const minute = fixedWindow({ name: 'minute', limit: 5, window: '1m' })
@@ -48,16 +48,16 @@ test('rows that are over are swept, and those that somebody writes are not waite
   expect((await limiter.peek('k0')).policies.map(({ remaining }) => remaining)).toEqual([5, 4])
 })
 
-test('decisions of one turn are one transaction, in the time of the database', async () => {
+test('decisions of one turn share a transaction, and use the time of the database', async () => {
   const { store, ask } = await stage()
-  // The process thinks that it is next year.
+  // The clock of the process is a year ahead.
   vi.setSystemTime(Date.now() + 365 * 86_400_000)
   onTestFinished(() => void vi.useRealTimers())
   const policy = fixedWindow({ name: 'minute', limit: 50, window: '1m' })
   const limiter = new RateLimiter({ name: 'turn', store, policy })
   const decisions = await Promise.all(Array.from({ length: 60 }, () => limiter.consume('k')))
   expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(50)
-  // All at one instant.
+  // All decisions have the same time.
   expect(new Set(decisions.map(({ resetAfterMs }) => resetAfterMs))).toEqual(new Set([60_000]))
   const [row] = await ask(
     `SELECT numbers, extract(epoch FROM now())::float8 * 1000 AS now_ms
@@ -68,7 +68,7 @@ test('decisions of one turn are one transaction, in the time of the database', a
   expect(Math.abs(endMs - 60_000 - row.now_ms)).toBeLessThan(60_000)
 })
 
-test('a decision that waited for its key is made at the time when it has the key', async () => {
+test('a decision that waited for its key is made at the time when it gets the key', async () => {
   const { store, ask } = await stage()
   const policy = fixedWindow({ name: 'hour', limit: 5, window: '1h' })
   const limiter = new RateLimiter({ name: 'waited', store, policy })
@@ -91,7 +91,7 @@ test('a decision that waited for its key is made at the time when it has the key
   expect(endMs - resetAfterMs).toBeGreaterThanOrEqual(Math.floor(now_ms))
 })
 
-test('counters are read in the same way, whatever types the application has for its own', async () => {
+test('counters are read correctly, whatever parsers the application has for its own types', async () => {
   await stage()
   const types = { getTypeParser: () => /** @param {string} text */ (text) => text }
   const store = postgresStore({ connectionString, ...PATIENT, types })
@@ -118,7 +118,7 @@ test('transactions stay small, however many policies decide, so that all find ro
   expect(await ask(`SELECT 1 FROM pg_locks WHERE locktype = 'advisory'`)).toEqual([])
 })
 
-test('a row that Weir did not write fails the decisions that need it, and no others', async () => {
+test('a row that Weir did not write fails only the decisions that need it', async () => {
   const { store, ask } = await stage()
   const policy = fixedWindow({ name: 'minute', limit: 5, window: '1m' })
   const limiter = new RateLimiter({ name: 'foreign', store, policy })
@@ -130,7 +130,7 @@ test('a row that Weir did not write fails the decisions that need it, and no oth
   expect(other).toMatchObject({ value: { allowed: true } })
 })
 
-test('where PostgreSQL cannot be asked, decisions fail with its reason', async () => {
+test('when PostgreSQL cannot be asked, decisions fail with its reason', async () => {
   const { store } = await stage()
   const policy = fixedWindow({ name: 'minute', limit: 5, window: '1m' })
   const lost = postgresStore({ connectionString: 'postgres://weir@127.0.0.1:1/postgres' })

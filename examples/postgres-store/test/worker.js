@@ -1,5 +1,5 @@
 // @ts-check
-// A process that decides what it is told to, all at once.
+// A process that makes the decisions of a job, all at once.
 
 import { RateLimiter } from '@weir/core'
 import { postgresStore } from '../src/postgres-store.js'
@@ -13,7 +13,7 @@ import { account, address, PATIENT, policyOf } from './shared.js'
 const store = postgresStore({ connectionString: process.env.DATABASE_URL, ...PATIENT })
 
 /**
- * Asks often for each of these keys, and counts what was allowed.
+ * Asks many times for each of these keys, and counts the allowed requests.
  * @param {string[]} keys
  * @param {number} asks
  */
@@ -31,8 +31,8 @@ async function rush(keys, asks) {
 }
 
 /**
- * Decides about pairs of keys, in an order of its own; gives every third unit back, and resets
- * other keys. Counts what it took and kept.
+ * Decides about pairs of keys, in its own order, refunds every third unit, and resets other keys.
+ * Counts what it took and kept.
  * @param {number} process
  * @param {number} asks
  */

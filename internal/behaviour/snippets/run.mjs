@@ -1,10 +1,10 @@
-// Runs compiled snippets of one document, in their order:
+// Runs the compiled snippets of one document, in order:
 //
 //   node run.mjs <from>:<to>[,<from>:<to>] <file>...
 //
-// Servers listen on any free port of this machine, connections to port `from` go to port `to`: so
-// that a snippet may say 3000 and 6379 as its reader would. What a snippet throws, rejects or warns
-// of, ends the process with an error.
+// Servers listen on any free port of this machine, and connections to port `from` go to port `to`,
+// so a snippet may name ports 3000 and 6379 as its readers would. If a snippet throws, rejects or
+// causes a warning, the process ends with an error.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Server, Socket } from 'node:net'
@@ -25,7 +25,7 @@ const [ports = '', ...files] = process.argv.slice(2)
 const portOf = new Map(ports.split(',').map((pair) => pair.split(':').map(Number)))
 /** @type {Server[]} */
 let servers = []
-/** Of each server, that it has begun to listen. */
+/** The servers that have begun to listen. */
 const listening = new WeakMap()
 
 const { listen } = Server.prototype
@@ -44,7 +44,7 @@ Socket.prototype.connect = function (...args) {
   return connect.apply(this, args)
 }
 
-// It connects past Node.
+// GLIDE connects without Node's sockets.
 const { createClient } = GlideClient
 GlideClient.createClient = ({ addresses, ...options }) => {
   const there = addresses.map(({ host, port }) => ({ host, port: portOf.get(port) ?? port }))
@@ -57,13 +57,13 @@ process.on('warning', (warning) => {
 
 let hosts = 0
 
-/** A snippet is a program of its own: where Redis is, no other counts. */
+/** Each snippet is a separate program: limiters of the others do not count in the same Redis. */
 function newHost() {
   hosts += 1
   return `127.0.0.${hosts}`
 }
 
-/** What the documents take for granted: made when it is first used, and anew for each snippet. */
+/** Objects that the documents assume: made on first use, separately for each snippet. */
 const surroundings = {
   app: () => express(),
   authenticate: () => (req, _res, next) => {
@@ -90,7 +90,7 @@ async function surround() {
 
 Object.assign(globalThis, {
   assert,
-  // The first decisions of a busy machine may be made without Redis.
+  // On a busy machine, the first decisions may be made without Redis.
   async eventually(check) {
     for (const endMs = Date.now() + 10_000; ; await setTimeout(20)) {
       try {

@@ -1,5 +1,4 @@
-// The application around a snippet: run.mjs makes it. What a snippet declares itself hides what is
-// here.
+// The application around a snippet, which run.mjs makes. Declarations in a snippet hide these.
 
 declare const app: import('express').Express
 declare const authenticate: import('express').RequestHandler
@@ -12,11 +11,11 @@ declare const loginPolicy: import('@weir/core').Policy
 declare const policy: import('@weir/core').Policy
 declare const key: string
 
-/** Of the checks that follow some snippets, in comments. */
+/** For the checks that follow some snippets, in comments. */
 declare const assert: typeof import('node:assert/strict')
-/** Waits until a check of it passes. */
+/** Repeats a check until it passes. */
 declare function eventually(check: () => Promise<void>): Promise<void>
-/** Asks the server that listens. */
+/** Sends a request to the server that listens. */
 declare function ask(path: string, init?: RequestInit): Promise<Response>
 
 declare namespace Express {
@@ -25,7 +24,7 @@ declare namespace Express {
   }
 }
 
-/** As the types of Node 20 do not have it: what the recipe with SQLite uses. */
+/** The part that the SQLite recipe uses, which is missing in the types of Node 20. */
 declare module 'node:sqlite' {
   export class DatabaseSync {
     constructor(path: string)

@@ -1,4 +1,4 @@
-// Who a client is: what it writes itself never changes that, unless the set-up believes everybody.
+// Who a client is. What a client writes never changes that, unless the setup trusts everybody.
 
 import { createServer } from 'node:net'
 import { memoryStore, type Store } from '@weir/core'
@@ -16,7 +16,7 @@ const forwarded = (value: string, header = 'x-forwarded-for'): Ask => ({
 
 const hasIpv6 = await listensOnBoth()
 
-// Many of these settings are unsafe, which is warned of: core/test/http-advice.test.ts.
+// Many of these settings are unsafe and cause warnings: core/test/http-advice.test.ts.
 beforeEach(() => void vi.spyOn(process, 'emitWarning').mockImplementation(() => {}))
 afterEach(() => void vi.restoreAllMocks())
 
@@ -26,7 +26,7 @@ describe.each(servers)('$name', (kind) => {
     store = memoryStore({ clock: fakeClock() })
   })
 
-  /** Serves one request per client. */
+  /** Sends one request per client. */
   async function one(trust: OwnTrust, options: Partial<Settings> = {}): Promise<string> {
     const limiters = [{ store, limit: 1, window: '1m', ...options } as Settings]
     return (await serve(kind, { limiters, trust })).url
@@ -69,7 +69,7 @@ describe.each(servers)('$name', (kind) => {
       ['the framework trusts the last hop', 'hop', {}],
       ['this proxy is trusted', 'nobody', { proxies: loopback }],
       ['this proxy is trusted, and the framework believes all', 'everybody', { proxies: loopback }],
-    ])('in front of what a proxy wrote, where %s', async (_, trust, options) => {
+    ])('in front of what a proxy added, where %s', async (_, trust, options) => {
       const url = await one(trust, options)
       expect(await statuses(url, [forwarded('9.9.9.9')])).toEqual([200])
       const asks = forged.map((value) => forwarded(`${value}, 9.9.9.9`))
@@ -77,13 +77,13 @@ describe.each(servers)('$name', (kind) => {
       expect(await statuses(url, [forwarded('8.8.8.8')])).toEqual([200])
     })
 
-    test('nor to come onto a list of the allowed', async () => {
+    test('nor does it put a client onto a list of allowed ones', async () => {
       const url = await one('nobody', { allow: ['1.1.1.1'] })
       expect(await statuses(url, times(2, forwarded('1.1.1.1')))).toEqual([200, 429])
     })
   })
 
-  test('where the framework believes everybody, anyone makes itself a new client', async () => {
+  test('if the framework trusts everybody, any client can appear as a new one', async () => {
     const url = await one('everybody')
     expect(await statuses(url, [forwarded('1.1.1.1'), forwarded('2.2.2.2')])).toEqual([200, 200])
   })
@@ -116,7 +116,7 @@ describe.each(servers)('$name', (kind) => {
     ).toEqual([200, 429, 429, 429, 429, 429])
   })
 
-  test('clients whom a trusted proxy does not name are one client, or none by onMissingKey', async () => {
+  test('clients whom a trusted proxy does not name are one client, or none with onMissingKey', async () => {
     const asks = ['unknown', '_hidden', 'unknown'].map((value) => forwarded(value))
     const url = await one('nobody', { proxies: loopback, onMissingKey: 'shared' })
     expect(await statuses(url, asks)).toEqual([200, 429, 429])
@@ -124,14 +124,14 @@ describe.each(servers)('$name', (kind) => {
     expect(await statuses(free, asks)).toEqual([200, 200, 200])
   })
 
-  test('what a trusted proxy sends that cannot be read counts by the proxy', async () => {
+  test('an unreadable header of a trusted proxy counts by the proxy', async () => {
     const url = await one('nobody', { proxies: loopback, onMissingKey: 'skip' })
     const garbage = ['01.2.3.4', '', '1.2.3.355', 'x'.repeat(8_000), '9.9.9.9, <script>']
     const asks = [{}, ...garbage.map((value) => forwarded(value))]
     expect(await statuses(url, asks)).toEqual([200, 429, 429, 429, 429, 429])
   })
 
-  test('an open quote in Forwarded takes no client out of its limit', async () => {
+  test('an open quote in Forwarded does not free a client from its limit', async () => {
     const proxies = { ...loopback, header: 'forwarded' }
     const url = await one('nobody', { proxies, onMissingKey: 'skip' })
     const asks = ['', 'for="', '", ', 'for="\\, '].map((forged) =>
@@ -158,7 +158,7 @@ describe.each(servers)('$name', (kind) => {
   })
 })
 
-test('100,000 addresses of one /56 have one key, each its own beyond it', () => {
+test('100,000 addresses of one /56 have one key, and addresses outside it have others', () => {
   const key = addressKey()
   const keys = new Set<string | undefined>()
   const hex = (value: number) => (value % 65_536).toString(16)

@@ -1,4 +1,4 @@
-// What a changelog says of its newest version is there, and the next version will be written.
+// What a changelog says about its newest version exists, and the next version can be written.
 
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -19,10 +19,11 @@ function newestOf(name: string): { readonly version: string; readonly notes: str
   return { version, notes: lines.join('\n') }
 }
 
-/** Those of the newest version: what joins later comes with the next one. */
+/** The packages of the newest version; new packages come with the next one. */
 const released = packages.filter((name) => newestOf(name).version !== '')
 
-/** All that users may name: public types, and what READMEs, the reference and the codes say. */
+/** All names that users may use: public types, and those in READMEs, the reference and error
+ *  codes. */
 const known = [
   ...packages.flatMap((name) =>
     readdirSync(join(root, `packages/${name}/api`)).map((file) => `packages/${name}/api/${file}`),
@@ -33,14 +34,14 @@ const known = [
 ].map(textOf)
 const names = new Set(known.flatMap((text) => text.match(/[\w$]+/g) ?? []))
 
-/** Named only as what breaks; and what others have: Node, TypeScript, ioredis, Nest, the user. */
+/** Names of removed things, and those of others: Node, TypeScript, ioredis, Nest, the user. */
 const GONE = ['settled']
 const FOREIGN = [
   ...['assert', 'deepStrictEqual', 'require', 'skipLibCheck'],
   ...['db', 'overrideProvider', 'MyRequest'],
 ]
 
-/** Names in code, without the texts that are a user's to choose. */
+/** The names in code, without strings that users choose. */
 function namesIn(notes: string): string[] {
   const spans = [...notes.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code)
   return spans.flatMap((code) => {
@@ -50,7 +51,7 @@ function namesIn(notes: string): string[] {
   })
 }
 
-test.each(released)('the changelog of %s is of the version in its package.json', (name) => {
+test.each(released)('the changelog of %s has the version in its package.json', (name) => {
   const manifest = JSON.parse(textOf(`packages/${name}/package.json`)) as { version: string }
   expect(newestOf(name).version).toBe(manifest.version)
 })
@@ -59,18 +60,18 @@ test('all packages have one version', () => {
   expect(new Set(released.map((name) => newestOf(name).version)).size).toBe(1)
 })
 
-test.each(released)('what the newest changelog of %s names is there', (name) => {
+test.each(released)('the names in the newest changelog of %s exist', (name) => {
   const named = namesIn(newestOf(name).notes)
   const unknown = named.filter((each) => ![...GONE, ...FOREIGN].includes(each) && !names.has(each))
   expect([...new Set(unknown)]).toEqual([])
   expect(named.length).toBeGreaterThan(5)
 })
 
-test('what a changelog says is gone is gone', () => {
+test('what a changelog calls removed is removed', () => {
   expect(GONE.filter((name) => known.some((text) => text.includes(`'${name}'`)))).toEqual([])
 })
 
-test('a changeset becomes a new version of all packages, and its text a note in a changelog', () => {
+test('a changeset becomes a new version of all packages, and its text becomes a note in a changelog', () => {
   const folder = mkdtempSync(join(tmpdir(), 'weir-changelog-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const own = packages.flatMap((name) =>

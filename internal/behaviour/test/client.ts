@@ -1,4 +1,4 @@
-// A client that sends exactly what a test says and shows exactly what came back.
+// A client that sends exactly what a test says, and shows exactly what came back.
 
 import { type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -8,22 +8,22 @@ import type { Running, ServerKind, Setup } from './servers/kind.js'
 export interface Ask {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
-  /** The address to come from. */
+  /** The client's address. */
   readonly from?: string
 }
 
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** How many lines each header had. */
+  /** How many lines each header has. */
   readonly lines: ReadonlyMap<string, number>
   readonly body: string
 }
 
-/** How a test has something done at its end. */
+/** How a test registers something to do at its end. */
 export type AtEnd = (done: () => Promise<void>) => void
 
-/** Starts a server for the running test; tests that run side by side say which they are. */
+/** Starts a server for the running test. Concurrent tests pass their `onTestFinished`. */
 export async function serve(
   kind: ServerKind,
   setup: Setup,
@@ -64,7 +64,7 @@ async function read(response: IncomingMessage): Promise<Answer> {
   return { status: response.statusCode ?? 0, headers, lines, body }
 }
 
-/** Asks one after the other, and gives the statuses. */
+/** Sends requests one after another, and returns the statuses. */
 export async function statuses(url: string, asks: readonly Ask[]): Promise<number[]> {
   const found: number[] = []
   for (const one of asks) found.push((await ask(url, one)).status)
@@ -75,7 +75,7 @@ export function times(count: number, one: Ask = {}): Ask[] {
   return Array.from({ length: count }, () => one)
 }
 
-/** Sends as many requests at once over one connection, without waiting for a response. */
+/** Sends this many requests at once over one connection, without waiting for a response. */
 export function pipeline(url: string, count: number): Socket {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname).on('error', () => {})

@@ -1,5 +1,5 @@
-// Real clients that retry by themselves: each waits as long as it is told, then gets through, and
-// none hammers. Time is real here, as it is the clients' clocks that are tested.
+// Real clients that retry by themselves: each waits as long as it is told and then gets through,
+// and none hammers the server. Time is real here, since the clocks of the clients are tested.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Octokit } from '@octokit/core'
@@ -19,10 +19,10 @@ import { servers } from './servers/table.js'
 interface Client {
   readonly name: string
   readonly headers: Settings['headers'] & string
-  /** What it asks at once when told to wait for longer than a timer can, 24.8 days: its timer ends
-   *  at once, as often as it retries. Default 1. */
+  /** How many requests it sends at once if it is told to wait for longer than a timer can, 24.8
+   *  days: its timer fires at once, once for each retry. Default 1. */
   readonly beyondTimers?: number
-  /** Gets the URL, retries as the client's own defaults say, and gives the final status. */
+  /** Requests the URL, retries by the client's own defaults, and returns the final status. */
   get(url: string, signal: AbortSignal): Promise<number>
 }
 
@@ -79,7 +79,7 @@ const clients: readonly Client[] = [
         request: { signal },
         log: { debug() {}, info() {}, warn() {}, error() {} },
         throttle: {
-          // As its README has it: once more.
+          // As in its README: retries once.
           onRateLimit: (_wait, _options, _octokit, retries) => retries === 0,
           onSecondaryRateLimit: () => false,
         },
@@ -89,7 +89,7 @@ const clients: readonly Client[] = [
   },
 ]
 
-// Node warns of timers that are too long; it is these clients that set them.
+// Node warns of timers that are too long; these clients set them.
 beforeAll(() => {
   const { emitWarning } = process
   vi.spyOn(process, 'emitWarning').mockImplementation(((...args: [string, string]) => {
@@ -101,9 +101,9 @@ afterAll(() => void vi.restoreAllMocks())
 const cases = servers.flatMap((kind) => clients.map((client) => ({ kind, client })))
 
 describe.concurrent.each(cases)('$client.name, $kind.name', ({ kind, client }) => {
-  test('waits as long as it is told, then gets through', async ({ onTestFinished }) => {
+  test('waits as long as it is told, and then gets through', async ({ onTestFinished }) => {
     const seen: { readonly decision: Decision; readonly at: number }[] = []
-    // Longer than a busy machine takes to ask the first time.
+    // Longer than a busy machine takes to send the first request.
     const policy = slidingWindow({ limit: 1, window: '4s' })
     const url = await serveOnce(policy, onTestFinished, (decision) => {
       seen.push({ decision, at: performance.now() })
@@ -114,7 +114,7 @@ describe.concurrent.each(cases)('$client.name, $kind.name', ({ kind, client }) =
     const waited = (second?.at ?? 0) - (first?.at ?? 0)
     const wait = first?.decision.allowed === false ? first.decision.retryAfterMs : Number.NaN
     expect(waited).toBeGreaterThanOrEqual(wait - 2)
-    // Whole seconds, rounded up, and what the client adds of itself.
+    // Whole seconds, rounded up, plus what the client adds.
     expect(waited).toBeLessThan(wait + 20_000)
   })
 
@@ -144,7 +144,7 @@ describe.concurrent.each(cases)('$client.name, $kind.name', ({ kind, client }) =
     },
   )
 
-  /** A server whose one request is taken. Decisions are shown from then on. */
+  /** A server that allows one request, which has been used. Records decisions from then on. */
   async function serveOnce(
     policy: Policy,
     finished: AtEnd,

@@ -1,4 +1,4 @@
-// The command `weir` as a shell runs it: what it prints, where, and its exit code.
+// The command `weir`, as a shell runs it: what it prints, where, and its exit code.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ const core = join(root, 'packages/core')
 const { bin } = JSON.parse(readFileSync(join(core, 'package.json'), 'utf8')) as {
   readonly bin: { readonly weir: string }
 }
-// A project that has ioredis.
+// A project that has installed ioredis.
 const cwd = resolve(import.meta.dirname, '..')
 const POLICY = '{"algorithm":"sliding-window","name":"api","limit":5,"window":"1m"}'
 

@@ -1,4 +1,4 @@
-// Many requests at a time: exact counts, and each with its own context.
+// Many requests at once: counts are exact, and each request has its own context.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { memoryStore, type Store } from '@weir/core'
@@ -17,7 +17,7 @@ describe.each(servers)('$name', (kind) => {
   test.each([
     ['at once', () => store],
     ['later', () => tardy(store)],
-  ])('500 requests in parallel, with a store that answers %s', async (_, storeOf) => {
+  ])('500 parallel requests, with a store that answers %s', async (_, storeOf) => {
     const { url } = await serve(kind, { limiters: [{ store: storeOf(), limit: 50, window: '1m' }] })
     const answers = await Promise.all(times(500).map((one) => ask(url, one)))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(50)
@@ -67,8 +67,8 @@ describe.each(servers)('$name', (kind) => {
 })
 
 /**
- * A store that answers all that wait together, later and from a context of its own, as one with a
- * connection does.
+ * A store that answers all waiting requests together, later and from another context, as a store
+ * with a connection does.
  */
 function tardy(store: Store): Store {
   let waiting: (() => void)[] = []

@@ -1,4 +1,4 @@
-// Documents say what is there and what was measured, and the reference is what the source says.
+// Documents describe what exists and what was measured, and the reference matches the source.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { root } from './documents.js'
 
-test('the tests that SECURITY.md names are there', () => {
+test('the tests that SECURITY.md names exist', () => {
   const named = [...readFileSync(join(root, 'SECURITY.md'), 'utf8').matchAll(/`([\w.-]+\.ts)`/g)]
   const { stdout } = spawnSync('git', ['ls-files', '*.ts'], { cwd: root, encoding: 'utf8' })
   const files = stdout.split('\n')

@@ -1,4 +1,4 @@
-// The documents that users read.
+// The documents for users.
 
 import { readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -14,7 +14,7 @@ describe.each(servers)('$name', (kind) => {
     store = memoryStore({ clock: fakeClock() })
   })
 
-  /** The second answer of a server with two limiters, one of them with two policies. */
+  /** The second response of a server with two limiters, one of which has two policies. */
   async function second(headers: HeaderFormat | readonly HeaderFormat[] | false): Promise<Answer> {
     const { url } = await serve(kind, {
       limiters: [
@@ -26,7 +26,7 @@ describe.each(servers)('$name', (kind) => {
           policy: [
             tokenBucket({ name: 'burst', capacity: 4, refill: 2, every: '1s' }),
             fixedWindow({ name: 'daily', limit: 100, window: '1d' }),
-            // Of the same name as the outer limiter's.
+            // The same name as the outer limiter's policy.
             slidingWindow({ name: 'outer', limit: 20, window: '1h' }),
           ],
         },
@@ -36,7 +36,7 @@ describe.each(servers)('$name', (kind) => {
     return ask(url)
   }
 
-  test('draft-8: one well-formed field each, for all policies of all limiters', async () => {
+  test('draft-8: one well-formed field each, with all policies of all limiters', async () => {
     const answer = await second('draft-8')
     expect(listOf(answer, 'ratelimit-policy')).toEqual([
       ['outer', { q: 10, w: 60 }],
@@ -82,7 +82,7 @@ describe.each(servers)('$name', (kind) => {
     expect(others(answer)).toEqual(fields)
   })
 
-  test('legacy: the reset is a time of day, not before its time', async () => {
+  test('legacy: the reset is a time of day, never too early', async () => {
     const before = Date.now()
     const answer = await second('legacy')
     const after = Date.now()
@@ -101,7 +101,7 @@ describe.each(servers)('$name', (kind) => {
     expect(line(answer, 'x-ratelimit-reset')).toBe('1')
   })
 
-  test('openai: by the names of policies, with spans as its clients read them', async () => {
+  test('openai: named after policies, with durations as its clients read them', async () => {
     const policy = [
       slidingWindow({ name: 'requests', limit: 60, window: '1m' }),
       slidingWindow({ name: 'tokens', limit: 10_000, window: '1h' }),
@@ -121,7 +121,7 @@ describe.each(servers)('$name', (kind) => {
     ])
   })
 
-  test('several formats at once; the first writes what they share', async () => {
+  test('several formats at once; the first one writes the headers that they share', async () => {
     const answer = await second(['draft-8', 'draft-6', 'legacy'])
     expect(line(answer, 'ratelimit-policy')).toContain('"burst";q=4;w=2')
     expect(line(answer, 'ratelimit')).toContain('"burst";r=2;t=1')
@@ -134,7 +134,7 @@ describe.each(servers)('$name', (kind) => {
     expect([...answer.lines.keys()].filter((name) => name.includes('ratelimit'))).toEqual([])
   })
 
-  test('Retry-After is sent in any case, and the longest wait of those that refused', async () => {
+  test('Retry-After is always sent, with the longest wait of the limiters that refused', async () => {
     const policy = [
       fixedWindow({ name: 'hour', limit: 1, window: '1h' }),
       slidingWindow({ name: 'minute', limit: 1, window: '1m' }),
@@ -146,7 +146,7 @@ describe.each(servers)('$name', (kind) => {
     expect(wait).toBe(3_600)
   })
 
-  test('a wait of two months is told in full', async () => {
+  test('a wait of two months is sent in full', async () => {
     const policy = fixedWindow({ name: 'monthly', limit: 1, window: '60d' })
     const { url } = await serve(kind, { limiters: [{ store, policy }] })
     await ask(url)
@@ -157,7 +157,7 @@ describe.each(servers)('$name', (kind) => {
     expect(listOf(answer, 'ratelimit')[0]?.[1].t).toBe(wait)
   })
 
-  test('a quota of the month is shown with the length and the end of that month', async () => {
+  test('a quota for the calendar month is shown with the length and the end of that month', async () => {
     const clock = fakeClock(Date.UTC(2026, 1, 10))
     const policy = fixedWindow({ name: 'monthly', limit: 1, window: 'month' })
     const limiter = { store: memoryStore({ clock }), name: 'plans', policy }
@@ -172,7 +172,7 @@ describe.each(servers)('$name', (kind) => {
     expect(waits).toEqual([undefined, String(19 * 86_400)])
   })
 
-  test('hidden policies are counted and enforced but not mentioned', async () => {
+  test('hidden policies are counted and enforced, but not shown', async () => {
     const policy = [
       slidingWindow({ name: 'address', limit: 5, window: '1m' }),
       slidingWindow({ name: 'account', limit: 1, window: '1h' }),
@@ -201,7 +201,7 @@ function listOf(answer: Answer, name: string): [unknown, Record<string, unknown>
   })
 }
 
-/** Limit headers besides the two of draft 8. */
+/** Limit headers other than the two of draft 8. */
 function others({ lines }: Answer): string[] {
   return [...lines.keys()]
     .filter((name) => /^(x-)?ratelimit-(limit|remaining|reset)$/.test(name))

@@ -1,5 +1,5 @@
-// The same over HTTP/2, where a client resets a stream and begins another at no cost: the Express
-// middleware on bare node:http2, Koa, and Nest on Fastify.
+// The same over HTTP/2, where a client can reset a stream and begin another at no cost: the Express
+// middleware on plain node:http2, Koa, and Nest on Fastify.
 
 import 'reflect-metadata'
 import { type ClientHttp2Session, connect, createServer, type Http2Server } from 'node:http2'
@@ -19,7 +19,7 @@ const LIMIT = 20
 const NAME = 'http2'
 const PATIENT = { timeout: 20_000, interval: 20 }
 
-/** What counts the handlers of a server, and the options of its limiter. */
+/** Counts the handlers of a server, and has the options of its limiter. */
 function world(maxHold?: number) {
   const store = memoryStore()
   const policy = concurrency({ name: 'in-flight', limit: LIMIT, holdTimeout: '30s' })
@@ -61,7 +61,7 @@ function bareExpress({ options, work }: World): Promise<string> {
 
 function koaServer({ options, work }: World): Promise<string> {
   const app = new Koa()
-  // It logs streams that are cut off.
+  // Koa logs streams that are cut off.
   app.silent = true
   app.use(koa(options)).use(async (ctx) => {
     await work()
@@ -91,7 +91,7 @@ async function nestOnFastify({ options, work }: World): Promise<string> {
   return `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`
 }
 
-/** A stream that is reset after so many ms. */
+/** Opens a stream, and resets it after this many ms. */
 function resetStream(session: ClientHttp2Session, afterMs: number): Promise<void> {
   return new Promise((resolve) => {
     const stream = session.request({ ':path': '/' })
@@ -101,7 +101,7 @@ function resetStream(session: ClientHttp2Session, afterMs: number): Promise<void
   })
 }
 
-/** How a stream ended: the code that it was reset with, and whether it failed. */
+/** How a stream ended: the code of its reset, and whether it failed. */
 function endOf(
   session: ClientHttp2Session,
 ): Promise<{ code: number | undefined; failed: boolean }> {
@@ -133,7 +133,7 @@ describe.each([
   ['Koa', koaServer],
   ['Nest on Fastify', nestOnFastify],
 ])('%s over HTTP/2', (_, start) => {
-  test('1,000 streams that are reset never run more handlers than the limit, and give all slots back', async () => {
+  test('1,000 streams that are reset never run more handlers than the limit, and release all slots', async () => {
     const its = world()
     const session = connect(await start(its))
     onTestFinished(() => session.destroy())
@@ -160,7 +160,7 @@ describe.each([
     await vi.waitFor(async () => expect(await its.left()).toBe(LIMIT), PATIENT)
   })
 
-  test('maxHold resets the stream, so that its client sees that the response is not whole', async () => {
+  test('maxHold resets the stream, so the client sees that the response is not complete', async () => {
     const its = world(150)
     const session = connect(await start(its))
     onTestFinished(() => session.destroy())

@@ -1,5 +1,5 @@
 // How much is in progress at once: a request holds its slot until its response and its handler have
-// ended, whatever its client does meanwhile.
+// ended, whatever its client does.
 
 import { Agent, type ClientRequest, request } from 'node:http'
 import { Readable } from 'node:stream'
@@ -16,7 +16,7 @@ function inFlight(limit: number) {
   return concurrency({ name: 'in-flight', limit, holdTimeout: '30s' })
 }
 
-/** A limiter of so many requests at once, for everybody together; and what is left of it. */
+/** A limiter for concurrent requests, for everybody together; and the number of its free slots. */
 function limiterOf(limit: number, settings: Partial<Settings> = {}) {
   const store = memoryStore()
   const own: Settings = {
@@ -34,7 +34,7 @@ async function leftOf(store: Store, limit: number): Promise<number> {
   return (await limiter.peek('all')).remaining
 }
 
-/** A handler that takes a while. Express is told by it when it has ended; others know. */
+/** A handler that takes a while. It tells Express when it has ended; other frameworks know. */
 function worker(kind: ServerKind, ms: number) {
   const state = { running: 0, most: 0, ended: 0 }
   async function work(): Promise<Reply> {
@@ -53,7 +53,7 @@ function worker(kind: ServerKind, ms: number) {
   return { state, handler }
 }
 
-/** A request whose client leaves after some ms, or once something has happened. */
+/** A request whose client leaves after this many ms, or when the promise is fulfilled. */
 function leaver(url: string, after: number | Promise<void>): Promise<void> {
   return new Promise((resolve) => {
     const sent: ClientRequest = request(url, { agent: false }, (response) => response.resume())
@@ -63,7 +63,7 @@ function leaver(url: string, after: number | Promise<void>): Promise<void> {
   })
 }
 
-/** A store that says when it is asked to consume, and answers once `answer` is called. */
+/** A store that reports when it is asked to consume, and answers when `answer` is called. */
 function gatedStore() {
   const memory = memoryStore()
   let ask = () => {}
@@ -87,7 +87,7 @@ function gatedStore() {
   return { store, asked, answer: () => answer() }
 }
 
-/** A store that answers some ms later. */
+/** A store that answers after this many ms. */
 function lateStore(ms: number): Store {
   const store = memoryStore()
   return {
@@ -99,12 +99,12 @@ function lateStore(ms: number): Store {
   }
 }
 
-/** However busy the machine is. */
+/** For a busy machine. */
 const PATIENT = { timeout: 20_000, interval: 20 }
 
 describe('1,000 requests whose clients leave', () => {
   test.concurrent.for(servers)(
-    'never run more handlers of $name than the limit, and give all slots back',
+    'never run more handlers of $name than the limit, and release all slots',
     { timeout: 60_000 },
     async (kind, { onTestFinished: atEnd }) => {
       const limit = 20
@@ -113,7 +113,7 @@ describe('1,000 requests whose clients leave', () => {
       const { url } = await serve(kind, { limiters: [own], handler }, async (done) => atEnd(done))
       const sent: Promise<void>[] = []
       for (let i = 0; i < 1_000; i += 1) {
-        // Before it arrives, while it is decided on, and while its handler runs.
+        // Before the request arrives, while it is decided, and while its handler runs.
         sent.push(leaver(url, [0, 1, 5, 20, 80, 400][i % 6] as number))
         if (i % 10 === 9) await sleep(20)
       }
@@ -127,7 +127,7 @@ describe('1,000 requests whose clients leave', () => {
 })
 
 describe.each(servers)('$name', (kind) => {
-  test('a request is refused while as many are in progress, and passes once one has ended', async () => {
+  test('a request is refused while the limit is in progress, and passes when one has ended', async () => {
     const { own } = limiterOf(1)
     const { handler } = worker(kind, 300)
     const { url } = await serve(kind, { limiters: [own], handler })
@@ -143,7 +143,7 @@ describe.each(servers)('$name', (kind) => {
     expect((await ask(url)).status).toBe(200)
   })
 
-  test('a slot is held while a response is streamed, and released when it has ended', async () => {
+  test('a slot is held while a response is streamed, and released when the stream has ended', async () => {
     const { own, left } = limiterOf(1)
     const body = new Readable({ read() {} })
     const { url } = await serve(kind, { limiters: [own], handler: () => ({ body }) })
@@ -157,7 +157,7 @@ describe.each(servers)('$name', (kind) => {
     await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
   })
 
-  test('a slot is released when a client leaves a response that is streamed', async () => {
+  test('a slot is released when a client leaves during a streamed response', async () => {
     const { own, left } = limiterOf(1)
     const body = new Readable({ read() {} })
     body.push('some')
@@ -167,7 +167,7 @@ describe.each(servers)('$name', (kind) => {
     body.destroy()
   })
 
-  test('a slot is released where the handler fails', async () => {
+  test('a slot is released when the handler fails', async () => {
     const { own, left } = limiterOf(1)
     const handler = async () => {
       await sleep(5)
@@ -180,7 +180,7 @@ describe.each(servers)('$name', (kind) => {
     }
   })
 
-  test('requests of one connection, one after the other, share a slot', async () => {
+  test('consecutive requests of one connection share a slot', async () => {
     const { own } = limiterOf(1)
     const { url } = await serve(kind, { limiters: [own] })
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -197,7 +197,7 @@ describe.each(servers)('$name', (kind) => {
     }
   })
 
-  test('pipelined requests each hold a slot until their handlers have ended, also where the client leaves', async () => {
+  test('pipelined requests each hold a slot until their handlers have ended, even if the client leaves', async () => {
     const { own, left } = limiterOf(3)
     const { state, handler } = worker(kind, 200)
     const { url } = await serve(kind, { limiters: [own], handler })
@@ -211,7 +211,7 @@ describe.each(servers)('$name', (kind) => {
     expect(state.most).toBeLessThanOrEqual(3)
   })
 
-  test('a slot is released where a later limiter refuses the request', async () => {
+  test('a slot is released when a later limiter refuses the request', async () => {
     const { own, left } = limiterOf(1)
     const later: Settings = { name: 'later', policy: slidingWindow({ limit: 1, window: '1h' }) }
     const { url } = await serve(kind, { limiters: [own, later] })
@@ -238,7 +238,7 @@ describe.each(servers)('$name', (kind) => {
     body.destroy()
   })
 
-  test('requests that wait get their turn when others have ended', async () => {
+  test('waiting requests get their turn when others have ended', async () => {
     const { own } = limiterOf(2, { wait: '10s' })
     const { state, handler } = worker(kind, 50)
     const { url } = await serve(kind, { limiters: [own], handler })
@@ -247,7 +247,7 @@ describe.each(servers)('$name', (kind) => {
     expect(state.most).toBe(2)
   })
 
-  test('in shadow mode slots are counted, and nobody is refused', async () => {
+  test('in shadow mode, slots are counted and nobody is refused', async () => {
     const { own, left } = limiterOf(1, { shadow: true })
     const { state, handler } = worker(kind, 100)
     const { url } = await serve(kind, { limiters: [own], handler })
@@ -257,7 +257,7 @@ describe.each(servers)('$name', (kind) => {
     await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
   })
 
-  test('in shadow mode a request is handled though its client left before, and is not cut off at maxHold', async () => {
+  test('in shadow mode, a request is handled though its client has left, and is not cut off at maxHold', async () => {
     const { own, left } = limiterOf(1, { shadow: true, maxHold: 50 })
     const { state, handler } = worker(kind, 200)
     const { url } = await serve(kind, { limiters: [own], handler })
@@ -269,7 +269,7 @@ describe.each(servers)('$name', (kind) => {
     await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
   })
 
-  test('in shadow mode a request whose cost is invalid holds a slot as well, and gives it back', async () => {
+  test('in shadow mode, a request with an invalid cost also holds a slot, and releases it', async () => {
     const { own, left } = limiterOf(2, { shadow: true, cost: () => -1 })
     const { handler } = worker(kind, 100)
     const { url } = await serve(kind, { limiters: [own], handler })
@@ -280,7 +280,7 @@ describe.each(servers)('$name', (kind) => {
   })
 
   test.each([{ shadow: false }, { shadow: true }])(
-    'a request whose client leaves while a later limiter decides is not handled, also one in shadow mode: $shadow',
+    'a request whose client leaves while a later limiter decides is not handled, even in shadow mode: $shadow',
     async (mode) => {
       const { own, left } = limiterOf(1)
       const policy = slidingWindow({ limit: 9, window: '1h' })
@@ -289,7 +289,7 @@ describe.each(servers)('$name', (kind) => {
       const { state, handler } = worker(kind, 10)
       const { url } = await serve(kind, { limiters: [own, later], handler })
       await leaver(url, asked)
-      // The server learns of it in the next turn of the event loop that reads from sockets.
+      // The server notices in the next turn of the event loop that reads from sockets.
       await sleep(50)
       answer()
       await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)

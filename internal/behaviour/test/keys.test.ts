@@ -1,4 +1,4 @@
-// Who is counted, and for how much: the same in every framework.
+// Which key is counted, and for how many units: the same in every framework.
 
 import { memoryStore, type Store } from '@weir/core'
 import { fakeClock } from '@weir/core/testing'
@@ -16,7 +16,7 @@ describe.each(servers)('$name', (kind) => {
   test.each([
     ['sync', (yes: boolean) => yes],
     ['async', async (yes: boolean) => yes],
-  ])('what is skipped is not counted (%s)', async (_, wrap) => {
+  ])('skipped requests are not counted (%s)', async (_, wrap) => {
     const skip = ({ url }: Exchange) => wrap(url === '/health')
     const { url } = await serve(kind, { limiters: [{ store, limit: 1, window: '1m', skip }] })
     expect(await statuses(`${url}/health`, times(3))).toEqual([200, 200, 200])
@@ -41,7 +41,7 @@ describe.each(servers)('$name', (kind) => {
   })
 
   test.each([Number.NaN, -1, 1.5, Number.POSITIVE_INFINITY])(
-    'a computed cost of %d is answered 400 and charged as 1',
+    'a computed cost of %d gets 400 and is charged as 1',
     async (units) => {
       const { url } = await serve(kind, {
         limiters: [{ store, limit: 2, window: '1m', cost: () => units }],
@@ -59,7 +59,7 @@ describe.each(servers)('$name', (kind) => {
     ['a whole number', (id: number) => id],
     ['a bigint', (id: number) => BigInt(id)],
     ['a whole number that is waited for', async (id: number) => id],
-  ])('%s is a key, as an id from a database is', async (_, idOf) => {
+  ])('%s is a key, like an id from a database', async (_, idOf) => {
     const key = ({ header }: Exchange) => idOf(Number(header('x-user')))
     const { url } = await serve(kind, { limiters: [{ store, limit: 1, window: '1m', key }] })
     expect(await statuses(url, [as('1'), as('2'), as('1')])).toEqual([200, 200, 429])
@@ -106,7 +106,7 @@ describe.each(servers)('$name', (kind) => {
     })
   })
 
-  test('lists by address: denied before all, allowed without limit', async () => {
+  test('lists by address: denied clients are refused first, allowed ones have no limit', async () => {
     const limiters = [
       { store, limit: 1, window: '1m', allow: ['127.0.0.2'], deny: ['127.0.0.3/32'] },
     ] as const

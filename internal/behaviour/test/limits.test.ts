@@ -25,14 +25,14 @@ describe.each(servers)('$name', (kind) => {
     store = memoryStore({ clock })
   })
 
-  test('a limit holds, and is over when its window is', async () => {
+  test('a limit holds, and ends with its window', async () => {
     const { url } = await serve(kind, { limiters: [{ store, limit: 2, window: '1m' }] })
     expect(await statuses(url, times(3))).toEqual([200, 200, 429])
     clock.advance(61_000)
     expect(await statuses(url, times(1))).toEqual([200])
   })
 
-  test('an allowed request is told where it stands', async () => {
+  test('an allowed request gets its present state', async () => {
     const { url } = await serve(kind, {
       limiters: [{ store, name: 'api', limit: 5, window: '1m' }],
     })
@@ -44,7 +44,7 @@ describe.each(servers)('$name', (kind) => {
     expect(JSON.parse(body)).toEqual({ url: '/a?b=c', left: 4, decisions: 1 })
   })
 
-  test('several policies are one decision: a denied request takes of none', async () => {
+  test('several policies are one decision: a denied request takes nothing from any', async () => {
     const policy = [
       tokenBucket({ name: 'burst', capacity: 2, refill: 1, every: '1s' }),
       fixedWindow({ name: 'daily', limit: 10, window: '1d' }),
@@ -57,7 +57,7 @@ describe.each(servers)('$name', (kind) => {
     expect(answers[3]?.headers['retry-after']).toBe('1')
   })
 
-  test('several limiters on one request: each counts, the first that denies answers', async () => {
+  test('several limiters on one request: each counts, and the first that denies answers', async () => {
     const limiters = [
       { store, name: 'all', limit: 3, window: '1m' },
       { store, name: 'mine', limit: 1, window: '1m', key: keyOf },
@@ -77,7 +77,7 @@ describe.each(servers)('$name', (kind) => {
     expect(d.headers.ratelimit).toMatch(/^"all";r=0;t=\d+$/)
   })
 
-  test('limits with keys and costs of their own are one decision: a denied request takes of none', async () => {
+  test('limits with different keys and costs are one decision: a denied request takes nothing from any', async () => {
     const ofAddress = fixedWindow({ name: 'address', limit: 10, window: '1h' })
     const ofAccount = fixedWindow({ name: 'account', limit: 5, window: '1h' })
     const policy = (exchange: Exchange) => [
@@ -121,14 +121,14 @@ describe.each(servers)('$name', (kind) => {
       ['cannot identify the client', 403, { key: () => undefined, onMissingKey: 'deny' }],
       ['gets no valid cost', 400, { cost: () => -1, refundWhenRefused: true }],
       ['denies and answers itself', 418, { limit: 0, window: '1m', onDenied: teapot }],
-    ])('gives back when a later one %s', async (_, status, options) => {
+    ])('refunds when a later one %s', async (_, status, options) => {
       const second = { store, name: 'second', limit: 99, window: '1m', ...options } as Settings
       const { url } = await serve(kind, { limiters: [first(), second] })
       expect(new Set(await statuses(url, times(10)))).toEqual(new Set([status]))
       expect(await left()).toBe(5)
     })
 
-    test('keeps what was taken by requests that go on, in shadow mode, too, and by its own denials', async () => {
+    test('keeps what was taken by requests that go on, including those in shadow mode, and by its own denials', async () => {
       const shadow = { store, name: 'shadow', limit: 0, window: '1m', shadow: true } as const
       const { url } = await serve(kind, { limiters: [first(), shadow] })
       expect(await statuses(url, times(3))).toEqual([200, 200, 200])
@@ -146,7 +146,7 @@ describe.each(servers)('$name', (kind) => {
     })
   })
 
-  test('a handler finds the decision of each limiter by its name', async () => {
+  test('a handler finds the decision of each limiter by name', async () => {
     const { url } = await serve(kind, {
       limiters: [
         { store, name: 'all', limit: 3, window: '1m' },
@@ -163,14 +163,14 @@ describe.each(servers)('$name', (kind) => {
     expect(JSON.parse(body)).toEqual(['mine', ['all', 'mine', null, null], [2, 1]])
   })
 
-  test('the decision is placed under the name that requestProperty gives', async () => {
+  test('the decision is placed under the name in requestProperty', async () => {
     const { url } = await serve(kind, {
       limiters: [
         { store, name: 'one', limit: 3, window: '1m', requestProperty: 'quota' },
         { store, name: 'two', limit: 2, window: '1m' },
         { store, name: 'three', limit: 9, window: '1m', requestProperty: 'quota' },
       ],
-      // Of another library.
+      // From another library.
       around: (exchange, next) => {
         Object.assign((exchange.raw as { state?: object }).state ?? exchange.raw, {
           quota: 'theirs',
@@ -200,11 +200,11 @@ describe.each(servers)('$name', (kind) => {
     expect(await statuses(url, times(3, { method: 'OPTIONS', headers }))).toEqual([200, 200, 200])
     expect((await ask(url, { method: 'OPTIONS', headers })).headers.ratelimit).toBeUndefined()
     expect(await statuses(url, times(2, { method: 'OPTIONS' }))).toEqual([200, 429])
-    // The headers of a preflight on another method do not make it one.
+    // The headers of a preflight do not make a request with another method one.
     expect(await statuses(url, [{ headers }])).toEqual([429])
   })
 
-  test('preflights are counted where that is asked for', async () => {
+  test('preflights are counted if an option says so', async () => {
     const preflight = 'count' as const
     const { url } = await serve(kind, { limiters: [{ store, limit: 1, window: '1m', preflight }] })
     const headers = { origin: 'https://page.example', 'access-control-request-method': 'PUT' }
@@ -226,7 +226,7 @@ describe.each(servers)('$name', (kind) => {
     expect(await statuses(url, of('own'))).toEqual([200, 200, 200, 200])
   })
 
-  test('where the policy cannot be looked up, whenPolicyFails says what holds', async () => {
+  test('if the policy cannot be looked up, whenPolicyFails decides', async () => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     onTestFinished(() => warn.mockRestore())
     const policy = () => Promise.reject(new Error('no database'))
@@ -248,7 +248,7 @@ describe.each(servers)('$name', (kind) => {
     })
   })
 
-  test('so may a limit and a window', async () => {
+  test('a limit and a window may depend on the request', async () => {
     const limit = ({ url }: Exchange) => Number(url.slice(1))
     const { url } = await serve(kind, {
       limiters: [{ store, limit, window: async () => '1m' as const, key: keyOf }],

@@ -1,5 +1,5 @@
-// Policies that change, and policies from a database, behind every framework: by the limiter's key,
-// so that overrides of it hold.
+// Policies that change, and policies from a database, in every framework: by the limiter's key, so
+// that overrides of the key apply.
 
 import {
   fixedWindow,
@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => limits.close())
 
 describe.each(servers)('$name', (kind) => {
-  test('a live policy and its overrides hold, by the key of the limiter', async () => {
+  test('a live policy and its overrides apply, by the key of the limiter', async () => {
     const { url } = await serve(kind, {
       limiters: [
         { store, name: `live-${servers.indexOf(kind)}`, key, policy: limits.policy('plan') },
@@ -41,7 +41,7 @@ describe.each(servers)('$name', (kind) => {
     expect(await limitOf('org-7:ann')).toBe('"calls";q=30;w=3600')
   })
 
-  test('policies from a database hold, by the key of the limiter', async () => {
+  test('policies from a database apply, by the key of the limiter', async () => {
     const asked: string[] = []
     const { policy } = limitsFrom({
       load: async (of) => {

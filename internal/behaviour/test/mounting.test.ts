@@ -1,5 +1,5 @@
-// Mistakes in where a limiter is made and mounted. In a file of its own: a warning is given once in
-// a process.
+// Mistakes in where a limiter is made and mounted. In a separate file, since a warning is given
+// once in a process.
 
 import { fixedWindow, memoryStore } from '@weir/core'
 import * as express from '@weir/express'
@@ -14,7 +14,7 @@ import { listen } from './servers/kind.js'
 
 interface Kind {
   readonly name: string
-  /** A server on which a limiter is mounted so often; or made for each request. */
+  /** A server on which a limiter is mounted this many times, or made for each request. */
   serve(limit: { times: number; name: string } | 'each'): Promise<string>
 }
 
@@ -71,12 +71,12 @@ beforeEach(() => {
 afterEach(() => void vi.restoreAllMocks())
 
 describe.each(kinds)('$name', ({ name, serve }) => {
-  test('a limiter that is mounted once gives no warning', async () => {
+  test('a limiter that is mounted once causes no warning', async () => {
     await statuses(await serve({ times: 1, name: 'once' }), times(12))
     expect(codes).toEqual([])
   })
 
-  test('one that is mounted twice is warned of once', async () => {
+  test('a limiter that is mounted twice causes one warning', async () => {
     const limiter = `twice-${name.replace(' ', '-')}`
     const url = await serve({ times: 2, name: limiter })
     expect(await statuses(url, times(5))).toEqual([200, 200, 200, 200, 429])
@@ -94,7 +94,7 @@ test.each<[string, number[], express.RateLimitOptions, boolean?]>([
     { limit: 0, window: '1h', onDenied: (...[, , , next]) => next() },
   ],
 ])(
-  'one that is mounted twice but %s gives no warning',
+  'a limiter that is mounted twice but %s causes no warning',
   async (name, expected, options, enabled = true) => {
     const limiter = express.rateLimit({ name: name.replaceAll(' ', '-'), ...options })
     limiter.limiter.enabled = enabled
@@ -108,7 +108,7 @@ test.each<[string, number[], express.RateLimitOptions, boolean?]>([
   },
 )
 
-test('any number of limiters that are made at start, or late but once, give no warning', async () => {
+test('any number of limiters that are made at the start, or later but once, cause no warning', async () => {
   const app = Express()
   for (let n = 0; n < 20; n += 1)
     app.use(`/${n}`, express.rateLimit({ name: `l${n}`, limit: 1, window: '1h' }))
@@ -122,8 +122,8 @@ test('any number of limiters that are made at start, or late but once, give no w
   expect(codes).toEqual([])
 })
 
-// Before the next one: what is found out is kept for the life of the process.
-test('limiters that are made for each request are warned of once', async () => {
+// Before the next test, since what was found out is kept for the life of the process.
+test('limiters that are made for each request cause one warning', async () => {
   for (const { serve } of kinds) {
     const url = await serve('each')
     expect(new Set(await statuses(url, times(30)))).toEqual(new Set([200]))

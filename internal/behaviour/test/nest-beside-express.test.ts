@@ -1,4 +1,4 @@
-// Nest on Fastify behind a middleware of @weir/express, as for what no route matches.
+// Nest on Fastify behind a middleware of @weir/express, which also handles unmatched routes.
 
 import 'reflect-metadata'
 import { Controller, Get, Module } from '@nestjs/common'
@@ -25,7 +25,7 @@ test.each([
   ['Express', () => new ExpressAdapter()],
   ['Fastify', () => new FastifyAdapter()],
 ] as const)(
-  'on %s the fields of the middleware stay beside those of the guard',
+  'on %s, the fields of the middleware stay beside those of the guard',
   async (_, made) => {
     const [outer, inner] = [3, 2].map((limit, i) =>
       fixedWindow({ name: ['outer', 'inner'][i] as string, limit, window: '1h' }),

@@ -1,4 +1,4 @@
-// A Nest application on Express and on Fastify shows the metrics of its limiters.
+// A Nest application on Express and on Fastify serves the metrics of its limiters.
 
 import 'reflect-metadata'
 import {
@@ -38,7 +38,8 @@ function decorated(): Type {
 
 type Options = Parameters<typeof MetricsModule.forRoot>[0]
 
-/** An application whose guard refuses what is not public, and whose interceptor wraps answers. */
+/** An application whose guard refuses all but public routes, and whose interceptor wraps
+ *  answers. */
 async function strict(platform: string, options: Options, limits = RateLimitModule.forRoot({})) {
   class Guard {
     canActivate(context: ExecutionContext): boolean {
@@ -78,7 +79,7 @@ describe.each(['Express', 'Fastify'])('on %s', (platform) => {
   const version = VERSION_NEUTRAL as never
   const decorators = [SetMetadata('isPublic', true)]
 
-  test("the route is behind the application's guards, until a decorator says otherwise", async () => {
+  test("the route is behind the application's guards, unless a decorator says otherwise", async () => {
     expect((await (await strict(platform, { version }))('/api/metrics')).status).toBe(403)
     const ask = await strict(platform, { decorators, version })
     expect((await ask('/api/metrics')).status).toBe(200)
@@ -94,14 +95,14 @@ describe.each(['Express', 'Fastify'])('on %s', (platform) => {
     expect((await excluded('/internal')).text).toMatch(/^# HELP weir_decisions_total /)
   })
 
-  test('limits of global: false are shown where they are imported', async () => {
+  test('limits of a module that is not global are shown where it is imported', async () => {
     const limits = RateLimitModule.forRoot({ global: false, limit: 2, window: '1h' })
     const ask = await strict(platform, { decorators, version, imports: [limits] }, limits)
     expect((await ask('/api/metrics')).text).toContain('weir_limiter_enabled{limiter="default"} 1')
   })
 })
 
-test('METRICS injects the metrics, to put them into a registry', async () => {
+test('METRICS injects the metrics, so they can be put into a registry', async () => {
   class Service {
     readonly metrics: PrometheusMetrics
     constructor(metrics: PrometheusMetrics) {
@@ -125,7 +126,7 @@ test('METRICS injects the metrics, to put them into a registry', async () => {
 test.each([
   ['Express', undefined, 'metrics', undefined],
   ['Fastify', new FastifyAdapter(), 'internal/metrics', 'internal/metrics'],
-])('on %s, unlimited itself', async (_, adapter, at, path) => {
+])('on %s, where the metrics themselves are not limited', async (_, adapter, at, path) => {
   class AppModule {}
   Module({
     imports: [

@@ -1,5 +1,5 @@
-// A Nest application that shuts down while Redis is away, set up as docs/getting-started/nest.md
-// does.
+// A Nest application, set up as in docs/getting-started/nest.md, that shuts down while Redis is
+// away.
 
 import 'reflect-metadata'
 import { once } from 'node:events'
@@ -39,7 +39,8 @@ test.each([
   await redis.stop()
   const logged = vi.spyOn(Logger, 'error').mockImplementation(() => {})
   onTestFinished(() => logged.mockRestore())
-  // An error here is exit code 1 of a process that Nest 10 or 11 ends by a signal. Nest 12 logs it.
+  // With an error here, Nest 10 or 11 would end the process with code 1 after a signal. Nest 12
+  // logs it.
   await expect(app.close()).resolves.toBeUndefined()
   expect(logged).not.toHaveBeenCalled()
 })

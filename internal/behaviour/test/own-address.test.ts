@@ -1,5 +1,5 @@
-// An application that finds its clients' addresses itself. In a file of its own, as a warning is
-// given once in a process: no earlier test may have had it.
+// An application that finds its clients' addresses itself. In a separate file, since a warning is
+// given once in a process, and no earlier test may have caused it.
 
 import { memoryStore } from '@weir/core'
 import { fakeClock } from '@weir/core/testing'
@@ -7,7 +7,7 @@ import { expect, test, vi } from 'vitest'
 import { type Ask, serve, statuses } from './client.js'
 import { servers } from './servers/table.js'
 
-test.each(servers)('$name: the address is believed, and there is no warning', async (kind) => {
+test.each(servers)('$name: the address is trusted, without a warning', async (kind) => {
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   const { url } = await serve(kind, {
     limiters: [{ store: memoryStore({ clock: fakeClock() }), limit: 1, window: '1m' }],

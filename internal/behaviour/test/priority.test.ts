@@ -1,4 +1,4 @@
-// Who goes first, in every framework.
+// Which requests go first, in every framework.
 
 import { fixedWindow } from '@weir/core'
 import { describe, expect, test } from 'vitest'
@@ -9,13 +9,13 @@ import { servers } from './servers/table.js'
 const policy = fixedWindow({ name: 'p', limit: 10, window: '1h' })
 const reserve = { normal: 0.2, batch: 0.5 }
 
-/** What the server knows of who asks: not what a client may choose, in an application. */
+/** The class of a request. A real application must not let clients choose it. */
 function classOf({ url }: Exchange): string {
   return url.slice(1)
 }
 
 describe.each(servers)('$name', (kind) => {
-  test('the lowest class is refused first, the highest when all is used', async () => {
+  test('the lowest class is refused first, the highest when everything is used', async () => {
     const limiters: Settings[] = [{ name: 'l', policy, reserve, priority: classOf, key: () => 'k' }]
     const { url } = await serve(kind, { limiters })
     const passed: [string, number][] = []
@@ -35,7 +35,7 @@ describe.each(servers)('$name', (kind) => {
     expect(headers['retry-after']).toBeDefined()
   })
 
-  test('a text is the class of all requests', async () => {
+  test('a string is the class of all requests', async () => {
     const limiters: Settings[] = [{ name: 'l', policy, reserve, priority: 'batch' }]
     const { url } = await serve(kind, { limiters })
     const statuses: number[] = []

@@ -1,4 +1,4 @@
-// Giving a cost back once the response is known: once or not at all, however the response ends.
+// Refunding a cost when the response is known: once or not at all, however the response ends.
 
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
@@ -21,7 +21,7 @@ describe.each(servers)('$name', (kind) => {
     store = memoryStore({ clock })
   })
 
-  /** A server that notes how its responses ended. */
+  /** A server that records how its responses ended. */
   async function noting(
     refund: (outcome: ResponseOutcome) => boolean,
     handler: (exchange: Exchange) => Reply | Promise<Reply>,
@@ -110,7 +110,7 @@ describe.each(servers)('$name', (kind) => {
     await leave(url, async () => expect(await left()).toBe(8))
     await vi.waitFor(() => expect(outcomes).toHaveLength(1))
     await expect.poll(left).toBe(10)
-    // The handler ends later: that is no second end of the response.
+    // The handler ends later, which is no second end of the response.
     gate.open({ status: 500, body: 'too late' })
     await ask(url).catch(() => {})
     expect(outcomes[0]).toEqual({ status: 200, finished: false })
@@ -118,7 +118,7 @@ describe.each(servers)('$name', (kind) => {
     expect(await left()).toBe(8)
   })
 
-  test('not after a disconnect, unless it is asked for', async () => {
+  test('not after a disconnect, unless an option says so', async () => {
     const { url, outcomes } = await noting(
       ({ status, finished }) => finished && status < 400,
       () => new Promise(() => {}),
@@ -138,7 +138,7 @@ describe.each(servers)('$name', (kind) => {
     await expect.poll(left).toBe(10)
   })
 
-  test('each request of a kept-alive connection for itself', async () => {
+  test('each request of a kept-alive connection separately', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     onTestFinished(() => agent.destroy())
     const { url, outcomes } = await noting(
@@ -175,7 +175,7 @@ describe.each(servers)('$name', (kind) => {
     expect(await left()).toBe(5)
   })
 
-  test('a denied request has nothing to give back', async () => {
+  test('a denied request has nothing to refund', async () => {
     const { url, outcomes } = await noting(
       ({ status }) => status === 429,
       () => ({ body: '' }),
@@ -185,7 +185,7 @@ describe.each(servers)('$name', (kind) => {
     expect(await left()).toBe(0)
   })
 
-  test('a store that fails between decision and refund costs nobody an answer', async () => {
+  test('a store that fails between decision and refund fails no response', async () => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const failing: Store = {
       ...store,
@@ -219,7 +219,7 @@ function gateFor<Value>(): {
   return { promise, open }
 }
 
-/** Sends a request and goes away once it has been counted. */
+/** Sends a request, and leaves when it has been counted. */
 async function leave(url: string, counted: () => Promise<void>): Promise<void> {
   const sent = request(url, { agent: false }).on('error', () => {})
   sent.end()
@@ -229,7 +229,7 @@ async function leave(url: string, counted: () => Promise<void>): Promise<void> {
 
 async function* breaking(): AsyncGenerator<string> {
   yield 'some '
-  // Let it be sent, so that there is something to break off.
+  // The request must be on its way before the client can break it off.
   await new Promise((resolve) => setTimeout(resolve, 20))
   throw new Error('source ran dry')
 }

@@ -1,4 +1,4 @@
-// What a refused request is answered, and what becomes of failures: the same in every framework.
+// The response to a refused request, and the handling of failures: the same in every framework.
 
 import { fixedWindow, memoryStore, type Policy, type Store, StoreError } from '@weir/core'
 import { fakeClock } from '@weir/core/testing'
@@ -13,7 +13,7 @@ describe.each(servers)('$name', (kind) => {
     store = memoryStore({ clock: fakeClock() })
   })
 
-  test('a refusal is a problem document with a wait, and no cache may keep it', async () => {
+  test('a refusal is a problem document with a wait, and must not be cached', async () => {
     const policy = fixedWindow({ name: 'hourly', limit: 1, window: '1h' })
     const { url } = await serve(kind, { limiters: [{ store, policy }] })
     await ask(url)
@@ -44,7 +44,7 @@ describe.each(servers)('$name', (kind) => {
     expect(headers['content-type']).toBe('application/problem+json')
   })
 
-  test('shadow counts and tells but never refuses', async () => {
+  test('shadow mode counts and reports, but never refuses', async () => {
     const { url } = await serve(kind, {
       limiters: [{ store, name: 'trial', limit: 1, window: '1m', shadow: true }],
     })
@@ -55,7 +55,7 @@ describe.each(servers)('$name', (kind) => {
     expect(JSON.parse(body)).toMatchObject({ left: 0, decisions: 1 })
   })
 
-  test('shadow shields from a store that throws', async () => {
+  test('shadow mode protects from a store that throws', async () => {
     vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const { url } = await serve(kind, {
       limiters: [{ store: broken, limit: 1, window: '1m', shadow: true }],
@@ -95,7 +95,7 @@ describe.each(servers)('$name', (kind) => {
     expect(await statuses(url, times(2))).toEqual([500, 500])
   })
 
-  test('status, body and media type of one’s own', async () => {
+  test('status, body and media type can be set', async () => {
     const own = { status: 503, body: { error: 'busy' }, mediaType: 'application/vnd.api+json' }
     const { url } = await serve(kind, { limiters: [{ store, limit: 1, window: '1m', ...own }] })
     await ask(url)
@@ -120,7 +120,7 @@ describe.each(servers)('$name', (kind) => {
     expect(answer.headers['content-type']).toBe('text/plain; charset=utf-8')
   })
 
-  test('onDenied answers instead, with the headers set', async () => {
+  test('onDenied answers in place of the limiter, with the headers set', async () => {
     const { url } = await serve(kind, {
       limiters: [
         {
@@ -143,7 +143,7 @@ describe.each(servers)('$name', (kind) => {
     expect(headers.ratelimit).toMatch(/;r=0;/)
   })
 
-  test('what onDenied throws is an error of the server', async () => {
+  test('an error that onDenied throws is an error of the server', async () => {
     const onDenied = () => Promise.reject(new Error('broken'))
     const { url } = await serve(kind, { limiters: [{ store, limit: 1, window: '1m', onDenied }] })
     expect(await statuses(url, times(2))).toEqual([200, 500])

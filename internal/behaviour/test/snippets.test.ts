@@ -1,9 +1,9 @@
-// What the documents show is TypeScript that compiles and runs. A snippet is a module of its own;
-// names that it takes from the application around it are those of ../snippets/surroundings.d.ts.
+// The TypeScript in the documents compiles and runs. A snippet is a separate module; names that it
+// takes from the application around it are those of ../snippets/surroundings.d.ts.
 //
-// A snippet that begins with a comment such as `// app.module.ts` can be imported by later ones of
-// its document. What follows a snippet as `<!-- check ... -->` is run at its end, and sees its
-// names.
+// Later snippets of the document can import a snippet that begins with a comment such as `//
+// app.module.ts`. A comment `<!-- check ... -->` after a snippet runs at the snippet's end, and can
+// use its names.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { documents, root } from './documents.js'
 
 const here = resolve(import.meta.dirname, '../snippets')
-// Within this package, so that imports find what is installed for it.
+// Inside this package, so that imports find what is installed for it.
 const folder = resolve(import.meta.dirname, '../.cache/snippets')
 
 interface Snippet {
@@ -24,7 +24,7 @@ interface Snippet {
 
 const SNIPPET = /^```ts\n(.*?)^```\n(?:\n*<!-- check\n(.*?)-->)?/gms
 
-/** Each on the lines that it has in its document, so that messages name them. */
+/** Each snippet keeps its line numbers in the document, so that messages point to them. */
 function snippetsOf(document: string): Snippet[] {
   const markdown = readFileSync(join(root, document), 'utf8')
   return [...markdown.matchAll(SNIPPET)].map((match) => {
@@ -38,7 +38,7 @@ function snippetsOf(document: string): Snippet[] {
   })
 }
 
-/** What the compiler, as strict as a careful user's, says of them. */
+/** The errors that the compiler reports in strict mode. */
 function complaintsOf(snippets: readonly Snippet[], less: object = {}): string[] {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
@@ -63,7 +63,7 @@ function complaintsOf(snippets: readonly Snippet[], less: object = {}): string[]
   return `${stdout}${stderr}`.split('\n').filter((line) => line !== '')
 }
 
-/** What a run of a document's snippets ends with, and what it says if that is not 0. */
+/** The exit code of a document's snippets, and the output if it is not 0. */
 async function runOf(snippets: readonly Snippet[], ports: string): Promise<string> {
   const files = snippets.map(({ file }) => join(folder, file.replace(/ts$/, 'js')))
   const isTest = ({ text }: Snippet): boolean => text.includes("from 'node:test'")
@@ -73,7 +73,7 @@ async function runOf(snippets: readonly Snippet[], ports: string): Promise<strin
   // Node 20 has no SQLite.
   const hasSqlite = snippets.some(({ text }) => text.includes("from 'node:sqlite'"))
   const node = hasSqlite ? nodeBinary('22.13.0') : process.execPath
-  // Clients and servers stay open; but an exit by force cuts off the last tests of many.
+  // Clients and servers stay open. But a forced exit cuts off the last tests of many.
   const exit = hasSqlite ? [] : ['--test-force-exit']
   let said = ''
   for (const run of runs) {
@@ -118,7 +118,7 @@ afterAll(async () => {
   await Promise.all(servers.map((server) => server.stop()))
 })
 
-test('every snippet of the documents compiles, as strict as TypeScript can be told', () => {
+test("every snippet of the documents compiles in TypeScript's strictest mode", () => {
   expect(complaints).toEqual([])
   expect(ofDocuments.flatMap(([, snippets]) => snippets).length).toBeGreaterThan(10)
 })
@@ -136,7 +136,7 @@ export function why(decision: Decision): string {
 }
 `
 
-test('those for Nest compile as a project of Nest 10 is set up: without strictNullChecks', {
+test('the snippets for Nest compile with the settings of a Nest 10 project: without strictNullChecks', {
   timeout: 60_000,
 }, () => {
   const ofNest = ofDocuments.filter(([document]) => document.includes('nest'))
@@ -147,13 +147,13 @@ test('those for Nest compile as a project of Nest 10 is set up: without strictNu
   expect(complaintsOf([...apart, { file: 'lax-denied.ts', text: DENIED }], less)).toEqual([])
 })
 
-test('one that does not compile is found, on its line', { timeout: 60_000 }, () => {
+test('a snippet that does not compile is reported, with its line', { timeout: 60_000 }, () => {
   const text =
     "\n\nimport { rateLimit } from '@weir/express'\nrateLimit({ limit: '100', window: '1m' })\nexport {}\n"
   expect(complaintsOf([{ file: 'wrong.ts', text }])[0]).toMatch(/^wrong\.ts\(4,13\): error/)
 })
 
-test('one that throws is found, on its line', { timeout: 60_000 }, async () => {
+test('a snippet that throws is reported, with its line', { timeout: 60_000 }, async () => {
   const snippet = {
     file: `a/${basename('line-1.ts')}`,
     text: '\n\nassert.equal(1, 2)\nexport {}\n',

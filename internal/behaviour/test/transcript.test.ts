@@ -1,4 +1,4 @@
-// The same requests to every framework, byte for byte the same answers.
+// Every framework answers the same requests with the same bytes.
 
 import { fixedWindow, memoryStore, tokenBucket } from '@weir/core'
 import { fakeClock } from '@weir/core/testing'
@@ -7,7 +7,7 @@ import { type Ask, ask, serve } from './client.js'
 import type { ServerKind, Settings } from './servers/kind.js'
 import { servers } from './servers/table.js'
 
-/** A request, after so many ms. */
+/** A request, after this many ms. */
 interface Step extends Ask {
   readonly path: string
   readonly afterMs?: number
@@ -61,10 +61,10 @@ const settings: readonly Omit<Settings, 'store'>[] = [
   },
 ] as readonly Settings[]
 
-/** Of the connection. */
+/** Headers of the connection. */
 const NOT_OURS = ['date', 'connection', 'keep-alive', 'content-length', 'transfer-encoding']
 
-// The last request has a forged header, which is warned of once in a process.
+// The last request has a forged header, which causes a warning once in a process.
 beforeEach(() => {
   vi.spyOn(process, 'emitWarning').mockImplementation((warning, options) => {
     const { code } = options as { code?: string }
@@ -92,10 +92,10 @@ async function play(kind: ServerKind): Promise<string> {
 
 const [first, ...others] = servers as readonly [ServerKind, ...ServerKind[]]
 
-test('the transcript, with all that is in it', async () => {
+test('the transcript is complete', async () => {
   await expect(await play(first)).toMatchFileSnapshot('transcript.txt')
 })
 
-test.each(others)(`of $name is that of ${first.name}`, async (kind) => {
+test.each(others)(`the transcript of $name is that of ${first.name}`, async (kind) => {
   expect(await play(kind)).toBe(await play(first))
 })

@@ -1,5 +1,5 @@
-// An option that is undefined is an option that is left out: settings that are missing, and spreads
-// of them, need no conditions. By the types, no option is missing here.
+// An undefined option counts as omitted, so missing settings, and spreads of them, need no
+// conditions. The types check that no option is missing here.
 
 import {
   type AdaptiveOptions,
@@ -56,7 +56,7 @@ import { ask, serve } from './client.js'
 import type { Settings } from './servers/kind.js'
 import { servers } from './servers/table.js'
 
-/** The names of the options that may be left out. */
+/** The names of the optional options. */
 type Optional<Options> = keyof {
   [Name in keyof Options as undefined extends Options[Name] ? Name : never]: true
 }

@@ -21,23 +21,23 @@ import { ask, pipeline, serve, statuses, times } from './client.js'
 import type { Exchange, Reply } from './servers/kind.js'
 import { servers } from './servers/table.js'
 
-/** One at a time, and the next 100 ms later. */
+/** One request at a time, and the next 100 ms later. */
 const queue = leakyBucket({ name: 'queue', capacity: 1, leak: 10, every: '1s' })
-/** One in an hour: whoever waits does so until the end of the test. */
+/** One request an hour: others wait until the end of the test. */
 const slow = leakyBucket({ name: 'slow', capacity: 1, leak: 1, every: '1h' })
 
-/** Each has a name of its own, as warnings are given once for each. */
+/** Each gateway has another name, since warnings are given once for each. */
 let gateways = 0
 
-/** Tells how long the request was delayed. */
+/** Reports how long the request was delayed. */
 function waited({ placed }: Exchange): Reply {
   return { body: String(placed?.waitedMs) }
 }
 
-/** However busy the machine is. */
+/** For a busy machine. */
 const PATIENT = { timeout: 20_000 }
 
-/** A request that is not waited for. */
+/** A request whose response is not awaited. */
 function leaver(url: string): ClientRequest {
   const sent = request(url, { agent: false }).on('error', () => {})
   sent.end()
@@ -51,8 +51,8 @@ beforeAll(async () => {
 afterAll(() => redis.stop())
 
 describe.each(servers)('$name', (kind) => {
-  test('are delayed until then, and never before; the decision says for how long', async () => {
-    // On a clock that stands still turns are reserved one after the other, whenever requests come.
+  test('are delayed until their turn, never less; the decision says for how long', async () => {
+    // On a stopped clock, turns are reserved one after another, whenever requests come.
     const store = memoryStore({ clock: fakeClock() })
     const limiters = [{ name: 'l', store, policy: queue, wait: '2s' } as const]
     const { url } = await serve(kind, { limiters, handler: waited })
@@ -66,14 +66,14 @@ describe.each(servers)('$name', (kind) => {
     expect(answers[3]?.headers.ratelimit).toContain('"queue";r=0')
   })
 
-  test('are refused at once where they would have to wait for longer', async () => {
+  test('are refused at once if they would have to wait for longer', async () => {
     const limiters = [{ name: 'l', policy: slow, wait: '1m' } as const]
     const { url } = await serve(kind, { limiters })
     expect(await statuses(url, times(2))).toEqual([200, 429])
     expect(Number((await ask(url)).headers['retry-after'])).toBeGreaterThan(3_500)
   })
 
-  test('wait for windows and for several policies, too', async () => {
+  test('wait for windows and for several policies as well', async () => {
     const policy = [slidingLog({ name: 'log', limit: 2, window: '80ms' }), queue]
     const { url } = await serve(kind, { limiters: [{ name: 'l', policy, wait: '20s' }] })
     const answers = await Promise.all([0, 1, 2].map(() => ask(url)))
@@ -81,7 +81,7 @@ describe.each(servers)('$name', (kind) => {
   })
 
   test('of a client that leaves give their turn back, and reach no handler', async () => {
-    // A turn a minute, on a clock that stands still: nobody passes before it has left.
+    // One turn a minute, on a stopped clock, so nobody passes before the client has left.
     const clock = fakeClock()
     const store = memoryStore({ clock })
     const handler = vi.fn(waited)
@@ -119,7 +119,7 @@ describe.each(servers)('$name', (kind) => {
     expect(handler).toHaveBeenCalledTimes(2)
   })
 
-  test('give back what an earlier limiter has charged, when they leave', async () => {
+  test('give back what an earlier limiter has charged when their client leaves', async () => {
     const store = memoryStore({ clock: fakeClock() })
     const first = slidingLog({ name: 'first', limit: 10, window: '1h' })
     const limiters = [
@@ -136,8 +136,8 @@ describe.each(servers)('$name', (kind) => {
     await expect.poll(left, PATIENT).toBe(9)
   })
 
-  describe('stand in one line with those of other servers on the same Redis', () => {
-    /** Two servers, each with a client of its own, on a clock that stands still. */
+  describe('share a queue with those of other servers on the same Redis', () => {
+    /** Two servers, each with its own client, on a stopped clock. */
     async function fleet(every: '1m' | '100ms') {
       const name = `${kind.name.replaceAll(' ', '-')}-${every}`
       const policy = leakyBucket({ name, capacity: 1, leak: 1, every, maxWait: '1h' })
@@ -203,7 +203,7 @@ describe.each(servers)('$name', (kind) => {
       store = memoryStore({ clock: fakeClock() })
     })
 
-    /** A server whose requests cost 100 tokens by estimate, and what is left of both. */
+    /** A server whose requests cost 100 tokens by estimate, and what is left of both policies. */
     async function gateway(
       settle: (exchange: Exchange, outcome: ResponseOutcome) => unknown,
       handler: (exchange: Exchange) => Reply | Promise<Reply> = () => ({ body: 'done' }),
@@ -282,7 +282,7 @@ describe.each(servers)('$name', (kind) => {
       expect(await left()).toEqual([8, 400])
     })
 
-    test('what is no cost is a warning, once, and the estimate stays', async () => {
+    test('an invalid cost causes one warning, and the estimate stays', async () => {
       const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
       onTestFinished(() => warn.mockRestore())
       const wrong = [Number.NaN, { tokens: -1 }, { words: 3 }, 'many', null]

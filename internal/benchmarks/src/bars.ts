@@ -1,8 +1,8 @@
-// Stacked bars as SVG, which follow the light or dark colours of the reader's system.
+// Stacked bars as SVG, which follow the reader's light or dark colour scheme.
 
 export interface Bars {
   readonly title: string
-  /** What the parts of each bar are. */
+  /** The names of the parts of each bar. */
   readonly parts: readonly string[]
   readonly groups: readonly { readonly title: string; readonly rows: readonly Bar[] }[]
 }
@@ -18,7 +18,7 @@ const WIDTH = 720
 const LEFT = 250
 const RIGHT = 660
 const ROW = 20
-/** Height of a group's title, with the space above it. */
+/** The height of a group's title, with the space above it. */
 const HEAD = 30
 
 export function bars({ title, parts, groups }: Bars): string {

@@ -1,10 +1,10 @@
-// Processes of their own: so that a heap, or a server's CPU time, is one subject's.
+// Child processes, so that a heap, or a server's CPU time, belongs to one subject.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** What is built, whether this runs from what is built or, in tests, from the sources. */
+/** The built files, whether this runs from them or, in tests, from the sources. */
 export const BUILT: string = fileURLToPath(new URL('../dist', import.meta.url))
 
 export function startChild(
@@ -19,7 +19,7 @@ export function startChild(
   })
 }
 
-/** The next message. Rejects if the process ends before. */
+/** Resolves to the next message. Rejects if the process ends before. */
 export function nextMessage<Message>(child: ChildProcess): Promise<Message> {
   return new Promise((resolve, reject) => {
     const ended = (code: number | null): void =>
@@ -32,7 +32,7 @@ export function nextMessage<Message>(child: ChildProcess): Promise<Message> {
   })
 }
 
-/** Lets it end by itself, or ends it after a while. */
+/** Lets the process end by itself, or ends it after a while. */
 export function endChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve()
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
-// Whether a subject does what it is measured for. One that does not makes figures worthless, so
-// this throws.
+// Checks that a subject does what it is measured for. Otherwise its figures would be worthless, so
+// these functions throw.
 
 import { strict as assert } from 'node:assert'
 import type { Subject } from './subject.js'
@@ -8,9 +8,10 @@ const SMALL = 10
 const ASKED = 16
 
 /**
- * A limit of 10 lets 10 of 16 pass, and units fall one by one.
- * @param together whether the 16 come at once. Answers of some memory stores are objects that later
- * requests change.
+ * Checks that a limit of 10 lets 10 of 16 requests pass, and that the remaining units fall one by
+ * one.
+ * @param together whether the 16 requests come at once. Some memory stores answer with objects that
+ *   later requests change.
  */
 export async function checkLimit(
   name: string,
@@ -44,8 +45,8 @@ export async function checkLimit(
 }
 
 /**
- * After `decisions` on a fresh key, one more is counted as the one after them; by a subject that
- * takes units ahead, at least as that.
+ * Checks that, after `decisions` on a fresh key, one more is counted as the next one; by a subject
+ * that takes units ahead, as at least that.
  */
 export async function checkCount(
   name: string,

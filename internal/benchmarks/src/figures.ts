@@ -1,4 +1,4 @@
-// The figures of results/algorithms.md as a command: `pnpm figures [--short] [--write]`
+// The figures of results/algorithms.md, as a command: `pnpm figures [--short] [--write]`
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'

@@ -1,4 +1,4 @@
-// The record of the last whole run, and the pages and the chart that are written from it.
+// The record of the last whole run, and the pages and the chart that are generated from it.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { chartOf, partsOf } from './page.js'
@@ -19,7 +19,7 @@ export async function writeRecord(record: RunRecord): Promise<void> {
   await writeFile(fileAt(RECORD), `${JSON.stringify(record, shortened, 2)}\n`)
 }
 
-/** The names and the texts of the files that show a record; they are not written. */
+/** The paths and texts of the files that show a record; they are not written yet. */
 export async function filesOf(record: RunRecord): Promise<[path: string, text: string][]> {
   const { goals, figures } = report(record)
   let page = await read(PAGE)
@@ -44,7 +44,7 @@ function read(path: string): Promise<string> {
   return readFile(fileAt(path), 'utf8')
 }
 
-/** Counts have eight digits; more are noise. */
+/** Rounds to eight digits, which counts need; more are noise. */
 function shortened(_: string, value: unknown): unknown {
   return typeof value === 'number' ? Number(value.toPrecision(8)) : value
 }

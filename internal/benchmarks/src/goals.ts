@@ -3,18 +3,18 @@
 import { bestPeer, figure, type Metric, multiple, type Table } from './table.js'
 
 export interface Goal {
-  /** Id of the table. */
+  /** The id of the table. */
   readonly table: string
   readonly metric: string
   readonly what: string
-  /** Who must meet it: every one of them. */
+  /** The subjects that must meet the goal, every one of them. */
   readonly of: readonly string[]
-  /** Judged as a multiple of this subject's figure, or of the best peer's; undefined: the figure
-   *  itself. */
+  /** The goal is a multiple of this subject's figure, or of the best peer's; if undefined, an
+   *  absolute value. */
   readonly per?: string
-  /** The other limiter to compare with; undefined: none was measured. */
+  /** The limiter to compare with; undefined if none was measured. */
   readonly peer: string | undefined
-  /** The least that the same answer takes; undefined: nothing of the kind was measured. */
+  /** The least that the same answer costs; undefined if nothing of the kind was measured. */
   readonly floor: string | undefined
   readonly atMost?: number
   readonly atLeast?: number
@@ -24,7 +24,7 @@ export const BEST_PEER = 'the best peer'
 
 export type Verdict = 'met' | 'missed'
 
-/** A peer or a floor, in the goal's own measure. */
+/** The figure of a peer or a floor, in the goal's unit. */
 export interface Reference {
   readonly name: string
   readonly value: number
@@ -32,7 +32,7 @@ export interface Reference {
 
 export interface Judgement {
   readonly goal: Goal
-  /** What the figures were divided by, by name; the best peer is named. */
+  /** The subject whose figure is the unit; the best peer is named. */
   readonly per: string | undefined
   readonly values: readonly {
     readonly subject: string
@@ -41,7 +41,7 @@ export interface Judgement {
   }[]
   readonly peer: Reference | undefined
   readonly floor: Reference | undefined
-  /** Undefined: not measured in this run. */
+  /** Undefined if it was not measured in this run. */
   readonly verdict: Verdict | undefined
 }
 
@@ -82,15 +82,15 @@ function verdictOf({ atMost = Infinity, atLeast = -Infinity }: Goal, value: numb
   return value <= atMost && value >= atLeast ? 'met' : 'missed'
 }
 
-/** What a bound is a multiple of, in words. */
+/** The unit of a bound, in words. */
 export function boundOf({ atMost, atLeast }: Pick<Goal, 'atMost' | 'atLeast'>): string {
   return atMost === undefined ? `at least ${atLeast}` : `at most ${atMost}`
 }
 
-/** How far a metric's ratio may be from what was expected before a reader is told. */
+/** How far a ratio may differ from the expected one before the report mentions it. */
 const TOLERANCE = 0.25
 
-/** Whether a peer's ratio is as an earlier measurement found it. */
+/** The expected ratio, if a peer's ratio differs from what an earlier measurement found. */
 export function differs(metric: Metric, subject: string, ratio: number): number | undefined {
   const expected = metric.expected?.[subject]
   if (expected === undefined) return undefined

@@ -1,4 +1,4 @@
-// On what a report was measured.
+// Describes the machine of a report.
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -23,7 +23,7 @@ const MEASURED = [
   ...['bottleneck', 'express', 'koa', '@nestjs/core'],
 ]
 
-/** The load average tells whether something else was running. */
+/** The description includes the load average, which shows whether something else was running. */
 export async function machine(command: string): Promise<string> {
   const [processor] = cpus()
   const load = loadavg().map((value) => value.toFixed(1))
@@ -44,7 +44,7 @@ export async function redisVersion(): Promise<string> {
   }
 }
 
-/** From the manifest, which not every package lets one import. */
+/** Reads the manifest, which some packages do not let one import. */
 function versionOf(name: string): string {
   let folder = dirname(createRequire(import.meta.url).resolve(name))
   for (; folder !== dirname(folder); folder = dirname(folder)) {
@@ -52,7 +52,7 @@ function versionOf(name: string): string {
       const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
       if (manifest.name === name) return manifest.version
     } catch {
-      // No manifest here; there is one further up.
+      // No manifest here; there is one in a parent folder.
     }
   }
   return '?'

@@ -1,4 +1,4 @@
-// What docs/benchmarks.md shows: a chart and four tables, out of all that was measured.
+// The chart and the tables of docs/benchmarks.md: a selection of all measured figures.
 
 import { type Bars, bars } from './bars.js'
 import type { Figure, KeptRow, KeptTable, RunRecord } from './record.js'
@@ -7,7 +7,7 @@ import { cells, number } from './report.js'
 interface Column {
   readonly title: string
   readonly section: string
-  /** Undefined: the only table of the section, or the first. */
+  /** If undefined, the only or first table of the section. */
   readonly table?: string
   readonly metric: string
 }
@@ -31,7 +31,7 @@ const PEERS = [
 ]
 const loaded = ['Smallest script, 32 in a call', 'INCR', ...WEIR, ...PEERS]
 
-/** By the names of their places on the page. */
+/** By the name of the place on the page. */
 const TABLES: Readonly<Record<string, Shown>> = {
   load: { columns: [...DISTINCT, ...HOT], subjects: loaded },
   alone: {
@@ -65,13 +65,13 @@ const TABLES: Readonly<Record<string, Shown>> = {
   },
 }
 
-/** What is written between the marks of the page, by their names. */
+/** The text between the marks of the page, by name. */
 export function partsOf(record: RunRecord): Readonly<Record<string, string>> {
   const tables = Object.entries(TABLES).map(([name, shown]) => [name, tableText(record, shown)])
   return { ...Object.fromEntries(tables), measured: machineOf(record) }
 }
 
-/** When and on what, without the versions of all packages, which the notes have. */
+/** The date and the machine, without the versions of all packages, which are in the notes. */
 function machineOf({ measured }: RunRecord): string {
   return `${measured.split('; ').slice(0, 2).join('; ')}.`
 }

@@ -1,4 +1,4 @@
-// Parts of peers that have no types of their own.
+// Types for parts of peers that have none.
 
 declare module 'koa-ratelimit/limiter/redis.js' {
   import type { Redis } from 'ioredis'

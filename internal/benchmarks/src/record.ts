@@ -1,5 +1,5 @@
-// What a run found, as it is kept: what the pages show and no more, so that they can be written
-// again without measuring.
+// The results of a run in the form in which they are stored: exactly what the pages show, so that
+// they can be generated again without measuring.
 
 import { differs, type Goal, type Judgement, judge } from './goals.js'
 import type { Scenario } from './scenario.js'
@@ -12,17 +12,17 @@ export interface Result {
 }
 
 export interface RunRecord {
-  /** When, by which command and on what machine. */
+  /** The date, the command and the machine. */
   readonly measured: string
   readonly sections: readonly Section[]
 }
 
-/** What one scenario found. */
+/** The results of one scenario. */
 export interface Section {
   readonly id: string
   readonly title: string
   readonly about: string
-  /** As in the record; absent: measured with the rest of the run. */
+  /** As in the record; absent if it was measured with the rest of the run. */
   readonly measured?: string
   readonly goals: readonly KeptGoal[]
   readonly tables: readonly KeptTable[]
@@ -42,7 +42,7 @@ export interface KeptTable {
 export interface KeptRow {
   readonly subject: string
   readonly kind: Kind
-  /** By metric; a metric that the subject has no figure for is left out. */
+  /** By metric, without metrics for which the subject has no figure. */
   readonly figures: Readonly<Record<string, Figure>>
 }
 
@@ -53,7 +53,7 @@ export interface Figure {
   readonly times?: number
   /** How far the rounds disagree: half the distance between the quartiles, in percent. */
   readonly spread?: number
-  /** What an earlier measurement found for `times`, where that is far off. */
+  /** What an earlier measurement found for `times`, if that differs much. */
   readonly expected?: number
 }
 
@@ -67,7 +67,7 @@ export function sectionOf({ scenario, tables }: Result): Section {
   return { id, title, about, goals, tables: tables.map(keptTable) }
 }
 
-/** A record in which some scenarios were measured anew, which then say when. */
+/** A record in which some scenarios were measured again; those have their own date. */
 export function renewed(record: RunRecord, { measured, sections }: RunRecord): RunRecord {
   const renew = (section: Section): Section => {
     const again = sections.find(({ id }) => id === section.id)

@@ -4,9 +4,9 @@ import { BEST_PEER, boundOf } from './goals.js'
 import type { Figure, KeptGoal, KeptTable, RunRecord, Section } from './record.js'
 
 export interface Report {
-  /** What is to be reached, and whether it is. */
+  /** The goals, and whether they are met. */
   readonly goals: string
-  /** All that was measured, and on what. */
+  /** All measured figures, and the machine. */
   readonly figures: string
 }
 
@@ -71,7 +71,8 @@ export function tableText({ metrics, rows }: KeptTable): string {
   return [cells(['', ...titles]), `|${'---|'.repeat(titles.length + 1)}`, ...lines].join('\n')
 }
 
-/** Median, ratio to the base, spread of the rounds, and what was expected if it is far off. */
+/** The median, its ratio to the base, the spread of the rounds, and the expected ratio if it
+ *  differs. */
 function cellText(figure: Figure | undefined, digits: number): string {
   if (figure === undefined) return ''
   const { value, times, spread, expected } = figure
@@ -82,7 +83,7 @@ function cellText(figure: Figure | undefined, digits: number): string {
   return parts.join(' ')
 }
 
-/** In a row of goals, which are all Weir's. */
+/** The name of a subject in a row of goals, which are all Weir's. */
 function short(subject: string): string {
   return subject.replace(/^Weir,? /, '')
 }
@@ -98,10 +99,10 @@ export function cells(texts: readonly string[]): string {
   return `| ${texts.map((text) => text.replaceAll('|', '\\|')).join(' | ')} |`
 }
 
-/** What the marks in the tables mean. */
+/** Explains the marks in the tables. */
 export const LEGEND: string = `Medians of the rounds; in brackets the ratio to the row named in the heading, the median of the rounds' ratios; ± half the distance between the quartiles. [!] marks a peer whose ratio is more than 25 % off what an earlier, independent measurement of the same version found. "${BEST_PEER}" is the one with the best figure in that column.`
 
-/** A page with a text between the marks of a part. What is around them is written by hand. */
+/** The page with the text between the marks of a part replaced. The rest is written by hand. */
 export function withPart(page: string, name: string, text: string): string {
   const [start, end] = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`]
   const [from, to] = [page.indexOf(start), page.indexOf(end)]

@@ -1,5 +1,5 @@
-// Subjects take turns, round after round, so that what disturbs the machine disturbs them alike;
-// whoever begins a round is another one each time.
+// Subjects take turns, round after round, so that disturbances of the machine affect all of them.
+// Each round begins with another subject.
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -30,8 +30,8 @@ export async function inRounds<Subject>(
 }
 
 /**
- * Frees all that is not in use, to weigh what is. Not for before a turn: it makes V8 begin with a
- * small heap again, which costs those most that allocate most, as no running service is.
+ * Frees all unused memory, to measure the rest. Not for use before a turn: it makes V8 begin with a
+ * small heap again, which costs most for subjects that allocate most, unlike in a running service.
  */
 export const collectGarbage: () => void = ((): (() => void) => {
   setFlagsFromString('--expose-gc')

@@ -25,7 +25,7 @@ const { values } = parseArgs({
   },
 })
 
-// The pages from the record, when their writer has changed: nothing is measured.
+// Generates the pages from the record, when their generator has changed; measures nothing.
 if (values.recorded) {
   await writeFiles(await readRecord())
   process.exit(0)
@@ -56,7 +56,7 @@ const base: Scale = {
 const scale: Scale =
   rounds === undefined ? base : { ...base, rounds, longRounds: Math.ceil(rounds / 3) }
 
-// Before anything is measured for half an hour, the pages must have a place for it.
+// A run takes half an hour, so check first that the pages have a place for its results.
 const before = values.write ? await readRecord() : undefined
 if (before !== undefined) await filesOf(before)
 
@@ -65,7 +65,7 @@ for (const scenario of chosen) {
   const started = performance.now()
   const result = { scenario, tables: await scenario.measure(scale) }
   results.push(result)
-  // At once, so that what was measured is not lost with a later scenario that fails.
+  // Printed at once, so that a failure of a later scenario does not lose it.
   console.log(`${sectionText(sectionOf(result))}\n`)
   console.error(`${scenario.id}: ${((performance.now() - started) / 1_000).toFixed(0)} s`)
 }
@@ -81,5 +81,5 @@ if (before !== undefined) {
   await writeFiles(record)
   console.error('written: internal/benchmarks/results, docs/benchmarks.md and its chart')
 }
-// Some peers keep timers.
+// Some peers have timers that keep the process alive.
 process.exit(0)

@@ -1,5 +1,4 @@
-// A scenario: something that limiters are asked to do, how it is measured, and what Weir should
-// reach.
+// A scenario: a task for limiters, how it is measured, and what Weir should reach.
 
 import type { Goal } from './goals.js'
 import type { Table } from './table.js'
@@ -7,27 +6,27 @@ import type { Table } from './table.js'
 /** How much is measured. */
 export interface Scale {
   readonly rounds: number
-  /** How long a subject is measured in a round: in one turn, or in several short ones. */
+  /** How long a subject is measured in a round, in one turn or in several short ones. */
   readonly turnMs: number
-  /** Keys of a Redis-backed limiter. */
+  /** The number of keys for a limiter on Redis. */
   readonly keys: number
-  /** Keys of a memory store. */
+  /** The number of keys for a memory store. */
   readonly manyKeys: number
-  /** Limits that a log is filled up to. */
+  /** The limit up to which a log is filled. */
   readonly fullLog: number
   readonly largestLog: number
-  /** Attacks that a search tries on each policy. */
+  /** The attacks that a search tries on each policy. */
   readonly attacks: number
-  /** How long new keys keep coming, at 100,000 a second. */
+  /** How long new keys come, at 100,000 a second. */
   readonly churnMs: number
-  /** Rounds of what takes long: filling millions of keys, waiting for windows to end. */
+  /** The rounds of long scenarios, which fill millions of keys or wait for windows to end. */
   readonly longRounds: number
-  /** Whether each round of a memory store has a process of its own. */
+  /** Whether each round of a memory store has a new process. */
   readonly fresh: boolean
-  /** Whether client and servers share a core under load: where the system puts them differs from
-   *  run to run. */
+  /** Whether client and servers share a core under load: otherwise the system chooses cores,
+   *  differently in each run. */
   readonly oneCore: boolean
-  /** The commit that `versions` compares with; undefined: that of tools/reference.mjs. */
+  /** The commit that `versions` compares with; if undefined, the one in tools/reference.mjs. */
   readonly reference: string | undefined
 }
 
@@ -56,7 +55,7 @@ export const SHORT: Scale = {
   longRounds: 1,
 }
 
-/** Enough to see that everything runs. */
+/** Just enough to see that everything runs. */
 export const TINY: Scale = {
   rounds: 1,
   turnMs: 10,
@@ -75,9 +74,9 @@ export const TINY: Scale = {
 export interface Scenario {
   readonly id: string
   readonly title: string
-  /** What is done, and what a reader must know to read the figures. */
+  /** What is measured, and what a reader must know to read the figures. */
   readonly about: string
   readonly goals: readonly Goal[]
-  /** Throws if a limit does not hold: then no figure means anything. */
+  /** Throws if a limit does not hold, since no figure means anything then. */
   measure(scale: Scale): Promise<readonly Table[]>
 }

@@ -1,6 +1,6 @@
-// What samples say, as pure functions.
+// Statistics of samples, as pure functions.
 
-/** The value below which this share of the values lies, between neighbours by proportion. */
+/** The value below which this share of the values lies, interpolated between neighbours. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   const at = (sorted.length - 1) * share
@@ -13,7 +13,7 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5)
 }
 
-/** The distance between the quartiles, as a share of the median: how far rounds disagree. */
+/** The distance between the quartiles as a share of the median: how much the rounds differ. */
 export function spread(values: readonly number[]): number {
   return (quantile(values, 0.75) - quantile(values, 0.25)) / median(values)
 }

@@ -1,12 +1,12 @@
 /** A limiter, or a floor, that is set up and has a limit. */
 export interface Subject {
-  /** Decides once, in the way that its users call it. */
+  /** Decides once, by the call that its users make. */
   ask(key: string): unknown
-  /** Units left, by an answer; NaN: it does not tell. */
+  /** The units left, according to an answer; NaN if the answer does not say. */
   left(answer: unknown): number | Promise<number>
-  /** By an answer that did not reject; undefined: floors do not refuse. */
+  /** Whether an answer that did not reject allows the request; undefined: floors do not refuse. */
   allowed?(answer: unknown): boolean
-  /** Whether it takes units ahead. What a busy machine gives back too late stays counted. */
+  /** Whether it takes units ahead. Units that a busy machine gives back too late stay counted. */
   readonly takesAhead?: boolean
   close(): unknown
 }

@@ -1,24 +1,24 @@
-// What a scenario measures: figures of subjects, side by side, taken in the same run.
+// What a scenario measures: the figures of subjects, side by side, taken in the same run.
 
 import { median } from './statistics.js'
 
-/** What a subject is: a floor that nobody can be below, Weir, or another limiter. */
+/** The kind of a subject: a floor below which nobody can be, Weir, or another limiter. */
 export type Kind = 'floor' | 'weir' | 'peer'
 
 export interface Metric {
   readonly id: string
-  /** Heading of its column, with the unit. */
+  /** The heading of its column, with the unit. */
   readonly title: string
   readonly digits: number
-  /** Which is better: the best peer is the one with the least, or the most. */
+  /** The better direction: the best peer is the one with the least, or with the most. */
   readonly better: 'less' | 'more'
-  /** The subject that ratios are taken to; if undefined, there are none. */
+  /** The subject that ratios relate to; if undefined, there are no ratios. */
   readonly base?: string
-  /** Peers' ratios to the base as an earlier, independent measurement found them, by subject. */
+  /** The ratios of peers to the base in an earlier, independent measurement, by subject. */
   readonly expected?: Readonly<Record<string, number>>
 }
 
-/** One sample per round, by metric. A metric that a subject has no figure for is left out. */
+/** One sample per round, by metric. Metrics for which a subject has no figure are left out. */
 export type Samples = Readonly<Record<string, readonly number[]>>
 
 export interface Row {
@@ -34,7 +34,7 @@ export interface Table {
   readonly rows: readonly Row[]
 }
 
-/** The median over the rounds; undefined where the subject has no figure. */
+/** The median of the rounds; undefined if the subject has no figure. */
 export function figure(table: Table, subject: string, metric: string): number | undefined {
   const samples = samplesOf(table, subject, metric)
   return samples === undefined ? undefined : median(samples)
@@ -46,9 +46,10 @@ function samplesOf(table: Table, subject: string, metric: string): readonly numb
 }
 
 /**
- * The figure as a multiple of another subject's: the median of the rounds' ratios, since the
- * machine is as fast or as slow for all turns of a round. The ratio of the medians where samples
- * are not of the same rounds, or a base is not above 0, as what is added to a bare server may be.
+ * The figure as a multiple of another subject's: the median of the ratios of the rounds, since the
+ * machine is equally fast or slow for all turns of a round. It is the ratio of the medians if the
+ * samples are not of the same rounds, or if a base is not above 0, as what is added to a bare
+ * server may be.
  */
 export function multiple(
   table: Table,
@@ -68,7 +69,7 @@ export function ratio(table: Table, subject: string, metric: Metric): number | u
   return metric.base === undefined ? undefined : multiple(table, subject, metric.base, metric.id)
 }
 
-/** Of the peers that have a figure, the one with the best. */
+/** The peer with the best figure. */
 export function bestPeer(table: Table, metric: Metric): Row | undefined {
   let best: Row | undefined
   let bestFigure = metric.better === 'less' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY

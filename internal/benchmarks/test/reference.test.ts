@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 
-test('where a commit is missing, the command says how to fetch it', () => {
+test('if a commit is missing, the command says how to fetch it', () => {
   const clone = mkdtempSync(join(tmpdir(), 'weir-reference-'))
   onTestFinished(() => rmSync(clone, { recursive: true, force: true }))
   execFileSync('git', ['init', '--quiet'], { cwd: clone })

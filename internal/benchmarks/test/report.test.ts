@@ -49,14 +49,14 @@ const scenario: Scenario = {
   measure: async () => [table],
 }
 
-test('goals are judged by medians of ratios, against the best peer that has a figure', () => {
+test('goals are judged by medians of ratios, against the best peer with a figure', () => {
   const judgements = goals.map((goal) => judge(goal, [table]))
   const verdicts = judgements.map(({ verdict }) => verdict)
   expect(verdicts).toEqual(['met', 'missed', 'missed', 'met', undefined])
   expect(judgements[1]).toMatchObject({ per: 'the best peer, quick', values: [{ value: 0.25 }] })
 })
 
-test("a ratio is the median of the rounds' ratios, for a round is slow or fast for all", () => {
+test('a ratio is the median of the ratios of the rounds, since all of a round is slow or fast', () => {
   const uneven: Table = {
     ...table,
     rows: [
@@ -78,7 +78,7 @@ test('a peer and a floor are shown in the unit of the goal', () => {
   expect(plain?.floor).toEqual({ name: 'floor', value: 9_000 })
 })
 
-test('a goal for what nothing measures is a mistake', () => {
+test('a goal for something that is not measured is an error', () => {
   expect(() => judge({ ...(goals[0] as Goal), metric: 'bytes' }, [table])).toThrow(
     /nothing measures/,
   )
@@ -95,7 +95,7 @@ test('a figure that is shown as 0 has no spread', () => {
   expect(text.split('\n').at(-1)).toBe('| once | 0.0 | 2 ±25 % |')
 })
 
-test('the report tells figures, ratios, spreads, and peers that are not as expected', () => {
+test('the report shows figures, ratios, spreads, and peers that differ from what was expected', () => {
   const [head, , ...section] = figures.split('\n\n')
   expect(head).toBe('Head.')
   expect(section.join('\n\n')).toMatchInlineSnapshot(`
@@ -113,7 +113,7 @@ test('the report tells figures, ratios, spreads, and peers that are not as expec
   `)
 })
 
-test('and which goals are met', () => {
+test('the report shows which goals are met', () => {
   expect(judged).toMatchInlineSnapshot(`
     "2 of 5 met; 2 missed; 1 not measured.
 
@@ -127,7 +127,7 @@ test('and which goals are met', () => {
   `)
 })
 
-test('a page keeps what is around the report', () => {
+test('the text around the report on a page stays', () => {
   const page = (text: string): string => `One.\n<!-- goals:start -->${text}<!-- goals:end -->\nTwo.`
   const first = withPart(page('\n'), 'goals', 'Few.')
   expect(first).toBe(page('\n\nFew.\n\n'))
@@ -135,7 +135,7 @@ test('a page keeps what is around the report', () => {
   expect(() => withPart('no marks', 'goals', '')).toThrow(/no place/)
 })
 
-test('a record says of a scenario that was measured anew when that was', () => {
+test('a record has the date of a scenario that was measured again', () => {
   const later = recordOf([{ scenario: { ...scenario, about: 'Anew.' }, tables: [table] }], 'Later.')
   const other = { ...kept, sections: [{ ...kept.sections[0], id: 'other' }, ...kept.sections] }
   const { measured, sections } = renewed(other as typeof kept, later)
@@ -147,11 +147,11 @@ test('a record says of a scenario that was measured anew when that was', () => {
   expect(report({ measured, sections }).figures).toMatch(/## What it costs\n\nLater\.\n\nAnew\./)
 })
 
-test('a record that was kept as JSON reports the same', () => {
+test('a record that was stored as JSON gives the same report', () => {
   expect(report(JSON.parse(JSON.stringify(kept)))).toEqual(report(kept))
 })
 
-test('docs/benchmarks.md, its chart and the notes show what the last run found', async () => {
+test('docs/benchmarks.md, its chart and the notes show the results of the last run', async () => {
   const files = await filesOf(await readRecord())
   expect(files).toHaveLength(4)
   for (const [path, text] of files) expect(await readFile(fileAt(path), 'utf8'), path).toBe(text)

@@ -1,4 +1,4 @@
-// The smallest script is a floor only if it answers as Weir does.
+// The smallest script is a floor only if it gives the same answers as Weir.
 
 import { type Decision, memoryStore, RateLimiter, tokenBucket } from '@weir/core'
 import { fakeClock } from '@weir/core/testing'
@@ -16,7 +16,7 @@ import { BUCKET, weir } from '../src/redis/weir.js'
 const LIMIT = 40
 
 test.each([smallest, smallestBatched, smallestWithShortKeys])(
-  '$name says what Weir says',
+  '$name gives the same answers as Weir',
   async (kind) => {
     const server = await startRedis()
     try {
@@ -48,7 +48,7 @@ test("the smallest script's keys are as long as those of Weir's bucket", async (
   }
 })
 
-/** Keys that are asked about more and less often than a turn has requests, past their limit. */
+/** Requests keys more and less often than a turn has requests, past their limit. */
 async function sayTheSame(kind: RedisSubjectKind, port: number, perTurn: number): Promise<void> {
   const clock = fakeClock()
   const policy = tokenBucket({ capacity: LIMIT, refill: 1, every: UNIT_MS })

@@ -1,5 +1,5 @@
-// Every scenario runs, finds its limits kept, and can be reported. How fast anything is says a run
-// on a quiet machine.
+// Every scenario runs, finds its limits kept, and can be reported. Figures need a run on an idle
+// machine.
 
 import { expect, test } from 'vitest'
 import { BUILT, nextMessage, startChild } from '../src/child.js'
@@ -27,7 +27,7 @@ test.concurrent.each([...scenarios, clients, algorithms, phases])('$id', async (
   expect(goals + figures).not.toMatch(/NaN|undefined|not measured/)
 })
 
-test('a memory store is measured in a process of its own', async () => {
+test('a memory store is measured in a separate process', async () => {
   const job: Job = { subject: MAP, exercise: 'one-key', scale: TINY }
   const turn = await nextMessage<Record<string, number>>(startChild('memory/main.js', job))
   expect(turn.cpuNs).toBeGreaterThan(0)

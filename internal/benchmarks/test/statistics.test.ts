@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { median, quantile, spread } from '../src/statistics.js'
 
-test('a median and quartiles lie between neighbours', () => {
+test('a median and quartiles are interpolated between neighbours', () => {
   expect(median([3, 1, 2])).toBe(2)
   expect(median([4, 1, 2, 3])).toBe(2.5)
   expect(quantile([1, 2, 3, 4, 5], 0.25)).toBe(2)

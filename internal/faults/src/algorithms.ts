@@ -1,7 +1,7 @@
-// Every algorithm with one limit, for rows that judge all of them at once.
+// Every algorithm with the same limit, for rows that judge all of them at once.
 import type { PolicySettings } from './client/protocol.js'
 
-/** A policy of each algorithm that lets `limit` pass at once, and as many again in a window. */
+/** Policies of all algorithms that let `limit` pass at once, and as many again in a window. */
 export function everyAlgorithm(name: string, limit: number, window: string): PolicySettings[] {
   const windows = ['fixedWindow', 'slidingWindow', 'slidingLog', 'slidingCounter'].map((make) => ({
     make,

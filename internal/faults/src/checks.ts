@@ -1,11 +1,11 @@
-// A figure and what it must be.
+// A figure and its bound.
 
 export interface Check {
   readonly what: string
   readonly value: string
   readonly bound: string
   readonly ok: boolean
-  /** The same in every row: worth telling only when it fails. */
+  /** The check is the same in every row, and worth mentioning only when it fails. */
   readonly routine?: boolean
 }
 
@@ -21,7 +21,7 @@ export function exactly(what: string, value: number, bound: number): Check {
   return { what, value: String(value), bound: String(bound), ok: value === bound }
 }
 
-/** Nothing of the kind; tells the first few if there is. */
+/** Fails if anything was found, and lists the first few. */
 export function none(what: string, found: readonly string[]): Check {
   const shown = [...new Set(found)].slice(0, 3).join(' | ').slice(0, 300)
   const value = found.length === 0 ? '0' : `${found.length}: ${shown}`
@@ -49,7 +49,7 @@ export function routine(check: Check): Check {
   return { ...check, routine: true }
 }
 
-/** For one of several parts of a row. */
+/** Names the part of a row that checks belong to. */
 export function named(part: string, checks: readonly Check[]): Check[] {
   return checks.map((check) => ({ ...check, what: `${part}: ${check.what}` }))
 }

@@ -1,4 +1,4 @@
-// A story has a process of its own, since its fleets would hold up the wires of other rows.
+// Runs a story in a separate process, since its fleets would delay the proxies of other rows.
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Check } from './checks.js'
@@ -6,7 +6,7 @@ import type { Job, Stall } from './client/protocol.js'
 import type { Stage } from './stage.js'
 
 export interface ToTeller {
-  /** Of the story. */
+  /** The number of the story. */
   readonly number: string
   readonly changes: Partial<Job>
 }
@@ -16,7 +16,7 @@ export interface Told {
   readonly stalls: readonly Stall[]
 }
 
-// From the sources (as tests run this) as from what is built, the process runs what is built.
+// The process always runs the built files, even if this runs from the sources, as in tests.
 const entry = fileURLToPath(new URL('../dist/teller.js', import.meta.url))
 
 export async function tellElsewhere(stage: Stage, number: string): Promise<readonly Check[]> {
@@ -34,7 +34,7 @@ export async function tellElsewhere(stage: Stage, number: string): Promise<reado
   })
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
   stage.onEnd(async () => {
-    // By then it has ended, unless this run was given up.
+    // The process has already ended, unless this run was given up.
     child.kill()
     await ended
   })

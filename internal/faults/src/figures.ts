@@ -1,4 +1,4 @@
-// What samples say, as pure functions. Times in ms.
+// Statistics of samples, as pure functions. Times are in ms.
 import type { Sample, Stall, Transition } from './client/protocol.js'
 
 /** The most of `times` in any interval [t, t + windowMs). */
@@ -13,20 +13,21 @@ export function mostInAnyWindow(times: readonly number[], windowMs: number): num
   return most
 }
 
-/** When requests were admitted: at the answer, which is when the service lets them in. */
+/** The times at which requests were admitted: those of the answers, when the service lets them
+ *  in. */
 export function admissions(samples: readonly Sample[]): number[] {
   return samples.filter(({ allowed }) => allowed).map(({ at, ms }) => at + ms)
 }
 
 /**
- * What may pass at the most in a time in which state is lost as often as one likes: one limit for
+ * The most that may pass in a time in which state may be lost any number of times: one limit for
  * each window touched.
  */
 export function allowance(limit: number, windowMs: number, durationMs: number): number {
   return limit * (Math.floor(durationMs / windowMs) + 1)
 }
 
-/** When Redis lost its data: it was whole before `from`, and is not from `to` on. */
+/** A loss of data by Redis, which had all data before `from`, and no longer has them at `to`. */
 export interface Loss {
   readonly from: number
   readonly to: number
@@ -34,7 +35,7 @@ export interface Loss {
 
 /**
  * Requests to Redis that were on their way when a loss showed: sent before the first answer after
- * it, and answered after it.
+ * the loss, and answered after it.
  */
 export function inFlightAt({ from, to }: Loss, samples: readonly Sample[]): number {
   const decided = samples.filter(({ degraded }) => !degraded)
@@ -43,7 +44,7 @@ export function inFlightAt({ from, to }: Loss, samples: readonly Sample[]): numb
   return decided.filter(({ at, ms }) => at <= shownAt && at + ms >= from).length
 }
 
-/** Admitted per fixed window, in the order of the windows. Windows end on whole ms. */
+/** The admissions in each fixed window, in order. Windows end on whole ms. */
 export function perWindow(samples: readonly Sample[]): number[] {
   const counts = new Map<number, number>()
   for (const { allowed, untilUs } of samples) {
@@ -66,7 +67,7 @@ export function shareOver(values: readonly number[], bound: number): number {
 
 /**
  * Latencies without the time in which the machine gave the process no CPU though it was due to run.
- * What the process did with its own CPU time stays in: a slow product is not a busy machine.
+ * Time in which the process itself used the CPU is included: a slow product is not a busy machine.
  */
 export function latencies(samples: readonly Sample[], stalls: readonly Stall[]): number[] {
   return samples.map((sample) => sample.ms - starvedDuring(sample, stalls))
@@ -81,14 +82,14 @@ function starvedDuring({ at, ms }: Sample, stalls: readonly Stall[]): number {
   return starved
 }
 
-/** The part of a stall that is the machine's fault. */
+/** The part of a stall that is due to the machine. */
 export function starvation({ ms, ownMs }: Stall): number {
   return Math.max(0, ms - ownMs)
 }
 
 /**
- * Time from `from` until the first moment after which, for `calmMs`, every request is as it should
- * be. Infinity if that never comes.
+ * The time from `from` to the first moment from which, for `calmMs`, every request is as it should
+ * be. Infinity if there is none.
  */
 export function timeToNormal(
   samples: readonly Sample[],
@@ -117,7 +118,7 @@ export function longestDenial(samples: readonly Sample[]): number {
   return longest
 }
 
-/** Openings of the breaker after the first one: it had thought that all was well. */
+/** The openings of the breaker after the first one, each after it had found Redis well. */
 export function flaps(transitions: readonly Transition[]): number {
   let isOpen = false
   let openings = 0
@@ -128,7 +129,7 @@ export function flaps(transitions: readonly Transition[]): number {
   return Math.max(0, openings - 1)
 }
 
-/** The times in which the breaker was in one of the states. The last one goes on to `end`. */
+/** The intervals in which the breaker was in one of the states. The last one lasts until `end`. */
 export function intervalsIn(
   transitions: readonly Transition[],
   states: readonly string[],
@@ -139,7 +140,7 @@ export function intervalsIn(
     .filter(({ state }) => states.includes(state))
 }
 
-/** From the first to the last of some times; 0 for none. */
+/** The time from the first to the last; 0 if there are none. */
 export function spread(times: readonly number[]): number {
   return times.length === 0 ? 0 : Math.max(...times) - Math.min(...times)
 }

@@ -1,7 +1,7 @@
 // A service of several processes, each with a client, a store, and a limiter for each algorithm.
-// Two stores in one process are two, so one process has them all; and each has a wire of its own,
-// by which it can be cut off alone. Their stories are told step by step, so that what passes is
-// known exactly.
+// Two stores in one process behave as two processes, so all of them are in one process; each has
+// its own proxy, which can cut it off alone. Stories proceed step by step, so what passes is known
+// exactly.
 
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,10 +21,10 @@ import type { PolicySettings } from './client/protocol.js'
 import { makePolicy } from './client/target.js'
 import type { Stage, Wire } from './stage.js'
 
-/** The part of a limit that passes at the least. */
+/** The least part of a limit that must pass. */
 const IN_USE = 0.9
 
-/** No story comes to the end of a window, and a bucket gets nothing back within one. */
+/** No story reaches the end of a window, and no bucket gets a unit back in a story. */
 const WINDOW = '1d'
 
 export interface Process {
@@ -32,23 +32,23 @@ export interface Process {
   readonly wire: Wire
   readonly client: Redis
   readonly store: RedisStore
-  /** One for each algorithm. */
+  /** One limiter for each algorithm. */
   readonly limiters: readonly RateLimiter[]
 }
 
-/** Units that one decision took. */
+/** The units that one decision took. */
 interface Taken {
   readonly decision: Decision
   readonly cost: number
 }
 
 export interface FleetOptions {
-  /** Of the server. */
+  /** The port of the server. */
   readonly port: number
   readonly size: number
   readonly limit: number
   readonly store?: RedisStoreOptions | undefined
-  /** By which each process decides alone; default: by its local quota. */
+  /** The policy for outages; by default, each process decides by its local quota. */
   readonly whenUnavailable?: PolicySettings | undefined
 }
 
@@ -56,7 +56,7 @@ export class Fleet {
   readonly processes: readonly Process[]
   readonly limit: number
   readonly algorithms: readonly string[]
-  /** Units that passed less those given back, by key, of each algorithm. */
+  /** The units that passed, less those given back, by key, for each algorithm. */
   readonly #passed: Map<string, number[]> = new Map()
 
   constructor(processes: readonly Process[], limit: number, algorithms: readonly string[]) {
@@ -65,20 +65,20 @@ export class Fleet {
     this.algorithms = algorithms
   }
 
-  /** One request to one algorithm of one process. */
+  /** Sends one request to one process, for one algorithm. */
   async take(process: Process, algorithm: number, key: string, cost = 1): Promise<Decision> {
     const decision = await limiterOf(process, algorithm).consume(key, { cost })
     if (decision.allowed) this.#add(key, algorithm, cost)
     return decision
   }
 
-  /** Gives back what a decision took, whether Redis answers or not. */
+  /** Gives back what a decision took, whether or not Redis answers. */
   async refund(process: Process, algorithm: number, key: string, taken: Taken): Promise<void> {
     this.#add(key, algorithm, -taken.cost)
     await limiterOf(process, algorithm).refund(taken.decision)
   }
 
-  /** Each process in turn asks all algorithms, with `times` requests at once. */
+  /** Each process in turn sends `times` requests at once, for all algorithms. */
   async ask(processes: readonly Process[], key: string, times = 1): Promise<void> {
     for (const process of processes) {
       const asked = this.algorithms.flatMap((_, i) =>
@@ -88,20 +88,20 @@ export class Fleet {
     }
   }
 
-  /** All that one algorithm of one process admits. */
+  /** Takes everything that one process admits, for one algorithm. */
   async takeAll(process: Process, algorithm: number, key: string): Promise<void> {
     const { granted } = await limiterOf(process, algorithm).consumeUpTo(key, this.limit)
     this.#add(key, algorithm, granted)
     await Promise.all([this.take(process, algorithm, key), this.take(process, algorithm, key)])
   }
 
-  /** Each process in turn takes all that it admits. */
+  /** Each process in turn takes everything that it admits. */
   async exhaust(processes: readonly Process[], key: string): Promise<void> {
     for (const process of processes)
       await Promise.all(this.algorithms.map((_, i) => this.takeAll(process, i, key)))
   }
 
-  /** All processes ask again and again. */
+  /** All processes send requests again and again. */
   async askFor(ms: number, keys: readonly string[]): Promise<void> {
     const until = performance.now() + ms
     while (performance.now() < until) {
@@ -110,7 +110,7 @@ export class Fleet {
     }
   }
 
-  /** One process asks one algorithm for many keys, a request for each. */
+  /** One process sends a request for each of many keys, for one algorithm. */
   async askOthers(process: Process, keys: number): Promise<void> {
     for (let from = 0; from < keys; from += 500) {
       const some = Array.from({ length: Math.min(500, keys - from) }, (_, i) => `other-${from + i}`)
@@ -134,8 +134,8 @@ function limiterOf({ limiters }: Process, algorithm: number): RateLimiter {
 }
 
 /**
- * What passed of a key, of the worst algorithm.
- * @param atLeast of each algorithm: one that denied everything would keep every bound
+ * What passed under a key, by the worst algorithm.
+ * @param atLeast for each algorithm, since one that denied everything would keep every bound
  */
 export function passed(
   what: string,
@@ -183,12 +183,12 @@ export async function openFleet(
   )
   const names = policies.map(({ make }) => make)
   const fleet = new Fleet(processes, limit, names)
-  // The first requests of a process are slow: they load scripts, and code.
+  // The first requests of a process are slow, since they load scripts and code.
   await fleet.ask(processes, 'first', 2)
   return fleet
 }
 
-/** Cuts processes off; resolves when their clients know. */
+/** Cuts processes off. Resolves when their clients have noticed. */
 export async function cut(processes: readonly Process[]): Promise<void> {
   await Promise.all(processes.map(({ wire }) => wire.set('refuse')))
   await waitUntil('clients to lose their connections', async () =>
@@ -196,7 +196,7 @@ export async function cut(processes: readonly Process[]): Promise<void> {
   )
 }
 
-/** Lets processes reach Redis again; resolves when their clients can. */
+/** Lets processes reach Redis again. Resolves when their clients can. */
 export async function reconnect(processes: readonly Process[]): Promise<void> {
   await Promise.all(processes.map(({ wire }) => wire.set('pass')))
   await waitUntil('clients to connect', async () =>
@@ -204,7 +204,7 @@ export async function reconnect(processes: readonly Process[]): Promise<void> {
   )
 }
 
-/** The same; resolves when Redis decides for each of them. */
+/** The same. Resolves when Redis decides for each of them. */
 export async function bringBack(processes: readonly Process[]): Promise<void> {
   await reconnect(processes)
   await waitUntil('Redis to decide again', async () =>

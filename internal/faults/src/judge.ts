@@ -1,5 +1,5 @@
-// Runs a row and says whether it passed. It fails only on a machine that let the processes run:
-// where they are kept waiting, answers are late, and decisions are made without Redis by design.
+// Runs a row and judges it. A row fails only if the machine let the processes run: when they had to
+// wait, answers are late, and decisions are made without Redis by design.
 import type { Check } from './checks.js'
 import type { Job, Stall } from './client/protocol.js'
 import { now } from './client/time.js'
@@ -12,7 +12,7 @@ export interface Verdict {
   readonly row: Row
   readonly state: 'passed' | 'failed' | 'not judged'
   readonly checks: readonly Check[]
-  /** What the reader should know of how it was judged. */
+  /** What the reader should know about how the row was judged. */
   readonly note?: string
   readonly seconds: number
 }
@@ -42,7 +42,7 @@ export async function judge(
   return verdict('not judged', second, `not judged: twice, ${second.starved}`)
 }
 
-/** Judges again a row that a busy machine left unjudged. The verdict tells of both times. */
+/** Judges a row again that a busy machine left unjudged. The verdict mentions both attempts. */
 export async function judgeAgain(
   { row, note }: Verdict,
   length: Length,
@@ -68,7 +68,7 @@ async function attempt(row: Row, length: Length, changes: Partial<Job>): Promise
   return { checks, starved: starvedBy([...stage.stalls, ...elsewhere], now() - stage.begun) }
 }
 
-/** A machine that is too busy takes the CPU away for so long, or for such a share of the time. */
+/** A machine that takes the CPU away for longer than this, or for a larger share, is too busy. */
 const LONGEST_MS = 40
 const SHARE = 0.05
 

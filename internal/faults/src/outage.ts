@@ -1,4 +1,4 @@
-// The course of most rows: load, a fault for a while, recovery; and what its log says.
+// The course of most rows: load, a fault for a while, recovery; and what its log shows.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job, PolicySettings, Sample } from './client/protocol.js'
 import { now } from './client/time.js'
@@ -10,7 +10,7 @@ export const WINDOW_MS = 2_000
 export const RATE = 200
 export const KEY = 'alice'
 
-/** The policy of section "load": about half of the requests pass. */
+/** The policy of the section "load": about half of the requests pass. */
 export const POLICY: PolicySettings = {
   make: 'fixedWindow',
   options: { name: 'load', limit: LIMIT, window: WINDOW_MS },
@@ -27,7 +27,7 @@ export function load(port: number, changes: Partial<Job> = {}): Job {
   }
 }
 
-/** How long the parts of a run take. */
+/** The lengths of the parts of a run. */
 export interface Length {
   readonly name: 'full' | 'short'
   readonly warmUpMs: number
@@ -45,7 +45,7 @@ export interface Fault {
 
 export const NO_FAULT: Fault = { begin() {}, end() {} }
 
-/** What was seen of clients from the start of their load to the end. */
+/** What clients reported from the start of their load to the end. */
 export interface Run {
   readonly reports: readonly Report[]
   readonly samples: readonly Sample[]
@@ -89,7 +89,7 @@ export function runOf(
   }
 }
 
-/** A fault that strikes again and again. */
+/** A fault that strikes repeatedly. */
 export function repeated(everyMs: number, strike: () => Promise<unknown>): Fault {
   let going = false
   let done: Promise<void> = Promise.resolve()

@@ -14,35 +14,35 @@ import type {
 } from './client/protocol.js'
 import { now } from './client/time.js'
 
-/** All that a client process told, and how it ended. */
+/** Everything that a client process reported, and how it ended. */
 export interface Report extends Log {
   readonly closing: Closing | undefined
   readonly exitCode: number | null
   readonly exitSignal: NodeJS.Signals | null
-  /** From the last thing it did until it was gone. */
+  /** From its last action until it had ended. */
   readonly exitMs: number
-  /** Lines on its standard output and error. */
+  /** The lines of its standard output and error. */
   readonly lines: readonly string[]
 }
 
 export interface ClientProcess {
-  /** Its load runs. */
+  /** Resolves when its load runs. */
   readonly started: Promise<void>
   peek(): Promise<readonly number[]>
   flood(): Promise<Flood>
   recover(): Promise<Recovered>
-  /** Lets it finish, and waits until it is gone; one that does not go by itself is killed. */
+  /** Lets it finish, and waits until it has ended; kills it if it does not end by itself. */
   stop(message?: Partial<Stop>): Promise<Report>
 }
 
-/** Loading the modules takes a while on a busy machine; Redis may come late. */
+/** Loading the modules takes a while on a busy machine, and Redis may come late. */
 const START_MS = 20_000
 /** iovalkey gives a hung connection 4 s to end. */
 const EXIT_MS = 6_000
-/** Answers that are still out when the load ends get this long. Whoever needs more hangs. */
+/** How long to wait for outstanding answers when the load ends. A request that needs more hangs. */
 const DRAIN_MS = 3_000
 
-// From the sources (as tests run this) as from what is built, the process runs what is built.
+// The process always runs the built files, even if this runs from the sources, as in tests.
 const entry = fileURLToPath(new URL('../dist/client/main.js', import.meta.url))
 
 export function startClient(job: Job): ClientProcess {
@@ -56,7 +56,7 @@ export function startClient(job: Job): ClientProcess {
   for (const stream of [child.stdout, child.stderr]) {
     if (stream) createInterface(stream).on('line', (line) => lines.push(line))
   }
-  // Sending to a process that is gone: seen by its end.
+  // An error of a message to a process that has ended; its end is noticed elsewhere.
   child.on('error', () => {})
   const logs: Log[] = []
   child.on('message', (message: FromClient) => {

@@ -1,4 +1,4 @@
-// Verdicts as text for a terminal and as a table for the docs.
+// Verdicts as text for a terminal, and as a table for the documents.
 import type { Check } from './checks.js'
 import type { Verdict } from './judge.js'
 import { idOf, type Row } from './row.js'
@@ -51,8 +51,8 @@ export function withTable(page: string, table: string, name = 'faults'): string 
 }
 
 /**
- * The page with these lines of its tables anew. The others stay, in the order of all rows; those of
- * a use come after the rest, with what holds for all of them once.
+ * The page with these lines of its tables replaced. The others stay, in the order of all rows.
+ * Lines of a use follow the rest, and what holds for all of them is stated once.
  */
 export function withLines(page: string, verdicts: readonly Verdict[], all: readonly Row[]): string {
   const table = page.slice(page.indexOf(START), page.indexOf(END))

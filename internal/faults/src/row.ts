@@ -5,24 +5,24 @@ import type { Stage } from './stage.js'
 
 /** One row of the fault matrix. */
 export interface Row {
-  /** The number in the matrix, and what tells rows of one number apart. */
+  /** The number in the matrix, and what distinguishes rows with the same number. */
   readonly number: string
   readonly variant?: string
   readonly fault: string
   /** What the limiter must do. */
   readonly must: string
-  /** The figures to reach, in words. */
+  /** The bounds for the figures, in words. */
   readonly pass: string
-  /** The same fault as another row, under another use. All rows of a use must do and reach the
+  /** The same fault as in another row, under another use. All rows of a use must do and reach the
    *  same, so they share a table. */
   readonly use?: string
-  /** It needs the whole machine. */
+  /** The row needs the whole machine. */
   readonly alone?: true
-  /** The short form of the matrix leaves it out. */
+  /** The short form of the matrix leaves the row out. */
   readonly fullOnly?: true
-  /** Why it is not judged with leases: what its checks look at is what leases change. */
+  /** Why the row is not judged with leases: they change what its checks look at. */
   readonly notWithLeases?: string
-  /** Libraries whose clients cannot be judged by it, and why. */
+  /** Libraries whose clients cannot be judged by the row, and why. */
   readonly notWith?: Partial<Readonly<Record<Library, string>>>
   run(stage: Stage, length: Length): Promise<readonly Check[]>
 }

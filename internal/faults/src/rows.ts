@@ -1,4 +1,4 @@
-// The fault matrix, and what goes beyond it.
+// The fault matrix, and additional rows.
 import type { Row } from './row.js'
 import { closing } from './rows/closing.js'
 import { hostileKeys, resharding } from './rows/cluster-keys.js'
@@ -47,7 +47,7 @@ const plain = all.map((row, i): Row => {
   return isFirst ? row : { ...row, fullOnly: true }
 })
 
-/** In the order of their numbers; rows without one come last, in the order given here. */
+/** In the order of their numbers; rows without a number come last, in this order. */
 export const rows: readonly Row[] = [...plain, ...waitingAndSettling(plain)].sort(
   (a, b) => place(a) - place(b),
 )

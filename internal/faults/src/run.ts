@@ -48,7 +48,7 @@ if ((values.leases || library !== 'ioredis') && values.write) {
   process.exit(2)
 }
 
-/** Held for so long that the load of the rows, 200 a second, makes a key hot. */
+/** Held for so long that the load of the rows, 200 requests a second, makes a key hot. */
 const LEASES = { units: 100, holdMs: 200 }
 const changes = { library, ...(values.leases ? { store: { leases: LEASES } } : {}) }
 const length = values.short ? SHORT : FULL
@@ -77,7 +77,7 @@ for (const verdict of [...verdicts.values()].filter(({ state }) => state === 'no
 const inOrder = chosen.map((row) => verdicts.get(row) as Verdict)
 console.log(`\n${summary(inOrder)}`)
 if (values.write) await write(inOrder)
-// What could not be judged has not passed.
+// A row that could not be judged has not passed.
 process.exit(inOrder.every(({ state }) => state === 'passed') ? 0 : 1)
 
 async function write(judged: readonly Verdict[]): Promise<void> {

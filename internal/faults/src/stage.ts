@@ -1,4 +1,4 @@
-// The servers, proxies and clients of one row, and their end.
+// The servers, proxies and clients of one row, which end with it.
 import {
   type ClusterOptions,
   type Connection,
@@ -18,7 +18,7 @@ import type { Job, Stall, Stop } from './client/protocol.js'
 import { now } from './client/time.js'
 import { type ClientProcess, type Report, startClient } from './process.js'
 
-/** A call of Weir's script as it passed the proxy. */
+/** A call of Weir's script, as it passed the proxy. */
 export interface ScriptCall {
   readonly at: number
   readonly connection: number
@@ -33,10 +33,10 @@ export interface Wire extends FaultyProxy {
 
 export class Stage {
   readonly reports: Report[] = []
-  /** Of the runner's own event loop, in which the proxies live. */
+  /** Stalls of the runner's event loop, which also runs the proxies. */
   readonly stalls: Stall[] = []
   readonly begun: number = now()
-  /** What every client is told to do otherwise. */
+  /** Changes to the job of every client. */
   readonly changes: Partial<Job>
   #instead: (job: Job) => Partial<Job> = () => ({})
   readonly #ends: (() => Promise<void>)[] = []
@@ -47,8 +47,8 @@ export class Stage {
     (stall) => this.stalls.push(stall),
   )
 
-  /** @param changes what every client is told to do otherwise: to be set up in another way, or to
-   *  do wrong what a row has to see */
+  /** @param changes changes to the job of every client: another setup, or a misbehaviour that a row
+   *  has to detect */
   constructor(changes: Partial<Job> = {}) {
     this.changes = changes
   }
@@ -86,7 +86,7 @@ export class Stage {
     return this.#ending(Object.assign(proxy, { calls }))
   }
 
-  /** Clients do this instead of what their jobs say. */
+  /** Clients do this in place of what their jobs say. */
   instead(change: (job: Job) => Partial<Job>): void {
     this.#instead = change
   }
@@ -111,7 +111,7 @@ export class Stage {
     this.#ends.push(end)
   }
 
-  /** Last come, first gone: clients end before their servers. */
+  /** Ends everything in reverse order, so that clients end before their servers. */
   async end(): Promise<void> {
     for (const end of this.#ends.reverse()) await end()
     this.#loop.stop()
@@ -125,7 +125,8 @@ export class Stage {
 
 const MODE = /\b(peek|refund|penalty|reconcile|restore|reset)\b/
 
-/** The driver's arguments: number of keys, keys, policies' numbers, and maybe clock and mode. */
+/** The driver's arguments: the number of keys, the keys, the numbers of policies, and perhaps a
+ *  clock and a mode. */
 function scriptCall(
   command: readonly string[],
 ): Pick<ScriptCall, 'name' | 'keys' | 'mode'> | undefined {

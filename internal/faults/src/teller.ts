@@ -1,4 +1,4 @@
-// The process of a story.
+// The process that runs a story.
 import type { ToTeller } from './elsewhere.js'
 import { stories } from './rows/stories.js'
 import { Stage } from './stage.js'

@@ -1,4 +1,4 @@
-// Checks that many rows share, on the log of a run.
+// Checks on the log of a run that many rows share.
 import {
   type Check,
   countAtLeast,
@@ -27,10 +27,10 @@ import {
 import { LIMIT, type Run, WINDOW_MS } from './outage.js'
 import type { Wire } from './stage.js'
 
-/** Later than this is a hang, whatever the machine does. */
+/** An answer later than this is a hang, whatever the machine does. */
 const HANG_MS = 1_000
-/** ioredis 6 itself takes 2 s to give up a connection that does not end, version 5 and iovalkey
- *  take twice that. */
+/** ioredis 6 itself takes 2 s to give up a connection that does not end; version 5 and iovalkey
+ *  take twice as long. */
 const EXIT_MS = 5_000
 
 /**
@@ -89,8 +89,8 @@ export function latency(run: Run, share: number, boundMs: number): Check {
 }
 
 /**
- * Half of the requests during the fault are faster: nobody waits for a store that is known to be
- * away.
+ * Half of the requests during the fault are faster than this: nobody waits for a store that is
+ * known to be away.
  */
 export function median({ reports, fault }: Run, boundMs: number): Check {
   const during = reports.map(({ samples, stalls }) => ({
@@ -125,14 +125,14 @@ export function admitted(
   return countAtMost('admitted', times.length, allowance(limit, windowMs, duration) + inFlight)
 }
 
-/** Decided by the store, or from what it has just said. */
+/** Whether the store decided, or a denial or lease that it has just given. */
 export function isAsUsual({ degraded, error, ms }: Sample): boolean {
   return !degraded && error === undefined && ms < 250
 }
 
 /**
- * Decisions that were made because the store could not be asked. A machine that stands still makes
- * it late, too.
+ * Decisions that were made because the store could not be asked. A machine that stalls also makes
+ * the store late.
  */
 export function degradedAtMost({ samples }: Run, bound: number, what = 'degraded'): Check {
   return {
@@ -140,7 +140,7 @@ export function degradedAtMost({ samples }: Run, bound: number, what = 'degraded
   }
 }
 
-/** Each window of the store but the last was filled, and none was overfilled. */
+/** Each window of the store except the last was used up, and none was exceeded. */
 export function exactWindows({ samples }: Run, limit: number = LIMIT): Check[] {
   const counts = perWindow(samples)
   const whole = counts.slice(0, -1)
@@ -154,16 +154,16 @@ export function normalWithin({ samples, fault }: Run, boundMs: number): Check {
   return msAtMost('normal', timeToNormal(samples, fault.to, isAsUsual), boundMs)
 }
 
-/** The breaker's openings beyond the first, per second of the fault. */
+/** The openings of the breaker after the first one, per second of the fault. */
 export function flapping({ reports, fault }: Run, perSecond: number): Check {
   const most = Math.max(...reports.map(({ transitions }) => flaps(transitions)))
   return countAtMost('flaps', most, Math.ceil((perSecond * (fault.to - fault.from)) / 1_000))
 }
 
 /**
- * Decisions of users that were sent to Redis while the breaker was open. GLIDE keeps what it is
- * asked while it has no connection, and sends it when it has one: what was asked in the deadline
- * before the breaker opened, by its name and, to a new server, by its source.
+ * Decisions of users that were sent to Redis while the breaker was open. GLIDE keeps requests while
+ * it has no connection, and sends them when it has one: requests in the deadline before the breaker
+ * opened, by script hash and, to a new server, by source.
  */
 export function sentWhileOpen(
   { reports, samples, calls, end }: Run,
@@ -176,7 +176,7 @@ export function sentWhileOpen(
       call.keys.some((key) => keys.some((user) => key.includes(`{${user}}`))),
   )
   const open = reports.flatMap(({ transitions }) => intervalsIn(transitions, ['open'], end))
-  // What was written before the opening may pass the proxy a little after it.
+  // Calls written before the opening may pass the proxy a little later.
   const late = decisions.filter(({ at }) => open.some(({ from, to }) => at > from + 50 && at < to))
   if (library === 'glide') {
     const isKept = ({ at, degraded }: Sample): boolean =>
@@ -189,18 +189,18 @@ export function sentWhileOpen(
   )
 }
 
-/** That of a store by default, and time for it to be noticed. */
+/** The default deadline of a store, and time to notice. */
 const DEADLINE_MS = 150
 
 /**
- * The client has made a new connection. GLIDE's cannot be told to: the operating system ends one
- * that has fallen silent.
+ * The client has reconnected. GLIDE cannot be told to: the operating system ends a connection that
+ * has fallen silent.
  */
 export function connectedAnew(wire: Wire, { library }: Partial<Job>): Check[] {
   return library === 'glide' ? [] : [countAtLeast('connections', wire.stats.connections, 2)]
 }
 
-/** There was a breaker to open, and it did. */
+/** The breaker opened. */
 export function opened({ reports }: Run): Check {
   const processes = reports.filter(({ transitions }) =>
     transitions.some(({ state }) => state === 'open'),

@@ -1,15 +1,16 @@
-// The summary in docs/faults.md: the worst that rows of one kind measured, from their full table.
+// The summary in docs/faults.md: the worst figures of rows of one kind, from their full table.
 import { withTable } from './report.js'
 import { idOf, type Row } from './row.js'
 
 /** Rows that show one kind of failure. */
 interface Kind {
   readonly failure: string
-  /** Ids of rows; a number, or a use, stands for all its rows. */
+  /** The ids of rows; a number, or a use, stands for all its rows. */
   readonly rows: readonly string[]
-  /** Figures by their name in the rows, and how the summary says the worst, `#`. */
+  /** Figures by their name in the rows, and the text of the summary, with `#` for the worst
+   *  value. */
   readonly figures?: Readonly<Record<string, string>>
-  /** What passing shows, where no figure says it. */
+  /** The text of the summary if no figure shows what passing means. */
   readonly shows?: string
 }
 
@@ -171,7 +172,7 @@ const KINDS: Readonly<Record<string, readonly Kind[]>> = {
 
 const BOUNDED = /(\d+) <= (\d+)$/
 
-/** What rows measured, by their ids, as the full table has it. */
+/** The figures of rows by id, from the full table. */
 function measuredIn(results: string): Map<string, string> {
   const lines = [...results.matchAll(/^\| ([^|]+?) \|.*?([^|]*) \|$/gm)]
   return new Map(lines.map(([, id = '', measured = '']) => [id, measured.trim()]))
@@ -181,7 +182,7 @@ function isOf({ rows }: Kind, row: Row): boolean {
   return rows.some((each) => each === idOf(row) || each === (row.use ?? row.number))
 }
 
-/** The values of a figure, whichever part of a row it is of. */
+/** The values of a figure, in any part of a row. */
 function valuesOf(what: string, items: readonly string[]): number[] {
   return items.flatMap((item) => {
     const text = item.slice(item.indexOf(': ') + 1).trimStart()
@@ -214,7 +215,7 @@ function mostAgainstBound(items: readonly string[]): string {
   return `${most.passed} passed, bound ${most.bound}`
 }
 
-/** The page with its tables written from the full one. */
+/** The page with its tables generated from the full one. */
 export function withWorst(page: string, results: string, all: readonly Row[]): string {
   const measured = measuredIn(results)
   const tables = Object.entries(KINDS).map(([title, kinds]) => {

@@ -36,7 +36,7 @@ describe('mostInAnyWindow', () => {
   })
 })
 
-test('what was in flight when a loss showed was sent before the first answer after it', () => {
+test('requests in flight when a loss showed were sent before the first answer after it', () => {
   const before = [sample(0, { ms: 4 }), sample(3, { ms: 4 }), sample(4, { ms: 9 })]
   const after = [sample(7, { ms: 9, degraded: true }), sample(7, { ms: 5 }), sample(12), sample(13)]
   expect(inFlightAt({ from: 5, to: 6 }, [...before, ...after])).toBe(4)
@@ -46,12 +46,12 @@ test('requests are admitted when they are answered', () => {
   expect(admissions([sample(10, { ms: 90 }), sample(20, { allowed: false })])).toEqual([100])
 })
 
-test('what may pass: one limit for each window that is touched', () => {
+test('one limit may pass for each window that is touched', () => {
   expect(allowance(100, 2_000, 6_500)).toBe(400)
   expect(allowance(100, 2_000, 1_999)).toBe(100)
 })
 
-test('windows are told apart by the ms in which they end', () => {
+test('windows are identified by the ms in which they end', () => {
   const samples = [
     sample(1, { untilUs: 2_000_100 }),
     sample(2, { untilUs: 4_000_000 }),
@@ -90,7 +90,7 @@ describe('latencies without the time in which the machine stood still', () => {
     expect(latencies([sample(0, { ms: 100 })], [stall(20, 30, 40)])).toEqual([100])
   })
 
-  test('an answer that never came stays one', () => {
+  test('an answer that never came stays so', () => {
     const never = sample(0, { ms: Number.POSITIVE_INFINITY })
     expect(latencies([never], [stall(20, 30, 0)])).toEqual([Number.POSITIVE_INFINITY])
   })
@@ -103,15 +103,15 @@ describe('timeToNormal', () => {
     return [...Array((to - from) / 100).keys()].map((i) => sample(from + 100 * i, changes))
   }
 
-  test('at once', () => {
+  test('is at once', () => {
     expect(timeToNormal(every100(0, 2_000), 0, isNormal)).toBe(0)
   })
 
-  test('from the answer of the last bad request before a second of calm', () => {
+  test('is the answer of the last bad request before a second of calm', () => {
     expect(timeToNormal([...every100(0, 500, bad), ...every100(500, 2_000)], 0, isNormal)).toBe(401)
   })
 
-  test('what came before does not matter, and a relapse after the calm does not', () => {
+  test('ignores what came before, and a relapse after the calm', () => {
     const samples = [
       ...every100(0, 500, bad),
       ...every100(500, 2_000),
@@ -120,7 +120,7 @@ describe('timeToNormal', () => {
     expect(timeToNormal(samples, 500, isNormal)).toBe(0)
   })
 
-  test('never, when the calm is not long enough to be seen', () => {
+  test('is never if the calm is too short', () => {
     expect(timeToNormal([...every100(0, 500, bad), ...every100(500, 1_000)], 0, isNormal)).toBe(
       Number.POSITIVE_INFINITY,
     )
@@ -128,7 +128,7 @@ describe('timeToNormal', () => {
   })
 })
 
-test('the longest denial runs from one admission to the next, or to the last request', () => {
+test('the longest denial lasts from one admission to the next, or to the last request', () => {
   const denied = (at: number): Sample => sample(at, { allowed: false })
   expect(longestDenial([sample(0), denied(10), denied(40), sample(50), denied(60)])).toBe(50)
   expect(longestDenial([sample(0), denied(10), denied(400)])).toBe(400)
@@ -144,7 +144,7 @@ test('flaps are openings after the first one', () => {
   expect(flaps([state(1, 'open'), state(2, 'closed'), state(3, 'open')])).toBe(1)
 })
 
-test('intervals in a state end with the next one, or with the run', () => {
+test('intervals in a state end with the next state, or with the run', () => {
   const transitions = [
     state(0, 'closed'),
     state(5, 'open'),

@@ -11,7 +11,7 @@ const late = msAtMost('max', 500, 150)
 const tooMany = countAtMost('over', 201, 200)
 
 /**
- * A row whose runs end like this, one after the other; `starved` says that the machine was busy.
+ * A row whose runs end like this, one after another; `starved` means that the machine was busy.
  */
 function row(
   ...runs: { readonly checks: readonly Check[]; readonly starved?: boolean }[]
@@ -38,7 +38,7 @@ test('a row that passes is run once, however busy the machine is', async () => {
   expect(passing.ran).toBe(1)
 })
 
-test('a late answer on a quiet machine fails', async () => {
+test('a late answer on an idle machine fails', async () => {
   const failing = row({ checks: [late] })
   expect(await judge(failing, SHORT)).toMatchObject({ state: 'failed' })
   expect(failing.ran).toBe(1)
@@ -49,13 +49,13 @@ test('a late answer on a busy machine gets a second run, and the verdict says so
   expect(verdict).toMatchObject({ state: 'passed', note: expect.stringContaining('200 ms') })
 })
 
-test('twice late on a busy machine is not judged, twice late on a quiet one fails', async () => {
+test('two late runs on a busy machine are not judged, two on an idle one fail', async () => {
   const busy = { checks: [late], starved: true }
   expect(await judge(row(busy, busy), SHORT)).toMatchObject({ state: 'not judged' })
   expect(await judge(row(busy, { checks: [late] }), SHORT)).toMatchObject({ state: 'failed' })
 })
 
-test('what was not judged is judged again as any row, and the verdict tells why', async () => {
+test('an unjudged row is judged again like any row, and the verdict says why', async () => {
   const busy = { checks: [late], starved: true }
   const judgedAgain = async (...runs: Parameters<typeof row>) => {
     return judgeAgain(await judge(row(busy, busy, ...runs), SHORT), SHORT)
@@ -72,7 +72,7 @@ test('what was not judged is judged again as any row, and the verdict tells why'
   })
 })
 
-test('a wrong count fails at once, and on a busy machine when it is not busy any more', async () => {
+test('a wrong count fails at once, or on a busy machine when it is no longer busy', async () => {
   const failing = row({ checks: [tooMany] })
   expect(await judge(failing, SHORT)).toMatchObject({ state: 'failed' })
   expect(failing.ran).toBe(1)
@@ -80,7 +80,7 @@ test('a wrong count fails at once, and on a busy machine when it is not busy any
   expect(await judge(second, SHORT)).toMatchObject({ state: 'failed' })
 })
 
-test('a row that cannot be run has failed', async () => {
+test('a row that cannot run fails', async () => {
   const broken: Row = { ...row(), run: () => Promise.reject(new Error('no server')) }
   const { state, checks } = await judge(broken, SHORT)
   expect(state).toBe('failed')

@@ -1,4 +1,4 @@
-// The fault matrix in its short form: not all rows, with the same figures as `pnpm faults`, in less
+// The fault matrix in its short form: fewer rows than `pnpm faults`, with the same bounds, in less
 // time.
 import { describe, expect, type TestContext, test } from 'vitest'
 import { judge, judgeAgain, type Verdict } from '../src/judge.js'
@@ -8,8 +8,7 @@ import { idOf, type Row } from '../src/row.js'
 import { rows } from '../src/rows.js'
 
 /**
- * Rows run three at once, and on a machine with little to spare one may keep the other from being
- * judged.
+ * Rows run three at once, and on a busy machine one may keep another from being judged.
  */
 const unjudged: Verdict[] = []
 
@@ -41,9 +40,9 @@ describe('faults that need the machine for themselves', () => {
   }
 })
 
-// What a busy machine left unjudged has not passed. A machine that is too busy for a row by itself
-// cannot judge it: that fails.
-test('rows that were skipped pass by themselves', { timeout: 15 * 60_000 }, async () => {
+// A row that a busy machine left unjudged has not passed. If the machine is too busy even for that
+// row alone, the test fails.
+test('rows that were skipped pass when run alone', { timeout: 15 * 60_000 }, async () => {
   const failed: string[] = []
   for (const verdict of unjudged) {
     const again = await judgeAgain(verdict, SHORT)

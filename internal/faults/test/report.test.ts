@@ -19,7 +19,7 @@ function verdict(state: Verdict['state'], checks: readonly Check[]): Verdict {
   return { row, state, checks, seconds: 7 }
 }
 
-/** The table of these verdicts alone. */
+/** A table of only these verdicts. */
 function markdown(verdicts: readonly Verdict[]): string {
   const page = '<!-- faults:start -->\n<!-- faults:end -->'
   const written = withLines(
@@ -30,7 +30,7 @@ function markdown(verdicts: readonly Verdict[]): string {
   return written.split('\n').slice(1, -1).join('\n')
 }
 
-test('checks tell value and bound, and hold at the bound', () => {
+test('checks show value and bound, and hold at the bound', () => {
   expect(msAtMost('max', 104.6, 150)).toMatchObject({
     value: '105 ms',
     bound: '<= 150 ms',
@@ -46,20 +46,20 @@ test('checks tell value and bound, and hold at the bound', () => {
   expect(none('errors', ['a', 'b', 'a'])).toMatchObject({ value: '3: a | b', ok: false })
 })
 
-test('checks that are the same in every row are told only when they fail', () => {
+test('checks that are the same in every row are shown only when they fail', () => {
   expect(measured([msAtMost('max', 5, 150), none('errors', [])])).toBe('max 5 ms')
   expect(measured([msAtMost('max', 5, 150), none('errors', ['boom'])])).toBe(
     'max 5 ms; errors 1: boom',
   )
 })
 
-test('a line for the terminal names what failed and what it must be', () => {
+test('a line for the terminal names what failed and its bound', () => {
   const text = line(verdict('failed', [countAtMost('over', 201, 200)]))
   expect(text).toMatch(/^FAIL 3 /)
   expect(text).toContain('! over 201, must be <= 200')
 })
 
-test('the table escapes what would end a cell and marks what did not pass', () => {
+test('the table escapes what would end a cell, and marks what did not pass', () => {
   expect(
     markdown([verdict('passed', [msAtMost('max', 5, 150)])])
       .split('\n')
@@ -74,7 +74,7 @@ test('the summary counts each state', () => {
   )
 })
 
-test('the table goes between its marks, however often it is written', () => {
+test('the table is placed between its marks, however often it is written', () => {
   const page = 'before\n<!-- faults:start -->\nold\n<!-- faults:end -->\nafter\n'
   const written = withTable(page, 'new')
   expect(written).toBe('before\n<!-- faults:start -->\nnew\n<!-- faults:end -->\nafter\n')
@@ -82,7 +82,7 @@ test('the table goes between its marks, however often it is written', () => {
   expect(() => withTable('no marks', 'new')).toThrow('has no place')
 })
 
-test('lines of rows that were judged are written anew, and the others stay', () => {
+test('lines of judged rows are replaced, and the others stay', () => {
   const other: Row = { ...row, number: '4' }
   const added: Row = { ...row, number: '5' }
   const of = (some: Row): Verdict => ({
@@ -100,7 +100,7 @@ test('lines of rows that were judged are written anew, and the others stay', () 
   expect(withLines(written, [], [row, other, added])).toBe(written)
 })
 
-test('rows of a use follow the others, and what holds for all of them is said once', () => {
+test('rows of a use follow the others, and what holds for all of them is stated once', () => {
   const waits: Row = { ...row, variant: 'waiting', must: 'wait', pass: 'in time', use: 'waiting' }
   const other: Row = { ...row, number: '4' }
   const of = (some: Row): Verdict => ({ ...verdict('passed', []), row: some })
@@ -124,7 +124,7 @@ test('rows of a use follow the others, and what holds for all of them is said on
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8')
 const results = read('../results/README.md')
 
-test('the full table has the rows that there are', () => {
+test('the full table has the present rows', () => {
   const table = results.slice(
     results.indexOf('<!-- faults:start -->'),
     results.indexOf('<!-- faults:end -->'),
@@ -135,13 +135,13 @@ test('the full table has the rows that there are', () => {
   expect(ids.filter((id) => id !== '#')).toEqual(inOrder)
 })
 
-test('docs/faults.md has the worst of the full table, and leaves no row out', () => {
+test('docs/faults.md has the worst figures of the full table, and leaves no row out', () => {
   const page = read('../../../docs/faults.md')
   expect(withWorst(page, results, rows)).toBe(page)
   expect(leftOut(rows)).toEqual([])
 })
 
-test('the worst of some rows is told, and that a row failed', () => {
+test('the worst figures of some rows are shown, and that a row failed', () => {
   const page = '<!-- worst:start --><!-- worst:end -->'
   const some = rows.filter(({ number }) => ['2', '32'].includes(number))
   const told = (cells: string) => withWorst(page, `| 2 | a | ${cells} |\n`, some)

@@ -1,30 +1,30 @@
-// The arguments of the command, checked.
+// The checked arguments of the command.
 
 import { parseArgs } from 'node:util'
 import { problemOf, type StoryOptions } from './fleet/choices.js'
 import { SCENARIO_NAMES, type ScenarioName, scenarioOf, smallestOf } from './stories/scenarios.js'
 
 export interface Command {
-  /** Writes the tables of the documents, and runs no story. */
+  /** Writes the tables of the documents, and simulates no story. */
   readonly write: boolean
-  /** The only story. */
+  /** The seed of the only story. */
   readonly seed: number | undefined
-  /** Default: the seed says which. */
+  /** By default, the seed decides. */
   readonly scenario: ScenarioName | undefined
-  /** Instead of what the seed says. */
+  /** Options that replace those of the seed. */
   readonly options: Partial<StoryOptions>
   readonly requests: number
   readonly minutes: number
   readonly first: number
   readonly untilBroken: boolean
-  /** Tells of each story how it ended, in a line. */
+  /** Prints how each story ended, on one line. */
   readonly each: boolean
 }
 
-/** When neither requests nor minutes are given. */
+/** The number of requests if neither requests nor minutes are given. */
 const REQUESTS = 100_000
 
-/** @throws {TypeError} says what would be right */
+/** @throws {TypeError} if the arguments are wrong; its message says what is right */
 export function commandOf(args: readonly string[]): Command {
   const { values } = parseArgs({
     args: [...args],
@@ -99,7 +99,7 @@ function objectIn(text: string): object {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   } catch {
-    // Said below.
+    // The error below reports it.
   }
   throw new TypeError(`--options must be an object in JSON, such as {"processes":2}, not ${text}`)
 }

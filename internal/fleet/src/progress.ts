@@ -1,4 +1,5 @@
-// How far a long run is: one line of a terminal, written again and again. Nothing elsewhere.
+// Shows the progress of a long run on one line of a terminal. Prints nothing if there is no
+// terminal.
 
 export interface Progress {
   readonly seeds: number
@@ -12,13 +13,13 @@ interface Terminal {
   write(text: string): unknown
 }
 
-/** Moves to the start of the line, and clears it. */
+/** Moves to the start of the line and clears it. */
 const CLEAR = '\r\x1b[K'
 const EVERY_MS = 100
 
 export interface ProgressLine {
   show(progress: Progress): void
-  /** Makes room for other text. */
+  /** Makes room for other output. */
   clear(): void
 }
 

@@ -4,11 +4,11 @@
 //     [--options '{"processes":2}'] [--until-broken] [--each]
 //   pnpm fleet --write
 //
-// A seed runs one story and prints its end; otherwise stories run, one seed after the other, until
-// there were as many requests or minutes. Options (fleet/choices.ts) take the place of what a seed
-// says. A story that breaks a promise is made as small as it gets. Ends with 1 if a promise was
-// broken. `--each` prints a line for each story. `--write` writes the tables of bounds into the
-// documents.
+// With a seed, it runs one story and prints its end. Otherwise it runs stories, one seed after
+// another, until the given number of requests or minutes is reached. Options (fleet/choices.ts)
+// replace those of a seed. A story that breaks a promise is made as small as possible. Exits with 1
+// if a promise was broken. `--each` prints a line for each story. `--write` writes the tables of
+// bounds into the documents.
 
 import { type Command, commandOf } from './command.js'
 import { progressLine } from './progress.js'
@@ -81,7 +81,7 @@ async function runMany({ scenario, options, ...until }: Command): Promise<void> 
     }
     if (first !== undefined) {
       broken += 1
-      // Of each promise once: many seeds may find the same fault.
+      // Reports each promise once, since many seeds may find the same fault.
       const promise = `${outcome.scenario} ${promiseOf(first)}`
       if (!toldPromises.has(promise)) await tellSmallest(outcome)
       toldPromises.add(promise)

@@ -1,4 +1,4 @@
-// The formulas, and the tables of the documents that are written from them.
+// The formulas, and the tables of the documents that are generated from them.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { algorithmRows } from '../src/promises/algorithm-rows.js'
@@ -7,7 +7,7 @@ import { type BoundRow, textOf } from '../src/promises/bound-row.js'
 import * as bounds from '../src/promises/bounds.js'
 import { lossRows } from '../src/promises/loss-rows.js'
 
-/** Of `100 + 2 × 50`, `100 + (5 + 20)` and the like. Brackets group only what is added. */
+/** The value of `100 + 2 × 50`, `100 + (5 + 20)` and the like. Brackets contain only sums. */
 function sumOf(terms: string): number {
   const product = (text: string): number =>
     text.split(' × ').reduce((value, factor) => value * Number(factor), 1)
@@ -24,7 +24,7 @@ const rows: readonly (readonly [string, BoundRow])[] = [
 ]
 
 describe.each(rows)('the row of %s', (_, { examples }) => {
-  test.each(examples)('shows terms that add up to what the formula says: $terms', (shown) => {
+  test.each(examples)('shows terms that add up to the result of the formula: $terms', (shown) => {
     expect(sumOf(shown.terms)).toBe(shown.most)
     expect(textOf(shown).endsWith(`${shown.most}`)).toBe(true)
   })
@@ -37,37 +37,37 @@ test('every formula has a row', () => {
 })
 
 test.each(writtenParts.map((written) => [written.page, written] as const))(
-  'docs/%s says what `pnpm fleet --write` writes',
+  'docs/%s has what `pnpm fleet --write` writes',
   (name, { part, text }) => {
     const page = readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8')
     expect(page).toBe(withPart(page, part, text()))
   },
 )
 
-test('a page without a place for a part is refused, and not changed elsewhere', () => {
+test('a page without a place for a part is refused, and a page with one changes nowhere else', () => {
   expect(() => withPart('no marks', 'losses', 'text')).toThrow('losses:start')
   const page = 'a\n<!-- x:start -->old<!-- x:end -->\nb'
   expect(withPart(page, 'x', 'new')).toBe('a\n<!-- x:start -->\n\nnew\n\n<!-- x:end -->\nb')
 })
 
-test('local quotas add up to the limit, and some are 0 where processes are more', () => {
+test('local quotas add up to the limit, and some are 0 when there are more processes than units', () => {
   expect(bounds.localQuotas(100, 4)).toEqual([25, 25, 25, 25])
   expect(bounds.localQuotas(10, 4)).toEqual([3, 3, 2, 2])
   expect(bounds.localQuotas(3, 4)).toEqual([1, 1, 1, 0])
 })
 
-test('a view that is current, or nobody in flight, leaves the limit as it is', () => {
+test('the limit stays as it is when all views are current, or nothing is in flight', () => {
   expect(bounds.staleView(10, [0, 0, 0])).toBe(10)
   expect(bounds.wholeOutage(10, 0)).toBe(10)
   expect(bounds.lossSeenFirst(10, 3, 0)).toBe(10)
   expect(bounds.partialOutage(10, [])).toBe(10)
 })
 
-test('parts of what others took are rounded up, each for itself', () => {
+test('the parts of what others took are each rounded up', () => {
   expect(bounds.staleView(10, [1, 1, 4])).toBe(10 + 1 + 1 + 2)
 })
 
-test('a bucket gives its capacity and whole units that have come before the end of a time', () => {
+test('a bucket gives its capacity, and whole units that came back before the end of a span', () => {
   expect(bounds.fromBucket(20, 10, 1_000, 1_000)).toBe(29)
   expect(bounds.fromBucket(20, 10, 1_000, 1_001)).toBe(30)
   expect(bounds.fromBucket(20, 10, 1_000, 1)).toBe(20)

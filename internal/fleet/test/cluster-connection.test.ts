@@ -1,17 +1,18 @@
-// The simulated connection to a Cluster is held to the same contract as the Clusters of ioredis 5
+// The simulated connection to a Cluster keeps the same contract as the Cluster clients of ioredis 5
 // and 6.
 //
-// What holds of both is in cluster-contract.ts. The simulated one cannot show, of ioredis, besides
+// cluster-contract.ts has what holds for both. Besides the limits that connection.test.ts lists,
+// the simulation cannot show these parts of ioredis:
 // what connection.test.ts lists:
 //
-// - a node that accepts a connection and never greets. Where a node is stopped, a simulated attempt
-//   to connect to it ends after `connectTimeout`. One of ioredis lasts until Weir takes it to be
-//   silent
+// - a node that accepts a connection and never greets. If a node is stopped, a simulated attempt to
+//   connect to it ends after `connectTimeout`; one of ioredis lasts until Weir takes it to be
+// silent
 // - CLUSTERDOWN, READONLY, nodes that disagree for longer than 0.2 s, and a stopped node that
 //   answers before it hears that its replica has taken over
 // - reads from replicas, sharded subscribers, the connection of the subscriber, `natMap`, DNS
-// - ASKING as a command of its own: it travels with the one that follows
-// - MOVED by the node that it names, after which ioredis 6 connects anew, and ioredis 5 does not
+// - ASKING as a separate command: it travels with the one that follows
+// - MOVED by the node that it names, after which ioredis 6 reconnects, and ioredis 5 does not
 
 import {
   type Connection,
@@ -97,12 +98,12 @@ beforeAll(async () => {
 })
 afterAll(() => servers.stop())
 
-/** All events of the event loop that are there by now have been handled. */
+/** Waits until the event loop has handled all present events. */
 async function turns(): Promise<void> {
   for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** What the tests ask of a client themselves. */
+/** What the tests themselves call on a client. */
 interface Client extends RedisLike {
   nodes(): { readonly options: { port?: number }; readonly stream: NodeStream }[]
   on(event: 'error' | '-node', listener: () => void): unknown
@@ -117,7 +118,7 @@ const portIn = (node: string): number => Number(node.split(':')[1])
 const serverOf = (node: string) =>
   servers.masters.find(({ port }) => port === portIn(node)) as (typeof servers.masters)[0]
 
-/** A slot with its keys moves to another master. Returns what ends the move. */
+/** Begins to move a slot with its keys to another master. Returns a function that ends the move. */
 async function beginMove(slot: number): Promise<{ to: string; end: () => Promise<void> }> {
   const masters: Connection[] = servers.masters.map(({ port }) => openConnection(port))
   const ids = await Promise.all(
@@ -141,7 +142,7 @@ async function beginMove(slot: number): Promise<{ to: string; end: () => Promise
   }
 }
 
-/** Which master serves a slot, as the first one says. */
+/** The master of a slot, according to the first one. */
 async function ownerOf(slot: number): Promise<number> {
   const shards = (await servers.masters[0]?.command('CLUSTER', 'SLOTS')) as [
     number,

@@ -6,21 +6,21 @@ import { SLOTS, slotOf } from '../../../packages/core/src/redis/transport/hash-s
 import type { SubjectOptions } from './connection-contract.js'
 import { giveBack, take, taken, teach, upTo } from './contract-calls.js'
 
-/** A connection, just begun, and the Cluster that it leads to: three masters. */
+/** A connection that has just begun, and its Cluster of three masters. */
 export interface ClusterSubject {
   readonly connection: Connection
-  /** Waits until a promise has settled, and settles as it has. */
+  /** Waits until a promise has settled, and returns or throws its result. */
   settle<Value>(promise: Promise<Value>): Promise<Value>
   /** Waits until `isSo` returns true. */
   until(isSo: () => boolean): Promise<void>
   /** Moves the connection's clock by `ms`, and lets it handle what has arrived. */
   pass(ms: number): Promise<void>
-  /** Moves a slot with its keys to another master, of which the client is not told. Resolves to the
+  /** Moves a slot with its keys to another master, without telling the client. Resolves to the
    *  master's name. */
   move(slot: number): Promise<string>
-  /** Begins to move a slot, with all of its keys, and does not end it. */
+  /** Begins to move a slot with all of its keys, and does not end the move. */
   beginMove(slot: number): Promise<void>
-  /** Stops a node, beside others, until `release`; its network goes on. */
+  /** Stops a node until `release`, and no other; its network continues. */
   holdUp(node: string): void
   release(): Promise<void>
   /** Breaks the connection to a node. Resolves once the client has noticed. */
@@ -28,7 +28,7 @@ export interface ClusterSubject {
   close(): Promise<void> | void
 }
 
-/** To an empty Cluster, of its own as far as the test can see. */
+/** Opens a connection to an empty Cluster, which seems to exist for this test only. */
 export type OpenCluster = (options: SubjectOptions) => Promise<ClusterSubject>
 
 /** Declares the tests of the contract for a kind of connection. */
@@ -48,13 +48,13 @@ export function clusterContract(name: string, open: OpenCluster): void {
   const nodeOf = ({ connection }: ClusterSubject, key: string) =>
     connection.nodeOf(slotOf(key)) as string
 
-  /** Keys of one node, or of all others. */
+  /** Keys of one node, or those of all others. */
   function keysOn(subject: ClusterSubject, node: string, isThere: boolean = true): string[] {
     const keys = upTo(100).map((i) => `k${i}`)
     return keys.filter((key) => (nodeOf(subject, key) === node) === isThere)
   }
 
-  /** A connection to each node has been made, and all know the script. */
+  /** Connected to each node, all of which know the script. */
   async function connected(options: Partial<SubjectOptions> = {}): Promise<ClusterSubject> {
     const subject = await begun(options)
     const { connection, settle, until } = subject
@@ -68,7 +68,7 @@ export function clusterContract(name: string, open: OpenCluster): void {
   }
 
   describe(name, () => {
-    test('says that it leads to a Cluster, and which node serves each slot', async () => {
+    test('reports that it leads to a Cluster, and which node serves each slot', async () => {
       const subject = await begun()
       const { connection, until } = subject
       const { isCluster, keyPrefix, database } = connection
@@ -81,7 +81,7 @@ export function clusterContract(name: string, open: OpenCluster): void {
       expect(new Set(slots).size).toBe(3)
     })
 
-    test('is ready once it knows the nodes; before that, it refuses commands and queues none', async () => {
+    test('is ready when it knows the nodes; before that, it refuses commands and queues none', async () => {
       const subject = await begun()
       const { connection, settle, until } = subject
       expect(connection.unready()).toMatch(/./)
@@ -97,7 +97,7 @@ export function clusterContract(name: string, open: OpenCluster): void {
       expect(await settle(taken(connection.call, 'u'))).toBe(0)
     })
 
-    test('is not ready where no node answers, and its attempt to connect ends', async () => {
+    test('is not ready when no node answers, and its attempt to connect ends', async () => {
       const subject = await begun({ isDown: true })
       const { connection, settle } = subject
       expect(await settle(connection.attempt() as Promise<void>)).toBe(undefined)
@@ -114,7 +114,7 @@ export function clusterContract(name: string, open: OpenCluster): void {
         expect(replies).toEqual(upTo(20).flatMap((i) => keys.map(() => i)))
       })
 
-      test('of one write to a node are asked in order, before it returns, and run in order', async () => {
+      test('of one write to a node are asked for in order, before it returns, and run in order', async () => {
         const subject = await connected()
         const { connection, settle } = subject
         const replies = [take(connection.call, 'u')]
@@ -130,7 +130,7 @@ export function clusterContract(name: string, open: OpenCluster): void {
         expect(await settle(Promise.all(replies))).toEqual(upTo(15))
       })
 
-      test('to a node that the client does not know find theirs', async () => {
+      test('reach their node even if the client does not know it', async () => {
         const { connection, settle } = await connected()
         const replies: Promise<number>[] = []
         connection.inOneWrite('unknown', ['a', 'b', 'c', 'd'], (key, send) =>
@@ -139,8 +139,8 @@ export function clusterContract(name: string, open: OpenCluster): void {
         expect(await settle(Promise.all(replies))).toEqual([1, 1, 1, 1])
       })
 
-      test('to a node that is just being connected wait for that, whatever other nodes do', async () => {
-        // The client has asked one node whether the Cluster is well, and the others nothing.
+      test('wait for a node that is being connected, whatever other nodes do', async () => {
+        // The client has asked one node for the state of the Cluster, and has not asked the others.
         for (const key of ['a', 'b', 'c']) {
           const subject = await begun()
           const { connection, settle, until } = subject
@@ -170,7 +170,7 @@ export function clusterContract(name: string, open: OpenCluster): void {
     })
 
     describe('where a slot has moved', () => {
-      test('commands to the old node run once at the new one, which the client then knows', async () => {
+      test('commands to the old node run once on the new one, which the client then knows', async () => {
         const subject = await connected()
         const { connection, settle, until } = subject
         await settle(take(connection.call, 'u'))
@@ -185,14 +185,14 @@ export function clusterContract(name: string, open: OpenCluster): void {
         const [first, beside, ...later] = await settle(Promise.all(replies))
         expect([first, beside, later.sort()]).toEqual([2, 1, [3, 4]])
         expect(nodeOf(subject, 'u')).toBe(to)
-        // At first it takes the neighbours of a slot that has moved to have moved with it.
+        // The client first assumes that the neighbours of a moved slot have moved with it.
         await until(() => nodeOf(subject, other) === old)
         expect(nodeOf(subject, 'u')).toBe(to)
         expect(await settle(take(connection.call, 'u'))).toBe(5)
         expect(await settle(take(connection.call, other))).toBe(2)
       })
 
-      test('a command that the client sends is redirected in the same way', async () => {
+      test('commands that the client sends are redirected in the same way', async () => {
         const subject = await connected()
         const { connection, settle } = subject
         await settle(take(connection.call, 'v'))
@@ -202,7 +202,7 @@ export function clusterContract(name: string, open: OpenCluster): void {
       })
     })
 
-    test('where a slot is about to move, what has left is asked for at the other node', async () => {
+    test('while a slot moves, keys that have left are requested from the other node', async () => {
       const subject = await connected()
       const { connection, settle } = subject
       const old = nodeOf(subject, 'w')
@@ -215,7 +215,7 @@ export function clusterContract(name: string, open: OpenCluster): void {
       expect(nodeOf(subject, 'w')).toBe(old)
     })
 
-    test('where a slot is about to move, a call for keys of which one is missing there runs nowhere', async () => {
+    test('while a slot moves, a call for several keys of which one is missing runs nowhere', async () => {
       const subject = await connected()
       const { connection, settle } = subject
       await settle(take(connection.call, 'x'))
@@ -228,7 +228,7 @@ export function clusterContract(name: string, open: OpenCluster): void {
     })
 
     describe('a node that is held up', () => {
-      test('leaves the others, and whether the client is ready, as they are', async () => {
+      test('does not affect the others, nor whether the client is ready', async () => {
         const subject = await connected()
         const { connection, settle, release } = subject
         const node = nodeOf(subject, 'u')
@@ -241,7 +241,7 @@ export function clusterContract(name: string, open: OpenCluster): void {
         expect(await settle(held)).toBe(1)
       })
 
-      test('is given up after a second, once it is asked again, and no other node', async () => {
+      test('is given up after a second, when it is asked again; no other node is', async () => {
         const subject = await connected()
         const { connection, pass, settle } = subject
         const node = nodeOf(subject, 'u')
@@ -258,7 +258,8 @@ export function clusterContract(name: string, open: OpenCluster): void {
         }
         await settle(Promise.all(ask()))
         subject.holdUp(node)
-        // Looked at every half second, it is silent for as long as it was when first seen so.
+        // The client looks every half second, so the node has been silent for that long when it
+        // notices.
         await pass(600)
         const asked = ask()
         await pass(600)
@@ -275,7 +276,7 @@ export function clusterContract(name: string, open: OpenCluster): void {
     })
 
     describe('when the connection to a node breaks', () => {
-      test('what was sent to the node has failed, and is not sent again', async () => {
+      test('what was sent to the node fails, and is not sent again', async () => {
         const subject = await connected()
         const { connection, settle } = subject
         const node = nodeOf(subject, 'u')
@@ -291,7 +292,7 @@ export function clusterContract(name: string, open: OpenCluster): void {
         expect(await settle(taken(connection.call, 'u'))).toBe(5)
       })
 
-      test('what was sent by the client is sent again, and has then run twice', async () => {
+      test('what the client sent is sent again, and has then run twice', async () => {
         const subject = await connected()
         const { connection, settle } = subject
         const node = nodeOf(subject, 'u')
@@ -303,7 +304,7 @@ export function clusterContract(name: string, open: OpenCluster): void {
         expect(await settle(asked)).toBe(2)
       })
 
-      test('it is made again with the next command, and the others are left alone', async () => {
+      test('the next command restores it, and the others are left alone', async () => {
         const subject = await connected()
         const { connection, settle } = subject
         const node = nodeOf(subject, 'u')

@@ -1,9 +1,9 @@
-// A command with bad arguments says what would be right; a long run says how far it is.
+// The command explains wrong arguments; a long run shows its progress.
 import { expect, test } from 'vitest'
 import { commandOf } from '../src/command.js'
 import { progressLine, progressText } from '../src/progress.js'
 
-test('without arguments 100,000 requests are simulated, from seed 1 on', () => {
+test('without arguments, 100,000 requests are simulated, from seed 1 on', () => {
   expect(commandOf([])).toEqual({
     write: false,
     seed: undefined,
@@ -18,7 +18,7 @@ test('without arguments 100,000 requests are simulated, from seed 1 on', () => {
   expect(commandOf(['--minutes', '0.5'])).toMatchObject({ minutes: 0.5, requests: Infinity })
 })
 
-test('a story is told again by its seed, scenario and options', () => {
+test('a seed, scenario and options run a story again', () => {
   const args = ['--seed', '7', '--scenario', 'restart, empty', '--options', '{"processes":3}']
   expect(commandOf(args)).toMatchObject({
     ...{ seed: 7, scenario: 'restart, empty', options: { processes: 3 } },
@@ -43,11 +43,11 @@ test.each([
   ['--seed 1 --options {"keys":1.5}', /keys must be whole/],
   ['--seed 1 --options {"algorithm":"cats"}', /algorithm must be one of token-bucket, /],
   ['--seed 1 --options {"limit":3,"processes":4}', /limit must be at least the number of/],
-])('%s is refused, and told what would be right', (text, message) => {
+])('%s is refused, with what would be right', (text, message) => {
   expect(() => commandOf(text.split(' '))).toThrow(message)
 })
 
-test('progress says how far a run is, how fast, and what it found', () => {
+test('progress shows how far a run is, how fast, and what it has found', () => {
   const progress = { seeds: 1_208, requests: 600_010, elapsedMs: 67_800, broken: 0 }
   expect(progressText(progress)).toBe(
     '1,208 seeds, 600,010 requests, 8,850 requests/s, 1:07 min, 0 broken',
@@ -61,7 +61,7 @@ function screen(isTTY: boolean) {
   return { written, line, showAt: (elapsedMs: number) => line.show({ ...progress, elapsedMs }) }
 }
 
-test('on a terminal progress is one line that is written anew, ten times a second at the most', () => {
+test('on a terminal, progress is one line that is rewritten at most ten times a second', () => {
   const { written, line, showAt } = screen(true)
   for (const elapsedMs of [0, 50, 99, 100, 150]) showAt(elapsedMs)
   expect(written.map((text) => text.slice(0, 4))).toEqual(['\r\x1b[K', '\r\x1b[K'])
@@ -70,7 +70,7 @@ test('on a terminal progress is one line that is written anew, ten times a secon
   expect(written.at(-1)).toBe('\r\x1b[K')
 })
 
-test('where output is no terminal, progress is quiet', () => {
+test('without a terminal, progress prints nothing', () => {
   const { written, line, showAt } = screen(false)
   showAt(0)
   line.clear()

@@ -1,37 +1,37 @@
-// What a Connection (packages/core/src/redis/connection.ts) to one server promises, as tests. What
-// one to a Cluster promises is in cluster-contract.ts.
+// What a Connection (packages/core/src/redis/connection.ts) to one server promises, as tests.
+// cluster-contract.ts has the promises for a Cluster.
 
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Connection } from '../../../packages/core/src/redis/connection.js'
 import { argumentsFor, beat, source, take, taken, teach, upTo, usedIn } from './contract-calls.js'
 
-/** A connection, just begun, and the world that it is in. */
+/** A connection that has just begun, and its world. */
 export interface Subject {
   readonly connection: Connection
-  /** Waits until a promise has settled, and settles as it has. */
+  /** Waits until a promise has settled, and returns or throws its result. */
   settle<Value>(promise: Promise<Value>): Promise<Value>
   /** Waits until `isSo` returns true. */
   until(isSo: () => boolean): Promise<void>
   /** Moves the connection's clock by `ms`, and lets it handle what has arrived. */
   pass(ms: number): Promise<void>
-  /** Stops the server until `release`; its network goes on. */
+  /** Stops the server until `release`; its network continues. */
   holdUp(): void
   release(): Promise<void>
-  /** Breaks the connection under the client. Resolves once the client has noticed. */
+  /** Breaks the client's connection. Resolves when the client has noticed. */
   breakConnection(): Promise<void>
   close(): Promise<void> | void
 }
 
 export interface SubjectOptions {
   readonly deadlineMs: number
-  /** There is no server. */
+  /** Whether there is no server. */
   readonly isDown?: boolean
 }
 
-/** To an empty server, of its own as far as the test can see. */
+/** Opens a connection to an empty server, which seems to exist for this test only. */
 export type Open = (options: SubjectOptions) => Promise<Subject>
 
-/** How the client names the one server, which it need not know. */
+/** The client's name for the server, which it need not know. */
 const NODE = 'redis'
 
 /** Declares the tests of the contract for a kind of connection. */
@@ -49,7 +49,7 @@ export function connectionContract(name: string, open: Open): void {
 
   const isReady = ({ connection }: Subject) => connection.unready() === undefined
 
-  /** Connected, to a server that knows the script. */
+  /** Connected to a server that knows the script. */
   async function connected(options: Partial<SubjectOptions> = {}): Promise<Subject> {
     const subject = await begun(options)
     await subject.until(() => isReady(subject))
@@ -58,7 +58,7 @@ export function connectionContract(name: string, open: Open): void {
   }
 
   describe(name, () => {
-    test('says that it leads to one server', async () => {
+    test('reports that it leads to one server', async () => {
       const { connection } = await begun()
       const { isCluster, keyPrefix, database, place } = connection
       expect({ isCluster, keyPrefix, database }).toEqual({
@@ -83,7 +83,7 @@ export function connectionContract(name: string, open: Open): void {
         const { connection, settle } = await connected()
         const { call } = connection
         const answers: unknown[] = []
-        // As each reply comes: a promise more would change the order in which they are told.
+        // Notes each reply as it comes: a further promise would change the order.
         const note = (reply: unknown) => answers.push(reply)
         const sent = upTo(10).flatMap((i) => [
           call('evalsha', argumentsFor('consume', 'u')).then(note),
@@ -97,7 +97,7 @@ export function connectionContract(name: string, open: Open): void {
         expect(told).toEqual(upTo(10).flatMap((i) => [i, [i, i - 1, 0], refusal, i]))
       })
 
-      test('that name an unknown script are refused, until EVAL has taught it', async () => {
+      test('are refused if they name an unknown script, until EVAL has loaded it', async () => {
         const subject = await begun()
         const { connection, settle, until } = subject
         await until(() => isReady(subject))
@@ -110,7 +110,7 @@ export function connectionContract(name: string, open: Open): void {
         expect(await settle(take(connection.call, 'u'))).toBe(2)
       })
 
-      test('that are refused reject with an Error; those around them are answered', async () => {
+      test('reject with an Error if the server refuses them; those around them are answered', async () => {
         const { connection, settle } = await connected()
         const { call } = connection
         const [first, unknown, none, last] = await settle(
@@ -153,7 +153,7 @@ export function connectionContract(name: string, open: Open): void {
         expect(await settle(Promise.all(replies))).toEqual(upTo(8))
       })
 
-      test('lets one item ask for nothing, or more than once', async () => {
+      test('lets an item ask for nothing, or more than once', async () => {
         const { connection, settle } = await connected()
         const replies: Promise<number>[] = []
         connection.inOneWrite(NODE, [0, 3, 1], (times, send) => {
@@ -164,7 +164,7 @@ export function connectionContract(name: string, open: Open): void {
     })
 
     describe('while it is not ready', () => {
-      test('it says so, until it is connected', async () => {
+      test('it reports so, until it is connected', async () => {
         const subject = await begun()
         expect(subject.connection.unready()).toMatch(/./)
         await subject.until(() => isReady(subject))
@@ -196,12 +196,12 @@ export function connectionContract(name: string, open: Open): void {
     })
 
     describe('when it breaks', () => {
-      test('what has no reply rejects, and is not sent again', async () => {
+      test('commands without a reply reject, and are not sent again', async () => {
         const subject = await connected()
         const { connection, settle } = subject
         subject.holdUp()
         const asked = Promise.allSettled(upTo(20).map(() => take(connection.call, 'u')))
-        // The server has been sent them, and runs them once it can.
+        // The server has received the commands, and runs them when it can.
         await subject.pass(50)
         await subject.breakConnection()
         const lost = { status: 'rejected', reason: expect.any(Error) }
@@ -211,7 +211,7 @@ export function connectionContract(name: string, open: Open): void {
         expect(await settle(taken(connection.call, 'u'))).toBe(20)
       })
 
-      test('what was answered stays so, and the rest has run at most once', async () => {
+      test('answered commands stay answered, and the others have run at most once', async () => {
         const subject = await connected()
         const { connection, settle } = subject
         const asked = upTo(100).map(() => take(connection.call, 'u'))
@@ -242,7 +242,7 @@ export function connectionContract(name: string, open: Open): void {
     })
 
     describe('an attempt to connect', () => {
-      test('resolves when it has succeeded; then there is none', async () => {
+      test('resolves when it succeeds; afterwards there is no attempt', async () => {
         const subject = await begun()
         const { connection, settle } = subject
         const attempt = connection.attempt()
@@ -253,19 +253,19 @@ export function connectionContract(name: string, open: Open): void {
         expect(connection.attempt()).toBe(undefined)
       })
 
-      test('resolves when it has failed', async () => {
+      test('resolves when it fails', async () => {
         const subject = await begun({ isDown: true })
         const { connection, settle } = subject
         expect(await settle(connection.attempt() as Promise<void>)).toBe(undefined)
         expect(connection.unready()).toMatch(/./)
       })
 
-      test('is told of after a break as well', async () => {
+      test('is reported after a break as well', async () => {
         const subject = await connected()
         const { connection, settle } = subject
         subject.holdUp()
         await subject.breakConnection()
-        // It waits before it tries again.
+        // The client waits before it tries again.
         expect(connection.attempt()).toBe(undefined)
         await subject.until(() => connection.attempt() !== undefined)
         const attempt = connection.attempt() as Promise<void>
@@ -275,7 +275,7 @@ export function connectionContract(name: string, open: Open): void {
         expect(connection.attempt()).toBe(undefined)
       })
 
-      test('ends if the server never greets it, where somebody asks', async () => {
+      test('ends if the server never greets it and somebody asks', async () => {
         const subject = await connected()
         const { connection } = subject
         subject.holdUp()
@@ -304,7 +304,7 @@ export function connectionContract(name: string, open: Open): void {
         async ({ deadlineMs, silenceMs }) => {
           const subject = await connected({ deadlineMs })
           const { connection, settle, pass } = subject
-          // It is looked at twice in that time at the most.
+          // The client looks at most twice in that time.
           await pass(silenceMs / 2)
           subject.holdUp()
           let failed = 0
@@ -328,7 +328,7 @@ export function connectionContract(name: string, open: Open): void {
         },
       )
 
-      test('is none where nothing was asked, or what was asked was answered', async () => {
+      test('is none if nothing was asked, or everything was answered', async () => {
         const subject = await connected()
         const { connection, settle, pass } = subject
         for (const used of upTo(5)) {

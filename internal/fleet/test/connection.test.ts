@@ -1,25 +1,27 @@
-// The simulated connection is held to the same contract as the connections of ioredis 5 and 6.
+// The simulated connection keeps the same contract as the connections of ioredis 5 and 6.
 //
-// What holds of both is in connection-contract.ts. The simulated one cannot show, of ioredis:
+// connection-contract.ts has what holds for both. The simulation cannot show these parts of
+// ioredis:
 //
-// - Sentinel, nor replicas. (A Cluster is in cluster-connection.test.ts.)
-// - bytes: RESP, its parser, what a reply costs to read, keyPrefix, replies that come in pieces.
+// - Sentinel, and replicas. (For a Cluster see cluster-connection.test.ts.)
+// - bytes: RESP, its parser, the cost of reading a reply, keyPrefix, replies that come in pieces.
 //   A message is one command, and arrives whole
-// - one write: commands of `inOneWrite` travel one by one, each with a delay of its own
-// - TLS, AUTH, SELECT, and whatever else a client asks when it connects: the greeting is one round
-//   trip that never is refused
-// - a lazy client (`lazyConnect`), one that is disconnected for good ('end'), and any other options
-//   than the recommended ones, auto pipelining among them
-// - READONLY, LOADING, OOM and all other refusals but NOSCRIPT and of an unknown command
-// - a kernel that accepts for a stopped server: a simulated attempt to connect to one ends after
-//   `connectTimeout`, 500 ms, where one of ioredis lasts until Weir takes it to be silent
+// - one write: commands of `inOneWrite` travel one by one, each with its own delay
+// - TLS, AUTH, SELECT, and what else a client sends when it connects: the greeting is one round
+//   trip, and is never refused
+// - a lazy client (`lazyConnect`), one that is disconnected for good ('end'), and options other
+// than
+//   the recommended ones, such as auto pipelining
+// - READONLY, LOADING, OOM and all other refusals except NOSCRIPT and an unknown command
+// - a kernel that accepts connections for a stopped server: a simulated attempt to connect to one
+//   ends after `connectTimeout`, 500 ms; one of ioredis lasts until Weir takes it to be silent
 // - the texts of errors
-// - the event loop: in which of its turns a reply is read, and that a break is noticed in a later
-//   turn than that in which it happens
-// - an orderly end: a simulated break loses what is on its way, in both directions
+// - the event loop: in which turn a reply is read, and that a break is noticed in a later turn
+// - an orderly end: a simulated break loses messages on their way, in both directions
 //
-// The connections of ioredis have a clock here that the tests move, so that no test waits for a
-// silence; their sockets, timers and servers are real.
+// Here, ioredis has a clock that the tests move, so no test waits for a silence; its sockets,
+// timers
+// and servers are real.
 
 import { freePort, type RedisServer, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
@@ -89,12 +91,12 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** All events of the event loop that are there by now have been handled. */
+/** Waits until the event loop has handled all present events. */
 async function turns(): Promise<void> {
   for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** What the tests ask of a client themselves. */
+/** What the tests themselves call on a client. */
 interface Client extends RedisLike {
   readonly stream: { destroy(error: Error): void }
   on(event: 'error' | 'close', listener: () => void): unknown

@@ -1,5 +1,5 @@
-// The calls that the contract of a Connection makes: they ask nothing but what a simulated server
-// knows as well, Weir's own scripts.
+// The calls in the contract of a Connection. They use only Weir's scripts, which a simulated server
+// also knows.
 
 import { fixedWindow } from '../../../packages/core/src/index.js'
 import { IGNORED, type LayerRequest } from '../../../packages/core/src/layer.js'
@@ -16,7 +16,7 @@ import { unpackNumbers } from '../../../packages/core/src/redis/transport/msgpac
 import { makePolicySet } from '../../../packages/core/src/request.js'
 
 const LIMIT = 1_000
-/** The instant of each call, so that no window ends while a test runs. */
+/** The time of each call, fixed so that no window ends while a test runs. */
 const NOW_US = Date.UTC(2026, 2, 1) * 1_000
 const policySet = makePolicySet('contract', [
   fixedWindow({ name: 'p', limit: LIMIT, window: '1h' }),
@@ -30,17 +30,17 @@ export function argumentsFor(mode: 'consume' | 'peek' | 'refund', key: string): 
   return argumentsOf(new OpenCall(prepared, 0, mode, NOW_US, entry, undefined))
 }
 
-/** Takes 1 of a key. Resolves to how many had been taken of it, with this one. */
+/** Takes one unit of a key. Resolves to how many have been taken, including this one. */
 export async function take(send: Send, key: string): Promise<number> {
   return usedIn(await send('evalsha', argumentsFor('consume', key)))
 }
 
-/** Gives 1 of a key back, which is a call for two keys: the counter and its mark. */
+/** Refunds one unit of a key, which is a call for two keys: the counter and its mark. */
 export function giveBack(send: Send, key: string): Promise<unknown> {
   return send('evalsha', argumentsFor('refund', key))
 }
 
-/** How many have been taken of a key. */
+/** Resolves to how many units of a key have been taken. */
 export async function taken(send: Send, key: string): Promise<number> {
   return usedIn(await send('evalsha', argumentsFor('peek', key)))
 }
@@ -49,7 +49,7 @@ export function usedIn(reply: unknown): number {
   return LIMIT - (unpackNumbers(reply as Buffer)[2] as number)
 }
 
-/** Has the script loaded, by the node of a key. */
+/** Makes the node of a key load the script. */
 export function teach(send: Send, key: string = 'lesson'): Promise<unknown> {
   return send('eval', [source, ...argumentsFor('peek', key).slice(1)])
 }

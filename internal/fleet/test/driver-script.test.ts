@@ -1,5 +1,5 @@
-// The simulated server is held to the real one: the same random walks, call by call, get the same
-// replies from both.
+// The simulated server behaves as the real one: it gives the same replies to the same random walks,
+// call by call.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
 import fc from 'fast-check'
@@ -37,7 +37,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** What the replay asks of a client. */
+/** The part of a client that the replay uses. */
 function clientOf(redis: SimulatedRedis): Redis {
   const { keyspace } = redis
   return {
@@ -56,7 +56,7 @@ async function check(recipe: WalkRecipe): Promise<void> {
   const walk = takeWalk(recipe)
   walked += 1
   const prefix = `fleet${walked}`
-  // The walk is held to the real server as well, so what both are said to reply is the same.
+  // The real server replays the walk as well, so both give the recorded replies.
   await replay(client, walk, prefix)
   await replay(clientOf(new SimulatedRedis(() => Date.now() * 1_000)), walk, prefix)
 }
@@ -68,7 +68,7 @@ test.each(kernelNames)('replies to random calls of %s as the real one does', asy
 
 const ALGORITHMS = ['token-bucket', 'fixed-window', 'sliding-counter', 'sliding-log'] as const
 
-/** Takes 1 of a key by an algorithm, and returns the reply. */
+/** Takes one unit of a key by an algorithm, and returns the reply. */
 async function takeBy(client: Redis, algorithm: (typeof ALGORITHMS)[number], key: string) {
   const policySet = makePolicySet('foreign', [makersOf(algorithm, 1)[0]?.(10) as never])
   const prepared = prepareScript(keyFormat('foreign'), policySet)
@@ -81,7 +81,7 @@ async function takeBy(client: Redis, algorithm: (typeof ALGORITHMS)[number], key
   return unpackNumbers(reply as Buffer)
 }
 
-test('what another algorithm has left under a key is foreign, and is left alone, as on the real one', async () => {
+test('the state of another algorithm under a key is foreign, and is left alone, as on the real server', async () => {
   for (const redis of [client, clientOf(new SimulatedRedis(() => Date.now() * 1_000))]) {
     for (const first of ALGORITHMS) {
       for (const second of ALGORITHMS) {

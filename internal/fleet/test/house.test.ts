@@ -1,4 +1,4 @@
-// The folders of the simulation build on each other in one direction, as README.md lists them.
+// The folders of the simulation build on each other in one direction, in the order of README.md.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, normalize } from 'node:path'
@@ -11,7 +11,7 @@ const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8'
   file.endsWith('.ts'),
 )
 
-/** The command is in no folder, and above all. */
+/** The command is in no folder, above all of them. */
 const placeOf = (file: string): number => {
   const [folder = '', ...others] = normalize(file).split('/')
   return others.length === 0 ? order.length : order.indexOf(folder)
@@ -21,7 +21,7 @@ test('the README names all folders', () => {
   expect(files.filter((file) => placeOf(file) < 0)).toEqual([])
 })
 
-test('a folder imports from itself and from those above it alone', () => {
+test('a folder imports only from itself and from those above it in the list', () => {
   const wrong = files.flatMap((file) => {
     const text = readFileSync(join(root, 'src', file), 'utf8')
     const imported = [...text.matchAll(/from '(\.[^']*)\.js'/g)].map(([, path]) =>

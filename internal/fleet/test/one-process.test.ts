@@ -9,25 +9,24 @@ import { EXPECTED, Run } from './one-process/run.js'
 import { consume, type Step, someSteps, someTurns } from './one-process/steps.js'
 import { SUBJECTS, type Subject } from './one-process/usage.js'
 
-/** The same walks each time, so that what they find is due to a change. `WEIR_RUNS=30000` makes so
- *  many new ones. */
+/** The walks are the same in each run, so a new failure is due to a change. `WEIR_RUNS=30000` makes
+ *  that many new ones. */
 const { WEIR_RUNS } = process.env
 const TIMEOUT_MS = 60_000 + 100 * Number(WEIR_RUNS ?? 0)
 
-/** Algorithms with one arithmetic take different walks. */
+/** Algorithms with the same arithmetic take different walks. */
 function walksOf(subject: Subject, numRuns: number): { numRuns: number; seed?: number } {
   if (WEIR_RUNS !== undefined) return { numRuns: Number(WEIR_RUNS) }
   return { numRuns, seed: SUBJECTS.indexOf(subject) }
 }
 
-/** A new connection, a wait for a probe, the time of the return, and some calls; with room to
- *  spare. */
+/** Enough for a new connection, the wait for a probe, the return, and some calls. */
 const RECOVERY_MS = 12_000
-/** docs/resilience.md promises no more than within a second. */
+/** The longest time that docs/resilience.md promises. */
 const CLOSING_MS = 1_000
 
 beforeEach(() => {
-  // An outage of ten seconds is warned of.
+  // Outages of ten seconds cause warnings.
   vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
 })
 
@@ -94,7 +93,7 @@ describe.each(SUBJECTS)('an outage, with a $policy.algorithm', (subject) => {
     expect(EXPECTED.filter((each) => !seen.has(each))).toEqual([])
   })
 
-  test('of the data lets through the limit and what was in flight', {
+  test('with lost data lets through the limit and what was in flight', {
     timeout: TIMEOUT_MS,
   }, async () => {
     const seen = new Set<string>()

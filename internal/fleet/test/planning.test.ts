@@ -1,4 +1,4 @@
-// What the planning simulation promises: its arithmetic, and that docs/scaling.md shows its
+// What the planning simulation promises: correct arithmetic, and a docs/scaling.md that shows its
 // results.
 
 import { expect, test } from 'vitest'
@@ -17,7 +17,7 @@ const inputs: Inputs = {
   wayUs: 100,
   memory: [],
 }
-/** From nothing to do to wake up, read, and run a call of a key that is written. */
+/** The time to wake up, read, and run a call for a key that is written. */
 const ALONE_US = 5 + 20 + 6 + 4 + 3 + 1
 
 const plain: Workload = {
@@ -36,14 +36,14 @@ const stretch: Stretch = {
   forMs: 5_000,
 }
 
-test('decisions that come one after the other are a call each', async () => {
+test('decisions one after another are a call each', async () => {
   // The rests between requests are long, those within one are short.
   const figures = await simulate({ ...plain, perSecond: 20, steps: 10 }, stretch, inputs)
   expect(figures.decisions).toBeGreaterThan(150)
   expect(figures.calls / figures.decisions).toBeCloseTo(1, 1)
 })
 
-test('32 decisions of one turn are one call, and of one key one key of it', async () => {
+test('32 decisions of one turn are one call, and those of one key are one key of it', async () => {
   const many = await simulate(
     { ...plain, perSecond: 50, atOnce: 32, keys: 1_000_000 },
     stretch,
@@ -55,7 +55,7 @@ test('32 decisions of one turn are one call, and of one key one key of it', asyn
   expect(many.busiest / hot.busiest).toBeGreaterThan(2)
 })
 
-test('a process that is nearly busy makes decisions in one turn, which share a call', async () => {
+test('a process that is nearly busy makes several decisions in one turn, which share a call', async () => {
   const busy = { ...plain, perSecond: 70_000, keys: 1_000_000 }
   const short = { ...stretch, warmUpMs: 20, forMs: 200 }
   const { calls, decisions, process } = await simulate(busy, short, inputs)
@@ -65,18 +65,18 @@ test('a process that is nearly busy makes decisions in one turn, which share a c
 
 test('Redis needs the rate times the service time', async () => {
   const { busiest, calls } = await simulate(plain, stretch, inputs)
-  // Few come so soon after another that Redis has not rested.
+  // Few calls come so soon after another that Redis has not rested.
   expect(busiest / ((calls * ALONE_US) / 1e6)).toBeGreaterThan(0.9)
   expect(busiest / ((calls * ALONE_US) / 1e6)).toBeLessThanOrEqual(1.001)
 })
 
-test('a lone decision takes the way to Redis and back, and the work of both sides', async () => {
+test('a lone decision takes the time to Redis and back, and the work of both sides', async () => {
   const { p50Us } = await simulate({ ...plain, perSecond: 50 }, stretch, inputs)
   const expectedUs = 2 * inputs.wayUs + ALONE_US + (8 + 6 + 2 + 1)
   expect(Math.abs(p50Us / expectedUs - 1)).toBeLessThan(0.1)
 })
 
-test('a Redis that is asked for more than it can do has no time left, and decisions wait', async () => {
+test('a Redis with more load than it can serve has no time left, and decisions wait', async () => {
   const many = { ...plain, processes: 50, perSecond: 200_000 }
   const { busiest, p99Us } = await simulate(many, { ...stretch, warmUpMs: 10, forMs: 40 }, inputs)
   expect(busiest).toBeGreaterThan(0.98)
@@ -84,19 +84,19 @@ test('a Redis that is asked for more than it can do has no time left, and decisi
   expect(p99Us).toBeGreaterThan(2_000)
 })
 
-test('no more is admitted than the limit, in any window', async () => {
+test('no more than the limit is admitted in any window', async () => {
   const limited = { ...plain, processes: 4, perSecond: 4_000, keys: 10, limit: 50, windowMs: 1_000 }
   const { admitted } = await simulate(
     limited,
     { ...stretch, comes: 'in ticks', warmUpMs: 0 },
     inputs,
   )
-  // One window more begins at the end of the stretch.
+  // One more window begins at the end of the stretch.
   expect(admitted).toBeLessThanOrEqual(10 * 50 * (6 / 5))
   expect(admitted).toBeGreaterThan(10 * 50 * 0.95)
 })
 
-test('keys of a Cluster lie on all masters, those of few hash tags on few', async () => {
+test('keys of a Cluster are on all masters, and keys with few hash tags are on few', async () => {
   const many = { ...plain, perSecond: 2_000 }
   const own = await simulate(many, { ...stretch, masters: 6, forMs: 1_000 }, inputs)
   const tagged = { ...many, hashTags: 2 }
@@ -105,12 +105,12 @@ test('keys of a Cluster lie on all masters, those of few hash tags on few', asyn
   expect(two.busiest / two.utilisation).toBeCloseTo(3, 0)
 })
 
-test('the same fleet costs the same each time', async () => {
+test('the same fleet costs the same in each run', async () => {
   const short = { ...stretch, forMs: 500 }
   expect(await simulate(plain, short, inputs)).toEqual(await simulate(plain, short, inputs))
 })
 
-test('parts of a cost are found again from sums of them, and none is below 0', () => {
+test('the parts of a cost can be found from sums of them, and none is below 0', () => {
   const parts = [5, 0, 2.5]
   const counts = [
     [1, 1, 1],
@@ -132,7 +132,7 @@ const results: Results = {
   plan: readResult('plan'),
 }
 
-test('docs/scaling.md, its notes and its pictures show what was measured and simulated', () => {
+test('docs/scaling.md, its notes and its pictures show the measured and simulated results', () => {
   const pages = Object.entries(partsOfPages(results))
   expect(pages).toHaveLength(2)
   for (const [path, parts] of pages)
@@ -140,7 +140,7 @@ test('docs/scaling.md, its notes and its pictures show what was measured and sim
   for (const [name, picture] of picturesOf(results.plan)) expect(readDocument(name)).toBe(picture)
 })
 
-test('real fleets admit within 5 % and call within 10 % of what is simulated', () => {
+test('real fleets admit within 5 % and call within 10 % of the simulated ones', () => {
   const off = results.validated.map(({ load, processes, real, simulated }) => {
     const admitted = Math.abs(simulated.admitted / real.admitted - 1) <= 0.05
     const calls = Math.abs(simulated.calls / real.calls - 1) <= 0.1

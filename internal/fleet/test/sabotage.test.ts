@@ -1,5 +1,4 @@
-// A fault of the list that no longer finds what it changes would stop the weekly run that looks for
-// all of them.
+// A fault that no longer finds the text that it replaces would stop the weekly run of all faults.
 
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -8,9 +7,12 @@ import { FAULTS } from '../sabotage-faults.mjs'
 
 type Fault = [what: string, file: string, from: string, to: string]
 
-test.each(FAULTS as Fault[])('there is something to change for "%s"', (_, file, from, to) => {
-  const path = new URL(`../../../packages/core/src/${file}`, import.meta.url)
-  const before = readFileSync(path, 'utf8')
-  expect(before.split(from)).toHaveLength(2)
-  expect(before.replace(from, to)).not.toBe(before)
-})
+test.each(FAULTS as Fault[])(
+  'the text that the fault replaces is there: %s',
+  (_, file, from, to) => {
+    const path = new URL(`../../../packages/core/src/${file}`, import.meta.url)
+    const before = readFileSync(path, 'utf8')
+    expect(before.split(from)).toHaveLength(2)
+    expect(before.replace(from, to)).not.toBe(before)
+  },
+)

@@ -1,5 +1,5 @@
-// What the simulation promises of itself: it can be repeated, it gets where things go wrong, and
-// all bounds hold in the stories of some seeds. `pnpm fleet` runs as many as one likes.
+// What the simulation promises: it can be repeated, it reaches the states in which things go wrong,
+// and all bounds hold in the stories of some seeds. `pnpm fleet` runs any number of stories.
 
 import { beforeEach, expect, test, vi } from 'vitest'
 import type { StoryOptions } from '../src/fleet/choices.js'
@@ -20,9 +20,9 @@ interface FoundStory {
   readonly options: Partial<StoryOptions>
 }
 
-/** Stories that broke a promise once, as small as `pnpm fleet` made them. */
+/** Stories that once broke a promise, as small as `pnpm fleet` made them. */
 const FOUND: readonly FoundStory[] = [
-  // Where Redis had lost a block, the attempt that began another one passed, though its process had
+  // After Redis had lost a block, the attempt that began another one passed, though its process had
   // seen the first.
   {
     found: 'p1 let user-0 through, whose block it has seen',
@@ -43,7 +43,7 @@ const FOUND: readonly FoundStory[] = [
       kind: 'guessers',
     },
   },
-  // Calls for several keys of a slot that moved opened the breaker of its master.
+  // Calls for several keys of a moving slot opened the breaker of its master.
   {
     found: 'p0 decided user-1 without Redis, which is well',
     seed: 7420,
@@ -64,7 +64,7 @@ const FOUND: readonly FoundStory[] = [
       kind: 'plain',
     },
   },
-  // The formula overlooked processes that do not notice an outage.
+  // The formula ignored processes that do not notice an outage.
   {
     found: 'user-0: 12 admitted, 11 may be',
     seed: 3,
@@ -121,7 +121,7 @@ const FOUND: readonly FoundStory[] = [
       mostUnits: 1,
     },
   },
-  // A request to a node whose connection was just being made went to another one, which was frozen.
+  // A request to a node that was being connected went to another node, which was frozen.
   {
     found: 'p1 decided user-2 without Redis, which is well',
     seed: 5075,
@@ -140,7 +140,7 @@ const FOUND: readonly FoundStory[] = [
       hashTags: 2,
     },
   },
-  // What could not be counted in the node that was frozen opened the breaker of the other one.
+  // What could not be counted on a frozen node opened the breaker of the other one.
   {
     found: 'p1 decided user-3 without Redis, which is well',
     seed: 21182,
@@ -162,7 +162,7 @@ const FOUND: readonly FoundStory[] = [
       mostUnits: 2,
     },
   },
-  // The bound overlooked that a policy is decided locally if another one has used up the deadline.
+  // The bound ignored that a policy is decided locally if another one has used up the deadline.
   {
     found: 'all, policy 1: 7 passed, 6 may',
     seed: 429,
@@ -181,7 +181,7 @@ const FOUND: readonly FoundStory[] = [
       shared: true,
     },
   },
-  // The bound overlooked that what one slot has denied is given back in another, as by a refund.
+  // The bound ignored that units which one slot denied are given back in another, as by a refund.
   {
     found: 'user-1, policy 0: 40 of 170 passed, and 132 remain',
     seed: 100690,
@@ -200,7 +200,7 @@ const FOUND: readonly FoundStory[] = [
       shared: true,
     },
   },
-  // Faults that sabotage.mjs puts in: 4, 9 and 6.
+  // Faults 4, 9 and 6 of sabotage.mjs.
   {
     found: 'user-0: 4 admitted, 3 may be',
     seed: 27,
@@ -249,7 +249,7 @@ const FOUND: readonly FoundStory[] = [
       faults: 1,
     },
   },
-  // A lease that outlives a reset says of all its units that they were spent when the last was.
+  // A lease that outlived a reset reported all its units as spent when the last one was.
   {
     found: 'user-1, policy 0: 1 of 179 passed, and 173 remain: more was charged',
     seed: 2734,
@@ -288,7 +288,7 @@ const FOUND: readonly FoundStory[] = [
       kind: 'hot',
     },
   },
-  // Nodes that sent a call to each other, while its slot moved, were taken for nodes that fail.
+  // Nodes that referred a call to each other while its slot moved were taken for failing nodes.
   {
     found: 'p0 decided user-0 without Redis, which is well',
     seed: 7427,
@@ -327,7 +327,7 @@ const FOUND: readonly FoundStory[] = [
       kind: 'plain',
     },
   },
-  // What was seen under a lower limit does not tell how far that was passed.
+  // What was seen under a lower limit does not show by how much that was exceeded.
   {
     found: 'user-1, policy 0: 106 passed, 105 may',
     seed: 25291,
@@ -366,8 +366,8 @@ const FOUND: readonly FoundStory[] = [
       kind: 'plain',
     },
   },
-  // A block that was seen was not carried into an outage, as the ceiling had given back there what
-  // the store denied.
+  // A block that was seen was not carried into an outage, since the ceiling had given back there
+  // what the store denied.
   {
     found: 'p0 let user-3 through, whose block it has seen',
     seed: 203,
@@ -406,7 +406,7 @@ const FOUND: readonly FoundStory[] = [
       kind: 'guessers',
     },
   },
-  // The refund of the attempt that had begun a block did nothing where another one had lifted it.
+  // The refund of the attempt that had begun a block did nothing if another one had lifted it.
   {
     found: 'user-1, policy 0: 9 of 10 passed, and 0 remain: more was charged',
     seed: 13,
@@ -448,11 +448,11 @@ const FOUND: readonly FoundStory[] = [
 ]
 
 beforeEach(() => {
-  // Of what is wrong in a story, such as algorithms that change, the product warns.
+  // The product warns of some things that stories do, such as algorithms that change.
   vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
 })
 
-/** By scenario, as several tests look at the same stories. */
+/** By scenario, since several tests look at the same stories. */
 const told = new Map<ScenarioName, Promise<Outcome[]>>()
 
 function storiesOf(scenario: ScenarioName): Promise<Outcome[]> {
@@ -467,7 +467,7 @@ async function tell(scenario: ScenarioName): Promise<Outcome[]> {
   return outcomes
 }
 
-test.each(SCENARIO_NAMES)('every promise holds when the story is: %s', async (scenario) => {
+test.each(SCENARIO_NAMES)('every promise holds in the scenario: %s', async (scenario) => {
   const outcomes = await storiesOf(scenario)
   expect(outcomes.flatMap(({ seed, broken }) => broken.map((what) => ({ seed, what })))).toEqual([])
 })
@@ -480,7 +480,7 @@ test.each(['deploy', 'deploy, another algorithm', 'starts'] as const)(
   },
 )
 
-test('no more is in progress at once than there are slots, but where Redis is away or forgets', async () => {
+test('no more is in progress at once than there are slots, unless Redis is away or forgets', async () => {
   const over: Partial<Record<ScenarioName, number>> = {}
   for (const scenario of SCENARIO_NAMES)
     for (let seed = 1; seed <= STORIES / 3; seed += 1) {
@@ -494,21 +494,21 @@ test('no more is in progress at once than there are slots, but where Redis is aw
 })
 
 test.each(FOUND.map((story) => [story.found, story] as const))(
-  'a story of which was said "%s" keeps its promises',
+  'the story that broke "%s" keeps its promises',
   async (_, { seed, scenario, options }) => {
     const given = { ...smallestOf(scenario), ...options }
     expect((await runScenario(seed, scenario, given)).broken).toEqual([])
   },
 )
 
-test('the same seed gives the same history, and another seed another one', async () => {
+test('the same seed gives the same history, and another seed gives another one', async () => {
   const first = await runScenario(5)
   const again = await runScenario(5)
   expect(again).toEqual(first)
   expect((await runScenario(15)).hash).not.toBe(first.hash)
 })
 
-test('where Redis cannot be reached, processes decide without it, and only there', async () => {
+test('processes decide without Redis when they cannot reach it, and only then', async () => {
   const away: ScenarioName[] = [
     ...(['frozen', 'restart', 'restart, empty', 'partition', 'crash', 'replica'] as const),
     ...(['cluster, frozen', 'cluster, down', 'cluster, replica', 'cluster, partition'] as const),
@@ -527,7 +527,7 @@ test('where Redis cannot be reached, processes decide without it, and only there
   }
 })
 
-test('processes ask for all that a limiter does, and mostly for units', async () => {
+test('processes call all methods of a limiter, and mostly consume', async () => {
   const all: Record<string, number> = {}
   for (const scenario of SCENARIO_NAMES)
     for (const { asked } of await storiesOf(scenario))
@@ -538,7 +538,7 @@ test('processes ask for all that a limiter does, and mostly for units', async ()
   for (const times of Object.values(others)) expect(consume).toBeGreaterThan(times)
 })
 
-test('limits are passed where the formulas say that they may be, so that the bounds are no idle ones', async () => {
+test('limits are exceeded where the formulas allow it, so the bounds are tested', async () => {
   const scenarios = [
     ...(['restart, empty', 'partition', 'crash', 'forgets', 'evicts', 'replica'] as const),
     ...(['cluster, replica', 'cluster, evicts', 'cluster, partition', 'starts'] as const),

@@ -1,4 +1,4 @@
-// The scripts of settings on the simulated server are held to the cases of the conformance suite,
+// The scripts of settings on the simulated server must pass the cases of the conformance suite,
 // which packages/core runs on real servers.
 
 import { test } from 'vitest'
@@ -19,10 +19,10 @@ function connectionTo(redis: SimulatedRedis): Connection {
   } as unknown as Connection
 }
 
-/** Reports are not kept. */
+/** The simulated server does not keep reports. */
 const CASES = SETTINGS_CASES.filter(([name]) => !name.includes('a report of a process'))
 
-test.each(CASES)('as a real server, %s', async (_, check) => {
+test.each(CASES)('as on a real server, %s', async (_, check) => {
   const clock = fakeClock()
   const redis = new SimulatedRedis(() => Date.now() * 1_000)
   const { format, deadlineMs } = checkedRedisOptions({})

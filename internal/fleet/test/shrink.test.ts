@@ -1,4 +1,4 @@
-// A story that breaks a promise is made as small as it gets, and printed in a form that can be
+// A story that breaks a promise is made as small as possible, and printed in a form that can be
 // kept.
 import { expect, test } from 'vitest'
 import { optionsOf, problemOf, type StoryOptions, smallestOptions } from '../src/fleet/choices.js'
@@ -27,7 +27,7 @@ const good: Outcome = {
   untilBroken: [],
 }
 
-/** Stories that break a promise if their options are like this. */
+/** Stories that break a promise if their options meet the condition. */
 function storiesBrokenIf(isBroken: (options: StoryOptions, seed: number) => boolean): Run {
   return async (seed, options) => {
     const broken = isBroken(options, seed) ? [`4.5 user-${seed}: ${seed} admitted`] : []
@@ -43,13 +43,13 @@ const strict: Terms = {
   isAway: false,
 }
 
-test('what a story does not need to break its promise goes, and what it needs stays', async () => {
+test('what a story does not need to break its promise is removed, and what it needs stays', async () => {
   const run = storiesBrokenIf(({ processes, faults }) => processes >= 3 && faults >= 2)
   const { outcome } = await shrink(await run(7, LARGE), SMALLEST, run)
   expect(outcome.options).toEqual({ ...SMALLEST, processes: 3, faults: 2, limit: 3 })
 })
 
-test('a smaller story may have another seed, as its moments are others', async () => {
+test('a smaller story may have another seed, since its course differs', async () => {
   const run = storiesBrokenIf(({ keys }, seed) => keys === 3 || (keys === 1 && seed === 9))
   const { outcome } = await shrink(await run(7, LARGE), SMALLEST, run)
   expect(outcome).toMatchObject({ seed: 9, options: SMALLEST })
@@ -65,14 +65,14 @@ test('a smaller story that breaks another promise is not taken', async () => {
   expect(outcome.options).toEqual({ ...SMALLEST, keys: 3 })
 })
 
-test('numbers and names do not make another promise', () => {
+test('numbers and names do not distinguish promises', () => {
   expect(promiseOf('4.332 user-0: 19 admitted, 18 may be')).toBe(
     promiseOf('12.1 user-2: 7 admitted, 5 may be'),
   )
   expect(promiseOf('4.3 p1 took 203.5 ms')).not.toBe(promiseOf('4.3 p1: 2 timers'))
 })
 
-test('smaller values begin with the smallest, and never leave what seeds say', () => {
+test('smaller values are in ascending order, and never smaller than those that seeds draw', () => {
   expect(smallerValues(8, 1)).toEqual([1, 4, 7])
   expect(smallerValues(2, 1)).toEqual([1])
   expect(smallerValues(2.4, 0.4)).toEqual([0.4, 1.4])
@@ -80,12 +80,12 @@ test('smaller values begin with the smallest, and never leave what seeds say', (
   expect(smallerValues(0.4, 0.4)).toEqual([])
 })
 
-test('no seed says less than the smallest story', () => {
+test('no seed draws less than the smallest story', () => {
   for (let seed = 1; seed <= 500; seed += 1)
     expect([seed, problemOf(optionsOf(seed, 2), SMALLEST)]).toEqual([seed, undefined])
 })
 
-test('what is given is taken, and does not change what the seed says of the rest', () => {
+test('given options are used, and do not change what the seed draws for the rest', () => {
   const { keys, ...rest } = optionsOf(3, 2)
   const { keys: given, ...others } = optionsOf(3, 2, { keys: 2 })
   expect(given).toBe(2)
@@ -94,7 +94,7 @@ test('what is given is taken, and does not change what the seed says of the rest
   expect(optionsOf(3, 2, { processes: 500 })).toMatchObject({ processes: 500, limit: 500 })
 })
 
-test('a real story shrinks, and its text tells it again', async () => {
+test('a real story shrinks, and its report runs it again', async () => {
   const run: Run = async (seed, options) => {
     const fleet = new Fleet(seed, strict, TOLD_US, options)
     await tellStory(fleet, async () => {})

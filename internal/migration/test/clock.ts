@@ -1,4 +1,4 @@
-// A setup file: time stands still and passes when a row says so, for all limiters alike. Timers and
+// A setup file: time stands still, and passes for all limiters when a row says so. Timers and
 // sockets are real. It runs before koa-ratelimit is loaded, which reads the time only then.
 
 import { vi } from 'vitest'

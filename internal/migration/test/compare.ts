@@ -1,5 +1,5 @@
-// One row for each option of another limiter: how it is set up there, how here, what is asked of
-// both, and what clients see. Both run behind real servers and get the same requests.
+// One row for each option of another limiter: its setup there and here, the requests to both, and
+// what clients see. Both run on real servers and get the same requests.
 
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -16,19 +16,19 @@ export interface Ask {
   /** Default `/`. */
   readonly path?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** How many milliseconds pass before. */
+  /** How many milliseconds pass before the request. */
   readonly after?: number
-  /** The client leaves when it has the first byte of the answer. */
+  /** The client leaves when it has the first byte of the response. */
   readonly leaves?: boolean
-  /** It has sent as many requests at once by then, over one connection. */
+  /** By then it has sent this many requests at once, over one connection. */
   readonly pipelined?: number
 }
 
-/** What a set-up can use. */
+/** What a setup can use. */
 export interface Tools {
-  /** Shows something beside the answer to the request during which it happened. */
+  /** Adds a note to the response to the current request. */
   readonly note: (what: string) => void
-  /** A client of a Redis server of the row's own, and one whose connection is gone. */
+  /** A client of the row's own Redis server, and one whose connection has ended. */
   readonly redis: Redis
   readonly lost: Redis
 }
@@ -36,19 +36,19 @@ export interface Tools {
 type SetUp<T> = T | ((tools: Tools) => T)
 
 interface Sides<There, Here> {
-  /** What of the option this row is about. */
+  /** The aspect of the option that this row is about. */
   readonly title?: string
   readonly there: SetUp<There>
   readonly here: SetUp<Here>
   /** Default: two plain requests. */
   readonly asks?: readonly Ask[]
-  /** Headers, or `body`, that are seen beside the status. */
+  /** Headers, or `body`, that are compared in addition to the status. */
   readonly look?: readonly string[]
-  /** Text by text what each answer there looks like. */
+  /** The responses there, one text for each. */
   readonly seen: readonly string[]
 }
 
-/** Here the same is seen, or something else for a reason. */
+/** The result here is the same, or differs for a reason. */
 export type Row<There, Here> = Sides<There, Here> &
   (
     | { readonly differs?: never; readonly seenHere?: never }
@@ -58,17 +58,17 @@ export type Row<There, Here> = Sides<There, Here> &
 export type Rows<There, Here> = Row<There, Here> | readonly Row<There, Here>[]
 
 export interface Table<There, Here> {
-  /** As its page in docs/migrating is called. */
+  /** The name of its page in docs/migrating. */
   readonly from: string
   /** By the names of the options there, or by what else users write. */
   readonly rows: Readonly<Record<string, Rows<There, Here>>>
   readonly startThere: (setUp: There) => Start
   readonly startHere: (setUp: Here) => Start
-  /** The names of what a set-up here uses, which that page gives for the option. */
+  /** The names that a setup here uses, which the page gives for the option. */
   readonly uses: (setUp: Here) => readonly string[]
 }
 
-/** The address of a server, and how to end it. */
+/** The address of a server, and a function that ends it. */
 export type Start = Promise<{ readonly url: string; close(): unknown }>
 
 const twice: readonly Ask[] = [{}, {}]
@@ -105,7 +105,7 @@ async function look<T>(
   setUp: SetUp<T>,
   start: (setUp: T) => Start,
 ): Promise<string[]> {
-  // On a whole second, as what headers say depends on it.
+  // On a whole second, on which the values of headers depend.
   vi.advanceTimersByTime(1_000 - (Date.now() % 1_000))
   const notes: string[] = []
   const note = (what: string) => void notes.push(what)
@@ -121,7 +121,7 @@ async function look<T>(
     vi.advanceTimersByTime(ask.after ?? 0)
     if (made && ask.after) await age(made.redis, ask.after)
     const answer = await answerTo(running.url, ask, fields)
-    // What is done when a response is over, or a client gone.
+    // Waits for what happens after a response is over, or a client has left.
     await new Promise((done) => setTimeout(done, ask.leaves ? 50 : 2))
     seen.push([answer, ...notes.splice(0)].join(' | '))
   }
@@ -145,7 +145,7 @@ async function tools(note: Tools['note']): Promise<Tools> {
   return { note, redis, lost }
 }
 
-/** Redis has a clock of its own, so that time passes there by what keys have left to live. */
+/** Redis has its own clock, so time passes there by shortening the TTLs of keys. */
 async function age(redis: Redis, ms: number): Promise<void> {
   for (const key of await redis.keys('*')) {
     const left = await redis.pttl(key)
@@ -186,7 +186,7 @@ function leavesPipelined(url: string, path: string, count: number): Promise<stri
   })
 }
 
-/** Times as seconds from now; parameters of fields without the blanks that may go before them. */
+/** Times become seconds from now; blanks before parameters of fields are removed. */
 function shown(name: string, value: string | string[] | undefined): string {
   const text = String(value ?? 'none')
   if (name === 'x-ratelimit-reset' && Number(text) > 1e9)
@@ -205,7 +205,7 @@ export async function listen(listener: RequestListener): Start {
   return { url: `http://127.0.0.1:${port}`, close }
 }
 
-/** The words of code beside those for an option, in the table of a limiter's page. */
+/** The code in the row of an option, in the table of a limiter's page. */
 export function documented(from: string, option: string): string[] {
   const name = pageOf(from)
   const page = readFileSync(resolve(import.meta.dirname, '../../..', name), 'utf8')

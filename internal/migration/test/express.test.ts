@@ -33,7 +33,7 @@ import {
 type There = Partial<Options> & Server
 type Here = Partial<RateLimitOptions> & Server
 
-/** Since Node.js 24, responses that wait behind another one are told that their client has left. */
+/** Since Node.js 24, responses that wait behind another one learn that their client has left. */
 const ENDS_ALL = Number(process.versions.node.split('.')[0]) >= 24
 const GAVE_ALL_BACK = ['left', '200', '200', '200', '429']
 
@@ -44,7 +44,7 @@ interface Server {
   readonly passes?: boolean
   /** Express's `trust proxy`. */
   readonly trust?: number | boolean | undefined
-  /** How often the limiter stands before the handler. Default: once. */
+  /** How many times the limiter is mounted before the handler. Default: once. */
   readonly mounted?: number | undefined
 }
 
@@ -731,7 +731,7 @@ const options: Record<keyof Options, Rows<There, Here>> = {
   },
 }
 
-/** Without what is logged. */
+/** Without its log. */
 function storeThere(redis: { call(command: string, ...args: string[]): Promise<unknown> }): There {
   const sendCommand = (...[command, ...args]: string[]) =>
     redis.call(command as string, ...args) as never
@@ -739,7 +739,7 @@ function storeThere(redis: { call(command: string, ...args: string[]): Promise<u
   return { store: new RedisStore({ sendCommand }), logger }
 }
 
-/** What a handler finds on the request, refused or not. */
+/** What a handler finds on the request, whether or not it is refused. */
 function placed(
   there: (found: RateLimitInfo) => unknown,
   here: (found: RequestDecision) => unknown,
@@ -895,7 +895,7 @@ const uses = (setUp: Here) => Object.keys(setUp).filter((name) => !ALWAYS.includ
 compare<There, Here>({ from: 'express-rate-limit', rows, startThere, startHere, uses })
 
 test.each(['delayAfter', 'delayMs', 'maxDelayMs'])(
-  'express-slow-down: %s is answered by an option that its page has beside it',
+  'express-slow-down: %s has an equivalent option, which its page names',
   (name) => {
     const options = { ...ONE_HERE, [name]: 5 } as RateLimitOptions
     expect(() => rateLimit(options)).toThrow(/here that is wait: see docs\/migrating.md/)
@@ -903,7 +903,7 @@ test.each(['delayAfter', 'delayMs', 'maxDelayMs'])(
   },
 )
 
-test('express-slow-down: what is above the limit is delayed, and refused beyond the wait', async () => {
+test('express-slow-down: requests above the limit are delayed, and refused beyond the wait', async () => {
   vi.useRealTimers()
   const policy = tokenBucket({ name: 'slow', capacity: 2, refill: 1, every: '10s' })
   const reads = (req: Request) => String(req.rateLimit?.waitedMs)
@@ -917,16 +917,16 @@ test('express-slow-down: what is above the limit is delayed, and refused beyond 
   const startedMs = performance.now()
   const firstMs = Number(await (await fetch(other.url)).text())
   const delayedMs = Number(await (await fetch(other.url)).text())
-  // The first is not delayed: it has what the machine took to ask.
+  // The first request is not delayed: it takes only what the machine needs.
   expect(firstMs).toBeLessThan(500)
   expect(delayedMs).toBeGreaterThan(0)
   expect(performance.now() - startedMs).toBeGreaterThan(990)
 })
 
-test('there are no defaults for limit and window: there, they are five a minute', () => {
+test('limit and window have no defaults: there, they are five a minute', () => {
   expect(() => rateLimit({} as RateLimitOptions)).toThrow('limit and window')
 })
 
-test('a name has letters, digits, _ . and - alone: there, an identifier may be any text', () => {
+test('a name has only letters, digits, _ . and -: there, an identifier may be any text', () => {
   expect(() => rateLimit({ ...ONE_HERE, name: 'my api' } as RateLimitOptions)).toThrow('name')
 })

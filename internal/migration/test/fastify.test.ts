@@ -1,4 +1,4 @@
-// What bans clients there; a limit and a window are as in express-rate-limit.
+// The options that ban clients there; limits and windows are as in express-rate-limit.
 
 import rateLimitThere, { type RateLimitPluginOptions } from '@fastify/rate-limit'
 import { type Duration, lockout, type RateLimitOptions, rateLimit } from '@weir/express'
@@ -29,7 +29,7 @@ const after = (seconds: number): Ask => ({ after: seconds * 1_000 })
 const look = ['retry-after']
 const seen = (status: number, retryAfter: number | 'none' = 'none') =>
   `${status} | retry-after: ${retryAfter}`
-/** As one a minute, and blocks after that. */
+/** The equivalent of one a minute with blocks afterwards. */
 const blocking = (...block: readonly Duration[]) =>
   lockout({ limit: 1, window: '1m', block, forget: '1h', starts: 'excess' })
 

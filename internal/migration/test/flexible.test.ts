@@ -1,4 +1,4 @@
-// What blocks, and what decides while Redis is away.
+// Options that block, and those that decide while Redis is away.
 
 import type { RequestListener } from 'node:http'
 import {
@@ -19,7 +19,7 @@ import { type Ask, compare, listen, type Rows, type Start } from './compare.js'
 type There = RateLimiterMemory | RateLimiterStoreAbstract
 type Here = RateLimiterOptions
 
-/** What both do with a key. Undefined: it passes; else how many ms it is to wait. */
+/** What both do with a key. Undefined if it passes, else how many ms it has to wait. */
 interface Limiter {
   consume(cost: number): Promise<number | undefined>
   block(seconds: number): Promise<unknown>
@@ -65,7 +65,7 @@ function serve(limiter: Limiter): Start {
       else {
         const waitMs = await limiter.consume(number)
         res.statusCode = waitMs === undefined ? 200 : 429
-        // In whole seconds, as the time of Redis does not stand still.
+        // In whole seconds, since Redis's clock moves.
         if (waitMs !== undefined) res.setHeader('wait', `${Math.ceil(waitMs / 1_000)} s`)
       }
     } catch {
@@ -85,11 +85,11 @@ const look = ['wait']
 const passes = '200 | wait: none'
 const waits = (seconds: number) => `429 | wait: ${seconds} s`
 
-/** Of what decides while Redis is away. */
+/** For the limiters that decide while Redis is away. */
 const clock = { nowUs: () => Date.now() * 1_000 }
-/** One a minute. */
+/** One request a minute. */
 const ONE = { points: 1, duration: 60 }
-/** As one a minute, and `blockDuration` in seconds. */
+/** The equivalent of one a minute with a `blockDuration` in seconds. */
 const blocking = (seconds: number, limit = 1) =>
   lockout({
     ...{ limit, window: '1m', starts: 'excess' },

@@ -1,4 +1,4 @@
-// koa-ratelimit has no types. Its options are those of its README and its source.
+// koa-ratelimit has no types. These options are from its README and its source.
 
 declare module 'koa-ratelimit' {
   import type { Context, Middleware } from 'koa'

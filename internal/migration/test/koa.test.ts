@@ -10,7 +10,7 @@ type There = Options & Server
 type Here = Partial<RateLimitOptions> & Server
 
 interface Server {
-  /** A middleware that goes before. */
+  /** A middleware before the limiter. */
   readonly before?: Middleware | undefined
   /** What the last middleware, or one that catches errors, answers with. */
   readonly reads?: ((ctx: Context) => unknown) | undefined
@@ -361,7 +361,7 @@ const options: Record<keyof Options, Rows<There, Here>> = {
 
 const get = (found: object | undefined, name: string) => found && Reflect.get(found, name)
 
-/** What is on `ctx.state` when a request is refused: there nothing is, unless it is. */
+/** What is on `ctx.state` when a request is refused: nothing there, unless an option says so. */
 const after =
   (reads: (ctx: Context) => unknown): Middleware =>
   async (ctx, next) => {

@@ -43,7 +43,7 @@ type Here = Partial<RateLimitModuleOptions> &
 type Mark = ClassDecorator & MethodDecorator
 
 interface Application<Guard, Async> {
-  /** Decorators of the controller and of its handlers, `/a` and `/b`. */
+  /** Decorators of the controller, and of its handlers `/a` and `/b`. */
   readonly on?: { readonly all?: Mark; readonly a?: Mark; readonly b?: Mark }
   readonly guard?: Type<Guard>
   readonly async?: Async
@@ -112,7 +112,7 @@ const by = (user: string): Ask => ({ ...a, headers: { user } })
 const agent = (name: string): Ask => ({ ...a, headers: { 'user-agent': name } })
 const after = (seconds: number): Ask => ({ ...a, after: seconds * 1_000 })
 const requestOf = (context: ExecutionContext) => context.switchToHttp().getRequest()
-// biome-ignore lint/suspicious/noExplicitAny: the requests of both
+// biome-ignore lint/suspicious/noExplicitAny: requests of either framework
 const userOf = (req: any): string => req.headers.user ?? 'nobody'
 
 const LEGACY = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after']
@@ -122,7 +122,7 @@ const isBot = (req: NestRequest) => /bot/.test(req.headers['user-agent'])
 const one = (more: Partial<ThrottlerOptions>): There => ({
   throttlers: [{ limit: 1, ttl: 60_000, ...more }],
 })
-/** As `ttl` of a minute and a `blockDuration`. */
+/** The equivalent of a `ttl` of one minute with a `blockDuration`. */
 const blocking = (limit: number, ms: number) =>
   lockout({ limit, window: '1m', block: [ms], forget: ms, starts: 'excess' })
 const named = (name: string, limit: number, ttl: number): ThrottlerOptions => ({ name, limit, ttl })
@@ -757,7 +757,7 @@ const uses = (setUp: Here) => {
 const rows = { ...throttlers, ...forRoot, ...decorators, ...skips, ...forRootAsync, ...guards }
 compare<There, Here>({ from: '@nestjs/throttler', rows, startThere, startHere, uses })
 
-test('no method of ThrottlerGuard that is there to be overridden is missing', () => {
+test('no method of ThrottlerGuard that may be overridden is missing', () => {
   const own = ['constructor', 'onModuleInit', 'canActivate', 'toNumber', 'resolveValue']
   const found = Object.getOwnPropertyNames(ThrottlerGuard.prototype)
   const names = Object.keys(guards).map((name) => name.replace('ThrottlerGuard: ', ''))

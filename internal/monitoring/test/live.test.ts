@@ -1,5 +1,5 @@
-// A real Prometheus scrapes a real Weir on a real Redis, while it is under load, while Redis hangs,
-// and after Redis has lost its keys. Every wait is for something to be seen, however late it comes.
+// A real Prometheus scrapes a real Weir on a real Redis: under load, while Redis hangs, and after
+// Redis has lost its keys. Each wait ends when something is seen, however late.
 
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -31,10 +31,10 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { board, rules } from './files.js'
 
 const SOON_MS = 120_000
-/** A scrape may take as long. */
+/** A scrape may also take this long. */
 const EVERY_MS = 1_000
 
-/** The same alerts, in seconds. */
+/** The same alerts with seconds in place of minutes. */
 const shortRules = rules
   .replace(/\[\d+m\]/g, '[10s]')
   .replace(/for: \d+[mh]/g, 'for: 1s')
@@ -48,7 +48,7 @@ let seen: Prometheus
 let url: string
 
 beforeAll(async () => {
-  // What a store says of its outage is not the subject.
+  // The warnings of a store about its outage are not the subject here.
   vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
   redis = await startRedis()
   client = new Redis(redis.port, { ...recommendedRedisOptions, connectTimeout: 5_000 })
@@ -106,7 +106,7 @@ function makeLimiters(): void {
   const warming = adaptive(fixedWindow({ name: 'warming', limit: 100, window }), { warmUp: '1d' })
   adapted = new RateLimiter({ name: 'adapted', policy: warming })
   plans = livePolicies(store, { name: 'plans', defaults: { free: hundred } })
-  // In memory, where it is known before what each request comes to.
+  // In memory, where the result of each request is known in advance.
   shadow = rateLimit({
     name: 'shadow',
     limit: 3,
@@ -135,14 +135,15 @@ function app() {
     .get(['/', '/health'], (_, res) => void res.end())
 }
 
-/** What the load generator has seen, by limiter and outcome; and units, by limiter and policy. */
+/** What the load generator has seen: decisions by limiter and outcome, units by limiter and
+ *  policy. */
 const counted: Record<string, number> = {}
 
 function count(id: string, by = 1): void {
   counted[id] = (counted[id] ?? 0) + by
 }
 
-/** Asks once, and counts what comes of it. */
+/** Sends one request, and counts its result. */
 async function ask(limiter: RateLimiter, key: string, cost = 1, priority?: string): Promise<void> {
   try {
     const decision = await limiter.consume(key, { cost, priority })
@@ -176,7 +177,7 @@ async function load(rounds: number): Promise<void> {
   }
 }
 
-/** What was counted, as Prometheus has it: once a scrape has come that was after the load. */
+/** Waits until Prometheus has these counts: until a scrape after the load. */
 async function shows(all: Readonly<Record<string, number>>): Promise<void> {
   let last: unknown
   await waitUntil(
@@ -226,7 +227,7 @@ async function allReturnData(queries: readonly string[]): Promise<void> {
   })
 }
 
-/** Polls until an alert fires, or is over, while there is load. */
+/** Polls under load until an alert fires, or is over. */
 async function alert(name: string, isFiring: boolean): Promise<void> {
   await waitUntil(
     `${name} ${isFiring ? 'fires' : 'is over'}`,
@@ -239,7 +240,7 @@ async function alert(name: string, isFiring: boolean): Promise<void> {
   )
 }
 
-test('sums are those of the load generator, to the unit', async () => {
+test('sums equal those of the load generator, to the unit', async () => {
   await load(10)
   await shows({ ...counted, 'shadow/shadow': 3 })
 })
@@ -254,7 +255,7 @@ test('promtool finds nothing wrong with the metrics', async () => {
 test('every query of the board returns data', async () => {
   const queries = [
     ...board.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
-    // Annotations are of what should not be: what they compare is there.
+    // Annotations mark what should not happen, so the test checks that their series exist.
     ...board.annotations.list.map(({ expr }) => expr.replace(/ > 0$/, '')),
   ]
   expect(queries.length).toBeGreaterThan(25)
@@ -265,7 +266,7 @@ test('every query of the board returns data', async () => {
   )
 })
 
-test('what every alert compares is there', async () => {
+test('the series that each alert compares exist', async () => {
   const names = new Set([...rules.matchAll(/\bweir_[a-z_]+/g)].map(([name]) => name))
   expect(names.size).toBeGreaterThan(6)
   const labelled = [...rules.matchAll(/\bweir_[a-z_]+\{[^}]+\}/g)].map(([selector]) => selector)
@@ -276,7 +277,7 @@ test('an outage fires WeirDegraded and WeirBreakerOpen, and they clear when it i
   redis.kill('SIGSTOP')
   await alert('WeirBreakerOpen', true)
   await alert('WeirDegraded', true)
-  // The limiter that decides without its store, and the one that fails.
+  // One limiter decides without its store, the other fails.
   await allReturnData([
     'weir_decisions_total{limiter="search", source="local", degraded="true"} > 0',
     'weir_decisions_total{limiter="strict", source="none", outcome="error"} > 0',
@@ -286,7 +287,7 @@ test('an outage fires WeirDegraded and WeirBreakerOpen, and they clear when it i
   await alert('WeirDegraded', false)
 })
 
-test('sums are right after the outage, too', async () => {
+test('sums are right after the outage as well', async () => {
   await load(2)
   await shows({ ...counted, 'shadow/shadow': 3 })
 })
@@ -308,7 +309,7 @@ test('keys that Redis has lost fire WeirDataLoss', async () => {
   await alert('WeirDataLoss', false)
 })
 
-test('a limiter that is switched off fires WeirSwitchedOff, and is not taken for degraded', async () => {
+test('a limiter that is switched off fires WeirSwitchedOff, and does not count as degraded', async () => {
   inMemory.enabled = false
   await ask(inMemory, 'anybody')
   await alert('WeirSwitchedOff', true)
@@ -319,7 +320,7 @@ test('a limiter that is switched off fires WeirSwitchedOff, and is not taken for
   await alert('WeirSwitchedOff', false)
 })
 
-test('a scrape during an outage is answered at once, as nothing is asked of Redis', async () => {
+test('a scrape during an outage is answered at once, since it does not ask Redis', async () => {
   redis.kill('SIGSTOP')
   const response = await fetch(`${url}/metrics`)
   expect(await response.text()).toContain('weir_store_breaker_state')

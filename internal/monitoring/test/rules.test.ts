@@ -1,5 +1,5 @@
-// The alerts that take long to fire, in time that promtool makes up; and what can be checked of the
-// files as they are.
+// The alerts that take long to fire, on a simulated clock of promtool; and static checks of the
+// files.
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -30,7 +30,7 @@ test('each alert has a case in which it fires', () => {
 })
 
 describe.each(alerts)('%s', (name) => {
-  test('names its section of docs/operating.md, which is there', () => {
+  test('names its section of docs/operating.md, which exists', () => {
     const [, runbook] =
       new RegExp(`alert: ${name}\\n[\\s\\S]*?runbook_url: (\\S+)`).exec(rules) ?? []
     expect(runbook).toBe(`docs/operating.md#${name.toLowerCase()}`)
@@ -38,7 +38,7 @@ describe.each(alerts)('%s', (name) => {
   })
 })
 
-test('panels of the board lie beside each other, each with a query', () => {
+test('panels of the board do not overlap, and each has a query', () => {
   const { panels } = board
   const cells = new Set<string>()
   for (const { gridPos, type, targets, title } of panels) {

@@ -3,8 +3,7 @@ import { platforms } from '../../../packages/nest/test/platforms.mjs'
 import manifest from './package.json' with { type: 'json' }
 
 // The tests of @weir/nest, with every package that they import taken from this folder: another
-// Nest, and the built
-// @weir/nest that was installed beside it.
+// Nest, and the built @weir/nest that is installed with it.
 export default defineConfig({
   resolve: { dedupe: Object.keys(manifest.dependencies) },
   test: {

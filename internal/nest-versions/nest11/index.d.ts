@@ -1,4 +1,4 @@
-// This folder's Nest, and the @weir/nest that goes with it, for internal/behaviour.
+// The Nest of this folder, and the @weir/nest that uses it, for internal/behaviour.
 
 export * as common from '@nestjs/common'
 export * as core from '@nestjs/core'

@@ -1,5 +1,5 @@
 // Every algorithm, as a policy with the page's settings, and the most that it lets through in any
-// window, by the formulas from which the table in docs/algorithms.md is written.
+// window, by the formulas that also generate the table in docs/algorithms.md.
 
 import {
   fixedWindow,

@@ -1,5 +1,5 @@
-// What Redis would be asked, from the algorithms' Lua (packages/core/src/algorithms/*/kernel.lua)
-// and from docs/redis.md. Tests compare all of it with these, and with a real Redis.
+// What Redis is asked, according to the algorithms' Lua (packages/core/src/algorithms/*/kernel.lua)
+// and docs/redis.md. Tests compare all of it with these, and with a real Redis.
 
 import type { Policy } from '@weir/core'
 

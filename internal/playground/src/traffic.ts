@@ -84,7 +84,7 @@ function bursts({ rate, windows, windowMs, random }: Plan, key: number): Arrival
   return arrivals
 }
 
-/** After how many windows the attacker begins anew: by then, most limits are fresh again. */
+/** After this many windows the attacker begins again: by then, most limits are fresh again. */
 const RAID_WINDOWS = 4
 
 /**

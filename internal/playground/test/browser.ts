@@ -1,4 +1,4 @@
-// The page as it was built, in Chromium.
+// The built page, in Chromium.
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,7 @@ export const address: string = `file://${file}`
 
 let browser: Browser | undefined
 
-/** For a file of tests: starts a browser before, and ends it after. */
+/** For a test file: starts a browser before the tests, and ends it after them. */
 export function inBrowser(): void {
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath: chromiumBinary() })
@@ -25,13 +25,13 @@ export function inBrowser(): void {
 
 export interface Opened extends AsyncDisposable {
   readonly page: Page
-  /** Errors, warnings, and violations of the policy, as the page's console has them. */
+  /** Errors, warnings, and violations of the policy in the page's console. */
   readonly complaints: string[]
-  /** What it asked of anybody. */
+  /** The requests that the page made. */
   readonly requests: string[]
 }
 
-/** Opens the page in a context of its own. */
+/** Opens the page in a separate browser context. */
 export async function open(
   link = '',
   options: BrowserContextOptions & { readonly at?: string } = {},
@@ -64,7 +64,7 @@ export interface CardFigures {
   readonly bound: string
 }
 
-/** What the cards of a page say. */
+/** The figures on the cards of a page. */
 export function figuresOn(page: Page): Promise<CardFigures[]> {
   return page.$$eval('#cards article', (cards) =>
     cards.map((card) => {
@@ -86,7 +86,7 @@ export async function expectFigures(page: Page, expected: readonly CardFigures[]
   await expect.poll(() => figuresOn(page)).toEqual(expected)
 }
 
-/** What axe finds that is serious or critical. */
+/** The serious and critical violations that axe finds. */
 export async function seriousOn(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)
   return page.evaluate(async () => {
@@ -97,7 +97,7 @@ export async function seriousOn(page: Page): Promise<string[]> {
   })
 }
 
-/** Elements that reach beyond the window, outside of what scrolls by itself, and the page if it
+/** Elements that are wider than the window, except inside scrolling ones; and the page if it
  *  scrolls sideways. */
 export function widerThanPage(page: Page): Promise<string[]> {
   return page.evaluate(() => {

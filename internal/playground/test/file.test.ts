@@ -1,4 +1,4 @@
-// The file itself.
+// The built file.
 
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
@@ -7,11 +7,11 @@ import { html } from './browser.js'
 
 const MOST_BYTES = 150_000
 
-test(`is smaller than ${MOST_BYTES / 1_000} kB when it is compressed`, () => {
+test(`is smaller than ${MOST_BYTES / 1_000} kB when compressed`, () => {
   expect(gzipSync(html).length).toBeLessThan(MOST_BYTES)
 })
 
-test('has one script and one style, and a policy that allows these two alone', () => {
+test('has one script and one style, and a policy that allows only these two', () => {
   const policy = /http-equiv="Content-Security-Policy" content="([^"]+)"/.exec(html)?.[1]
   const hashOf = (text: string | undefined): string =>
     `'sha256-${createHash('sha256').update(String(text)).digest('base64')}'`

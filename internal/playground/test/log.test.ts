@@ -1,4 +1,4 @@
-// A log of the user's on the page.
+// A user's log on the page.
 
 import { gzipSync } from 'node:zlib'
 import { type LimiterReport, logReader, simulation } from '@weir/simulate'
@@ -15,7 +15,7 @@ inBrowser()
 const settings: Settings = { ...DEFAULTS, limit: 8, burst: 5, window: '10s' }
 const START_MS = Date.UTC(2026, 9, 10, 13, 55, 36)
 
-/** Requests of some clients, the first of which ask more often. */
+/** Requests of several clients, the first of which send more. */
 function requests(count: number, seed = 1): { readonly atMs: number; readonly ip: string }[] {
   const random = randomOf(seed)
   let atMs = START_MS
@@ -103,14 +103,14 @@ describe('a log is read as @weir/simulate reads it in Node', () => {
     expect(opened.complaints).toEqual([])
   })
 
-  test('compressed with gzip', async () => {
+  test('if it is compressed with gzip', async () => {
     const text = combined(500, 7)
     await using opened = await open(linkOf(settings))
     await give(opened.page, gzipSync(text), 'access.log.gz')
     await expectTable(opened.page, expectedOf(text, 'ip', settings))
   })
 
-  test('dropped on the page, without a network', async () => {
+  test('if it is dropped on the page, without a network', async () => {
     const text = combined(500, 3)
     await using opened = await open(linkOf(settings), { offline: true })
     const { page, requests: asked, complaints } = opened
@@ -147,7 +147,7 @@ describe('a log is read as @weir/simulate reads it in Node', () => {
 })
 
 describe('while a log is read', () => {
-  test('the page goes on, and the reading can be stopped', async () => {
+  test('the page stays responsive, and the reading can be stopped', async () => {
     await using opened = await open(linkOf(settings))
     const { page } = opened
     await give(page, combined(250_000))
@@ -168,7 +168,7 @@ describe('while a log is read', () => {
 describe('a hostile log', () => {
   const EVIL = '<img src=x onerror=alert(1)>'
 
-  test('is shown as text, without what is invisible', async () => {
+  test('is shown as text, without invisible characters', async () => {
     const good = requests(60).map(({ atMs }) => {
       return JSON.stringify({ time: atMs / 1_000, ip: '203.0.113.9', user: `${EVIL}\u202e\u0007` })
     })
@@ -215,7 +215,7 @@ describe('a hostile log', () => {
     expect(opened.complaints).toEqual([])
   })
 
-  test('a key that means nothing is refused, with what would be right', async () => {
+  test('an invalid key is refused, with a hint at valid ones', async () => {
     await using opened = await open(linkOf(settings))
     await opened.page.locator('#log-key').fill('<b>')
     await give(opened.page, combined(10))
@@ -225,7 +225,7 @@ describe('a hostile log', () => {
 })
 
 test.each(['light', 'dark'] as const)(
-  'what is shown of a log is for everybody, in %s',
+  'the result of a log is accessible, in %s mode',
   async (colorScheme) => {
     await using opened = await open(linkOf(settings), {
       colorScheme,

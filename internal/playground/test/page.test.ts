@@ -20,7 +20,7 @@ import { referenceOf } from './reference.js'
 
 inBrowser()
 
-/** What the cards must say: by the kernels, not by the page's code. */
+/** The figures that the cards must show, from the kernels and not from the page's code. */
 function expectedOf(settings: Settings): CardFigures[] {
   return ALGORITHMS.map((algorithm) => {
     const { passed, refused, most } = referenceOf(algorithm, settings)
@@ -57,7 +57,7 @@ describe('the figures on the page are those of the kernels', () => {
     expect(opened.complaints).toEqual([])
   })
 
-  test('for what is set by hand', async () => {
+  test('for settings made by hand', async () => {
     await using opened = await open()
     const { page } = opened
     await page.getByLabel('Two keys').check()
@@ -87,7 +87,7 @@ describe('a link', () => {
     expect(await pictures(different.page)).not.toBe(await pictures(one.page))
   })
 
-  test('follows what is set, and shows it when it is opened', async () => {
+  test('follows the settings, and restores them when it is opened', async () => {
     await using opened = await open(linkOf(settings))
     await opened.page.getByRole('button', { name: 'Draw again' }).click()
     const link = linkOf({ ...settings, seed: 1235 })
@@ -96,7 +96,7 @@ describe('a link', () => {
     expect(await figuresOn(copy.page)).toEqual(await figuresOn(opened.page))
   })
 
-  test('is copied, or shown to be copied', async () => {
+  test('is copied, or shown so that it can be copied', async () => {
     await using opened = await open(linkOf(settings))
     const { page } = opened
     await page.getByRole('button', { name: 'Copy link' }).click()
@@ -104,7 +104,7 @@ describe('a link', () => {
     expect(await page.locator('#link').inputValue()).toBe(address + linkOf(settings))
   })
 
-  test('that is put into the address of the open page is followed', async () => {
+  test('is followed when it is put into the address of the open page', async () => {
     await using opened = await open()
     await opened.page.evaluate((link) => {
       location.hash = link
@@ -121,24 +121,27 @@ describe('a link', () => {
     '#%00%FF%E0%A4%A',
     '#limit=20\u202e&limit=\u2028',
     '#traffic=javascript:alert(1)',
-  ])('that is hostile shows the defaults, a note and nothing of its own: %s', async (link) => {
-    await using opened = await open(link)
-    const { page } = opened
-    expect(await figuresOn(page)).toEqual(expectedOf(DEFAULTS))
-    const note = page.locator('#problems')
-    expect(await note.isVisible()).toBe(true)
-    const text = await page.locator('.layout').textContent()
-    expect(text).not.toMatch(/alert|onerror|proto__|javascript:|\u202e/)
-    expect(await page.locator('#results img, #results script').count()).toBe(0)
-    expect(opened.complaints).toEqual([])
-    // It ends with the next thing that is set.
-    await page.locator('input[value="steady"]').check()
-    await expect.poll(() => note.isVisible()).toBe(false)
-  })
+  ])(
+    'that is hostile shows the defaults and a message, and none of its own text: %s',
+    async (link) => {
+      await using opened = await open(link)
+      const { page } = opened
+      expect(await figuresOn(page)).toEqual(expectedOf(DEFAULTS))
+      const note = page.locator('#problems')
+      expect(await note.isVisible()).toBe(true)
+      const text = await page.locator('.layout').textContent()
+      expect(text).not.toMatch(/alert|onerror|proto__|javascript:|\u202e/)
+      expect(await page.locator('#results img, #results script').count()).toBe(0)
+      expect(opened.complaints).toEqual([])
+      // The message disappears with the next setting.
+      await page.locator('input[value="steady"]').check()
+      await expect.poll(() => note.isVisible()).toBe(false)
+    },
+  )
 })
 
 describe('nothing leaves the page', () => {
-  test('it asks for nothing, and works from a file without a network', async () => {
+  test('the page sends no request, and works from a file without a network', async () => {
     await using opened = await open('', { offline: true })
     const { page, requests } = opened
     await page.getByLabel('Poisson').check()
@@ -201,12 +204,15 @@ describe('nothing leaves the page', () => {
   })
 })
 
-describe('everybody can use it', () => {
-  test.each(['light', 'dark'] as const)('axe finds nothing serious, in %s', async (colorScheme) => {
-    await using opened = await open('#traffic=keys&nonsense', { colorScheme })
-    for (const summary of await opened.page.locator('summary').all()) await summary.click()
-    expect(await seriousOn(opened.page)).toEqual([])
-  })
+describe('the page is accessible', () => {
+  test.each(['light', 'dark'] as const)(
+    'axe finds nothing serious, in %s mode',
+    async (colorScheme) => {
+      await using opened = await open('#traffic=keys&nonsense', { colorScheme })
+      for (const summary of await opened.page.locator('summary').all()) await summary.click()
+      expect(await seriousOn(opened.page)).toEqual([])
+    },
+  )
 
   test.each([320, 360, 768, 1280])('nothing is cut off at a width of %d', async (width) => {
     await using opened = await open('', { viewport: { width, height: 700 } })
@@ -214,7 +220,7 @@ describe('everybody can use it', () => {
     expect(await widerThanPage(opened.page)).toEqual([])
   })
 
-  test('without a mouse', async () => {
+  test('it works without a mouse', async () => {
     await using opened = await open()
     const { page } = opened
     await page.keyboard.press('Tab')
@@ -247,7 +253,7 @@ describe('everybody can use it', () => {
       expect(reached).toContain(each)
   })
 
-  test('each picture has a text that says what it shows', async () => {
+  test('each picture has a text alternative', async () => {
     await using opened = await open()
     const labels = await opened.page.$$eval('svg[role="img"]', (all) =>
       all.map((svg) => svg.getAttribute('aria-label')),
@@ -259,7 +265,7 @@ describe('everybody can use it', () => {
     })
   })
 
-  test('a field that says nothing valid changes nothing, and says what holds when it is left', async () => {
+  test('a field with an invalid value changes nothing, and shows the valid one when it is left', async () => {
     await using opened = await open()
     const field = opened.page.locator('#count-limit')
     await field.fill('0')

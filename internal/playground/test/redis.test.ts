@@ -1,4 +1,4 @@
-// What the page says that Redis would be asked is what Weir asks.
+// The page shows the calls that Weir really makes to Redis.
 
 import { readFileSync } from 'node:fs'
 import { RateLimiter, recommendedRedisOptions, redisStore } from '@weir/core'
@@ -21,7 +21,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** Calls of each command by now. */
+/** How often each command has been called so far. */
 async function callsOf(): Promise<ReadonlyMap<string, number>> {
   const info = String(await server.command('INFO', 'commandstats'))
   const lines = [...info.matchAll(/^cmdstat_(\w+):calls=(\d+)/gm)]
@@ -71,12 +71,12 @@ describe.each(ALGORITHMS)('of $id', (algorithm) => {
     const folder = `../../../packages/core/src/algorithms/${folderOf(policy.kernel?.id)}`
     const lua = readFileSync(new URL(`${folder}/kernel.lua`, import.meta.url), 'utf8')
     const commands = [...lua.matchAll(/\bp?call\('(\w+)'/g)].map(([, name]) => String(name))
-    // A log that restores units puts them before the others.
+    // A log that restores units adds them in front of the others.
     const plain = new Set(commands.filter((name) => name !== 'LPUSH'))
     expect([...plain].sort()).toEqual([...asked.reads, ...asked.writes].sort())
   })
 
-  test('what a key grows to is what docs/redis.md says', () => {
+  test('the size that a key grows to is the one in docs/redis.md', () => {
     const docs = readFileSync(new URL('../../../docs/redis.md', import.meta.url), 'utf8')
     const [, section = ''] = docs.split('\n## Memory\n')
     const factory = policy.algorithm.replace(/-(\w)/g, (_, letter) => letter.toUpperCase())
@@ -85,7 +85,7 @@ describe.each(ALGORITHMS)('of $id', (algorithm) => {
     expect(row?.split('|').slice(2, 4)).toEqual([` ${kept} `, ` ${most} `])
   })
 
-  test('the state is that of docs/versions.md', () => {
+  test('the state is the one in docs/versions.md', () => {
     const docs = readFileSync(new URL('../../../docs/versions.md', import.meta.url), 'utf8')
     const row = docs.split('\n').find((line) => line.includes(`| \`${policy.kernel?.id}\` |`))
     const [type = ''] = asked.state.toLowerCase().split(/[ ,]/, 1)

@@ -1,5 +1,5 @@
-// What the kernels say of traffic, without the limiter and the code of the page: the sources of
-// packages/core, asked as golden traces ask them, and windows counted one by one.
+// The kernels' decisions on traffic, without the limiter and the page's code: the sources of
+// packages/core, called as golden traces call them, and windows counted one by one.
 
 import { policyFrom } from '../../../packages/core/src/algorithms/policy-from.js'
 import { memoryStore } from '../../../packages/core/src/memory/store.js'
@@ -47,7 +47,7 @@ export function referenceOf(algorithm: Algorithm, settings: Settings): Reference
   }
 }
 
-/** How many of a key passed in the window whose last instant is that of `last`. */
+/** How many requests of a key passed in the window that ends with `last`. */
 function windowUpTo(last: Arrival, passing: readonly Arrival[], windowMs: number): number {
   return passing.filter(
     ({ atMs, key }) => key === last.key && atMs <= last.atMs && atMs > last.atMs - windowMs,

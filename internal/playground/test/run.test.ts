@@ -1,4 +1,4 @@
-// What the page computes is what the kernels decide.
+// The page computes what the kernels decide.
 
 import { traces } from '@weir/core/testing'
 import fc from 'fast-check'
@@ -33,11 +33,11 @@ function check(settings: Settings): void {
 }
 
 describe('all figures are those of the kernels', () => {
-  test.each(TRAFFICS)('of the traffic %s', (traffic) => {
+  test.each(TRAFFICS)('for the traffic %s', (traffic) => {
     for (const window of WINDOW_NAMES) check({ ...DEFAULTS, traffic, window })
   })
 
-  test('and no bound is exceeded, of settings by chance', () => {
+  test('and no bound is exceeded, with random settings', () => {
     const few = (most: number) => fc.integer({ min: 1, max: most })
     const settings: fc.Arbitrary<Settings> = fc.record({
       traffic: fc.constantFrom(...TRAFFICS),
@@ -60,8 +60,8 @@ describe('all figures are those of the kernels', () => {
   })
 })
 
-describe('the golden traces come out', () => {
-  /** A request of one unit, and what a trace says of it. */
+describe('the golden traces are reproduced', () => {
+  /** A request of one unit, and its result in a trace. */
   interface Plain {
     readonly atMs: number
     readonly allowed: boolean
@@ -77,7 +77,7 @@ describe('the golden traces come out', () => {
       lastMs = atMs
       const [word, units] = expected.split(' ')
       const [allowed, left] = [word === 'yes', Number(units)]
-      // Several units that pass are one after the other; what is refused changes nothing.
+      // Several units that pass are separate requests; a refused request changes nothing.
       if (allowed)
         for (let rest = cost - 1; rest >= 0; rest -= 1)
           plain.push({ atMs, allowed, left: left + rest })
@@ -116,12 +116,12 @@ describe('the golden traces come out', () => {
 describe('the attacker', () => {
   const settings: Settings = { ...DEFAULTS, traffic: 'edges', rate: 50, limit: 20, burst: 20 }
 
-  test.each(WINDOW_NAMES)('gets all that the bounds allow, with windows of %s', (window) => {
+  test.each(WINDOW_NAMES)('gets everything that the bounds allow, with windows of %s', (window) => {
     const found = runsOf({ ...settings, window }).map(({ algorithm, run }) => [
       algorithm.id,
       run.most.count,
     ])
-    // The request that begins a window of its own is a window away from the first of the next.
+    // A request that begins its own window is a window away from the first one of the next.
     const bounds = ALGORITHMS.map((algorithm) => [
       algorithm.id,
       algorithm.bound({ ...settings, window }) - (algorithm.id === 'fixed-window' ? 1 : 0),
@@ -131,7 +131,7 @@ describe('the attacker', () => {
 })
 
 describe('what is left', () => {
-  test('is looked at without any effect', () => {
+  test('is read without any effect', () => {
     for (const traffic of TRAFFICS) {
       for (const { algorithm, run } of runsOf({ ...DEFAULTS, traffic })) {
         expect(run.decisions.length).toBe(run.requests)
@@ -143,7 +143,7 @@ describe('what is left', () => {
     }
   })
 
-  test('is the capacity at the most, and the capacity again after a quiet time', () => {
+  test('is at most the capacity, and the whole capacity again after a pause', () => {
     const windowMs = WINDOWS[DEFAULTS.window]
     const busy = trafficOf({ ...DEFAULTS, traffic: 'steady', windows: 1 })
     for (const algorithm of ALGORITHMS) {
@@ -172,13 +172,10 @@ describe('traffic', () => {
     expect(endMs).toBe(10 * WINDOWS[settings.window])
   })
 
-  test.each(['bursts', 'keys', 'poisson'] as const)(
-    '%s is another one for another seed',
-    (name) => {
-      const settings = { ...DEFAULTS, traffic: name }
-      expect(trafficOf(settings)).not.toEqual(trafficOf({ ...settings, seed: 2 }))
-    },
-  )
+  test.each(['bursts', 'keys', 'poisson'] as const)('%s differs for another seed', (name) => {
+    const settings = { ...DEFAULTS, traffic: name }
+    expect(trafficOf(settings)).not.toEqual(trafficOf({ ...settings, seed: 2 }))
+  })
 
   test.each(['steady', 'bursts', 'keys'] as const)('%s keeps to the rate', (name) => {
     const settings = { ...DEFAULTS, traffic: name, rate: 41, windows: 3 }

@@ -52,7 +52,7 @@ function ask(path: string, method = 'GET', host = '127.0.0.1'): Promise<Answer> 
   })
 }
 
-test('prints the address at which the page is', async () => {
+test('prints the address of the page', async () => {
   expect(line).toMatch(/^playground: http:\/\/127\.0\.0\.1:\d+ /)
   const { status, body, headers } = await ask('/')
   expect({ status, isPage: body === html }).toEqual({ status: 200, isPage: true })
@@ -69,16 +69,16 @@ test.each([
   '/%2e%2e/package.json',
   '//127.0.0.1/',
   `/${'x'.repeat(8_000)}`,
-])('has nothing else: %s', async (path) => {
+])('serves nothing else: %s', async (path) => {
   expect((await ask(path)).status).toBe(404)
 })
 
-test('answers GET and HEAD alone', async () => {
+test('answers only GET and HEAD', async () => {
   expect(await ask('/', 'HEAD')).toMatchObject({ status: 200, body: '' })
   expect((await ask('/', 'POST')).status).toBe(405)
 })
 
-test('is for this machine alone', async () => {
+test('is available to this machine only', async () => {
   const outside = Object.values(networkInterfaces())
     .flatMap((each) => each ?? [])
     .filter(({ internal, family }) => !internal && family === 'IPv4')

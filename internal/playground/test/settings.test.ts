@@ -32,12 +32,12 @@ describe('a link', () => {
     )
   })
 
-  test('that says nothing means the defaults, without a note', () => {
+  test('without settings means the defaults, without a message', () => {
     for (const link of ['', '#'])
       expect(settingsOf(link)).toEqual({ settings: DEFAULTS, problems: [] })
   })
 
-  test('that says some settings means the defaults of the others', () => {
+  test('with some settings means the defaults for the others', () => {
     const link = '#limit=7&traffic=poisson'
     const expected = { ...DEFAULTS, limit: 7, traffic: 'poisson' }
     expect(settingsOf(link)).toEqual({ settings: expected, problems: [] })
@@ -60,13 +60,13 @@ describe('a link', () => {
     ['a name twice', '#limit=20&limit=30'],
     ['no pairs', '#hello'],
     ['a long text', `#${'limit=20&'.repeat(100)}`],
-  ])('with %s keeps to the defaults, and has a note', (_, link) => {
+  ])('with %s means the defaults, with a message', (_, link) => {
     const read = settingsOf(link)
     expect(read.settings).toEqual(DEFAULTS)
     expect(read.problems).not.toEqual([])
   })
 
-  test('never leads to an exception, to settings out of range, or to a note with its words', () => {
+  test('never causes an exception, settings out of range, or a message with its words', () => {
     const part = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.tuple(fc.constantFrom(...Object.keys(DEFAULTS)), fc.string()).map((two) => two.join('=')),

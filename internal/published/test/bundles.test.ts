@@ -1,5 +1,5 @@
-// What bundlers make of applications: from what is published, and from the files of which that is
-// made.
+// What bundlers make of applications, both from the published packages and from the files that
+// those are made of.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +21,8 @@ const POLICIES = {
 }
 type Name = keyof typeof POLICIES
 const NAMES = Object.keys(POLICIES) as Name[]
-/** Of which kernels must not be in the bundle of another algorithm; a fixed window's is in all. */
+/** Kernels that must not be in the bundle for another algorithm; all bundles have a fixed
+ *  window's. */
 const KERNELS = { slidingCounter: 'counter1', slidingLog: 'log1', tokenBucket: 'bucket1' }
 
 const limiterOf = (name: Name): string => `
@@ -41,7 +42,7 @@ function namesIn(applications: typeof APPLICATIONS): Name[] {
   return NAMES.filter((name) => applications.some(([what]) => what.includes(name)))
 }
 
-/** A plugin of both bundlers: `@weir/core` is one of these files. */
+/** A plugin for both bundlers: makes `@weir/core` one of these files. */
 function taking(program: string, files: Readonly<Record<string, string>>) {
   return {
     name: 'taking',
@@ -75,7 +76,7 @@ async function byRollup(program: string, files = PUBLISHED): Promise<string> {
     treeshake: { moduleSideEffects: false },
   })
   const { output } = await build.generate({})
-  // Its own form is not minified: that is done by the same tool for both.
+  // The output is not minified here: the same tool does that for both.
   const written = await rolldown({
     input: 'application',
     external,
@@ -89,11 +90,11 @@ describe.each([
   ['rolldown', byRolldown, APPLICATIONS],
   ['rollup', byRollup, APPLICATIONS.filter(([what]) => /tokenBucket|HTTP/.test(what))],
 ])('by %s', (_, bundled, applications) => {
-  /** What the marks cost that let a bundler leave things out: a small application has a few. */
+  /** The size of the marks that let a bundler drop code: a small application has a few. */
   const most = (separate: string): number => separate.length * 1.01 + 50
 
   test.each(applications)(
-    'an application %s is no larger than of separate files',
+    'an application %s is no larger than with separate files',
     async (_, program) => {
       const [published, separate] = [await bundled(program), await bundled(program, SEPARATE)]
       expect(published.length).toBeLessThanOrEqual(most(separate))
@@ -101,7 +102,7 @@ describe.each([
   )
 
   test.each(namesIn(applications))(
-    'an application with %s alone has no other algorithm',
+    'an application with only %s contains no other algorithm',
     async (name) => {
       const code = await bundled(limiterOf(name))
       const others = Object.entries(KERNELS).filter(([other]) => other !== name)
@@ -110,11 +111,11 @@ describe.each([
     },
   )
 
-  test('what counts in memory needs no module of Node', async () => {
+  test('a limiter in memory needs no module of Node', async () => {
     expect(await bundled(limiterOf('tokenBucket'))).not.toContain('node:')
   })
 
-  test('a bundled application decides as one that is not bundled', async () => {
+  test('a bundled application decides like one that is not bundled', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'weir-bundle-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     for (const name of namesIn(applications)) {

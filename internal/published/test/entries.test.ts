@@ -1,4 +1,4 @@
-// The entries of the packages in one process: each class, counter and warning is there once.
+// All entries of the packages in one process: each class, counter and warning exists once.
 
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -32,7 +32,7 @@ test.each(COPIES)('entries share the classes of the copy %s', (_, options) => {
   })
 })
 
-test('ESM and CommonJS are one copy: limiters of both count together, and warn once', () => {
+test('ESM and CommonJS share one copy: limiters of both count together, and warn once', () => {
   const program = `
     import { createRequire } from 'node:module'
     import * as esm from '@weir/core'
@@ -70,7 +70,7 @@ test('ESM and CommonJS are one copy: limiters of both count together, and warn o
   })
 })
 
-test('the copy that bundlers take has the exports of the one that Node runs', () => {
+test('the copy for bundlers has the exports of the copy for Node', () => {
   const program = `
     import * as core from '@weir/core'
     import * as glide from '@weir/core/glide'
@@ -100,7 +100,7 @@ test.each(COPIES)('functions and classes keep their names in the copy %s', (_, o
   expect(named.length).toBeGreaterThan(20)
 })
 
-test('a stack trace leads to lines that say what was called', () => {
+test('the frames of a stack trace are lines that name the called function', () => {
   const program = `
     import { RateLimiter, fixedWindow } from '@weir/core'
     const limiter = new RateLimiter({ policy: fixedWindow({ limit: 1, window: '1m' }) })
@@ -116,7 +116,7 @@ test('a stack trace leads to lines that say what was called', () => {
   expect(own.length).toBeGreaterThan(2)
   for (const [i, { path, line }] of own.entries()) {
     const text = readFileSync(path, 'utf8').split('\n')[line - 1]
-    // Each frame stands in the function that the next one calls.
+    // Each frame is in the function that the next one calls.
     const called = own[i - 1]?.name.split('.').at(-1) ?? 'Error'
     expect(text?.length).toBeLessThan(200)
     expect(text).toContain(called)

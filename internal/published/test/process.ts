@@ -1,5 +1,5 @@
-// A program in a process of its own, which loads the packages as an application does: from this
-// folder, by their names.
+// Runs a program in a separate process that loads the packages as an application does: from this
+// folder, by name.
 
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ export const COPIES: readonly (readonly [copy: string, options: readonly string[
   ['that bundlers take', ['--conditions=module']],
 ]
 
-/** @returns what the program has printed, which is JSON */
+/** @returns the program's output, which is JSON */
 export function run(program: string, options: readonly string[] = []): unknown {
   const args = [...options, '--input-type=module', '--eval', program]
   return JSON.parse(execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8' }))

@@ -1,4 +1,4 @@
-// The sizes of packages are held.
+// The limits for the sizes of packages.
 
 import { expect, test } from 'vitest'
 // @ts-expect-error a tool, without types
@@ -14,7 +14,7 @@ const judgeSize: (name: string, size: Size, recorded?: Recorded) => string = jud
 const recorded = { files: 40, code: 500_000 }
 const size = { ...recorded, bytes: 600_000 }
 
-test('the code of a package may be a twentieth off what is recorded, and its documents more', () => {
+test('the code of a package may differ by a twentieth from what is recorded, and its documents by more', () => {
   const some = [
     size,
     { files: 42, code: 525_000, bytes: 900_000 },
@@ -30,7 +30,7 @@ test.each([
   ['more code', { ...size, code: 525_001 }, 'has 500000 bytes of code'],
   ['less code', { ...size, code: 474_999 }, 'has 500000 bytes of code'],
   ['more files', { ...size, files: 43 }, 'has 40 files'],
-])('a package of %s than that is refused, with where to record it', (_, other, what) => {
+])('a package with %s than that is refused, with where to record it', (_, other, what) => {
   const refused = () => judgeSize('@weir/core', other, recorded)
   expect(refused).toThrow(`tools/package-size.mjs ${what}; if the change is meant, write it there`)
 })
@@ -38,10 +38,10 @@ test.each([
 test.each([
   ['1 MB', { ...size, bytes: 1_000_001 }, 'at most 1000000 bytes'],
   ['60 files', { ...size, files: 61 }, 'at most 60 files'],
-])('a package of more than %s is refused, also if that is recorded', (_, other, what) => {
+])('a package of more than %s is refused, even if that is recorded', (_, other, what) => {
   expect(() => judgeSize('@weir/core', other, other)).toThrow(what)
 })
 
-test('a package of which nothing is recorded is refused', () => {
+test('a package without a recorded size is refused', () => {
   expect(() => judgeSize('@weir/other', size)).toThrow('tools/package-size.mjs has nothing')
 })

@@ -1,4 +1,4 @@
-// docs/approving.md says what is so.
+// What docs/approving.md claims is true.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const answers = new Map(
   ]),
 )
 const answer = (question: string): string => answers.get(question) ?? ''
-/** What stands in backticks, in order. */
+/** The texts in backticks, in order. */
 const namesIn = (text: string): string[] =>
   [...text.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
 
@@ -33,13 +33,13 @@ describe.each(packages)('$manifest.name', ({ folder, manifest }) => {
     expect(readFileSync(join(root, 'LICENSE'), 'utf8')).toMatch(/^MIT License\n/)
   })
 
-  test('depends on @weir/core alone, which depends on nothing', () => {
+  test('depends only on @weir/core, which depends on nothing', () => {
     const expected = manifest.name === '@weir/core' ? [] : ['@weir/core']
     expect(Object.keys(manifest.dependencies ?? {})).toEqual(expected)
     expect(manifest).not.toHaveProperty('optionalDependencies')
   })
 
-  test('has the peers that are named, optional where that is said', () => {
+  test('has the peer dependencies that the page names, optional where it says so', () => {
     const [needed = '', optional = ''] = answer('Peers').split('Optional: ')
     const named = namesIn(needed)
     for (const peer of Object.keys(manifest.peerDependencies ?? {})) {
@@ -50,7 +50,7 @@ describe.each(packages)('$manifest.name', ({ folder, manifest }) => {
     }
   })
 
-  test('runs on the Node that is named, and has no script that an installation runs', () => {
+  test('runs on the Node versions that the page names, and has no install script', () => {
     const scripts = (manifest as { scripts?: Record<string, string> }).scripts ?? {}
     for (const name of ['preinstall', 'install', 'postinstall', 'prepare'])
       expect(scripts).not.toHaveProperty(name)
@@ -83,14 +83,14 @@ describe.each(packages)('$manifest.name', ({ folder, manifest }) => {
   })
 })
 
-/** Ways out of the process. */
+/** Code that reaches out of the process. */
 const FORBIDDEN =
   /(\bfrom|\bimport|\brequire|getBuiltinModule)[\s(?.]*["'](node:)?(fs|fs\/promises|child_process|net|tls|dgram|dns|http|https|http2|vm|worker_threads|inspector)["']|\beval\(|\bnew Function\(|\bfetch\(/g
 
-/** What @weir/dashboard sends to browsers, where the page's policy keeps it to its own server. */
+/** The page that @weir/dashboard sends to browsers, whose policy allows only its own server. */
 const PAGE = /"(?:[^"\\]|\\.){5000,}"/g
 
-test('a workflow stages what is published, with the identity by which provenance is signed', () => {
+test('a workflow stages what is published, with the identity that signs the provenance', () => {
   const publish = workflowsIn(root).find(({ file }) => file.endsWith('publish.yml'))
   const jobs = jobsOf(publish?.file ?? '', publish?.workflow)
   const stage = jobs.find(({ id }) => id === 'publish/stage')
@@ -98,14 +98,14 @@ test('a workflow stages what is published, with the identity by which provenance
   expect(publish?.text).not.toContain('secrets.')
 })
 
-test('the security contact is the one of SECURITY.md', () => {
+test('the security contact is the one in SECURITY.md', () => {
   const security = readFileSync(join(root, 'SECURITY.md'), 'utf8').replaceAll('\n', ' ')
   expect(security).toContain("privately through the repository's security advisories")
   expect(security).toContain('a reply within a week')
   expect(answer('Security contact')).toContain('security advisories; a reply within a week')
 })
 
-test('the table has the sizes to which CI holds the packages', () => {
+test('the table has the sizes that CI enforces', () => {
   for (const [name, { code, files }] of Object.entries(RECORDED))
     expect(page).toContain(`\n| \`${name}\` | ${Math.round(code / 1_000)} | ${files} |\n`)
   expect(Object.keys(RECORDED).sort()).toEqual(packages.map(({ manifest }) => manifest.name).sort())

@@ -1,4 +1,4 @@
-// `.ci/run` runs steps by their names, shows the log of one that fails, and counts tests.
+// `.ci/run` runs steps by name, shows the log of one that fails, and counts tests.
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -11,20 +11,20 @@ function run(...args: string[]): { status: number | null; stdout: string; stderr
   return spawnSync('bash', [join(root, '.ci/run'), ...args], { encoding: 'utf8' })
 }
 
-test('it lists its steps, and those of a change come first', () => {
+test('the list of steps begins with those that must hold for a change', () => {
   const names = run('--list').stdout.trim().split('\n')
   expect(names).toEqual(ALL)
   expect(names.slice(0, CHANGE.length)).toEqual(CHANGE)
 })
 
-test('a step that is not there is refused before any step runs, and those that are are named', () => {
+test('an unknown step is refused before any step runs, and the known ones are named', () => {
   const { status, stdout, stderr } = run('lint', 'nope')
   expect(status).toBe(1)
   expect(stderr).toBe(`there is no step "nope"; there are ${ALL.join(', ')}\n`)
   expect(stdout).toBe('tests: 0 passed, 0 failed, 0 skipped\n')
 })
 
-test('a step that fails ends it, with its log and what was run', () => {
+test('a step that fails ends the run, with its log and its command', () => {
   const { status, stdout, stderr } = run('release-assets', 'lint')
   expect(status).toBe(1)
   expect(stderr).toContain('is no tag of a version; this runs for v0.2.0 and such')
@@ -40,7 +40,7 @@ test('a step may be a part of a whole', () => {
   expect(() => stepOf('lint:3')).toThrow('there is no step "lint:3"')
 })
 
-describe('what vitest prints', () => {
+describe('the output of vitest', () => {
   const ESCAPE = String.fromCharCode(27)
 
   test('is counted over all runs', () => {
@@ -50,7 +50,7 @@ describe('what vitest prints', () => {
     expect(totals).toEqual({ passed: 17, failed: 2, skipped: 1 })
   })
 
-  test('is shown once more where a test failed', () => {
+  test('is shown again where a test failed', () => {
     const after = Array.from({ length: 30 }, (_, i) => `line ${i}`)
     const shown = failuresIn(['before', ' FAIL  a.test.ts > a', ...after].join('\n')).split('\n')
     expect(shown.slice(0, 3)).toEqual([' FAIL  a.test.ts > a', 'line 0', 'line 1'])

@@ -1,4 +1,4 @@
-// A clone of this repository, released as 9.0.0 just now, for tests to change.
+// A clone of this repository that has just been released as 9.0.0, for tests to change.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,9 +16,9 @@ export interface Clone {
   write(path: string, text: string): void
   edit(path: string, change: (text: string) => string): void
   commit(): void
-  /** As it was when it was made. */
+  /** Restores the clone to its first state. */
   reset(): void
-  /** What `npm run release -- --check` says, and whether it refuses. */
+  /** The output of `npm run release -- --check`, and whether it refuses. */
   check(...args: string[]): { refused: boolean; said: string }
 }
 

@@ -1,4 +1,4 @@
-// What contributors are told is so: paths are there, commits are in history, lists are complete.
+// What CONTRIBUTING.md says is true: paths exist, commits are in the history, lists are complete.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,25 +25,25 @@ function pathsIn(section: string): string[] {
 }
 
 describe.each(Object.entries(sections))('%s', (_, section) => {
-  test('is shown by commits of this history', () => {
+  test('names commits of this history', () => {
     const commits = [...section.matchAll(/`([0-9a-f]{8})`/g)].map(([, commit = '']) => commit)
     expect(commits.length).toBeGreaterThan(0)
     for (const commit of commits) git(root, 'merge-base', '--is-ancestor', commit, 'HEAD')
   })
 
-  test('touches files that are there', () => {
+  test('names files that exist', () => {
     const paths = pathsIn(section).filter((path) => !path.includes('NAME'))
     expect(paths.length).toBeGreaterThan(3)
     expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([])
   })
 })
 
-/** Whether a list of paths has a file; a folder has all its files. */
+/** Whether a list of paths contains a file; a folder contains all its files. */
 function names(paths: readonly string[], file: string): boolean {
   return paths.some((path) => file === path || (path.endsWith('/') && file.startsWith(path)))
 }
 
-test('the list of an algorithm has all sources and documents that name one of today', () => {
+test('the list for an algorithm has all sources and documents that name a present one', () => {
   const naming = gitLines(
     root,
     ...[
@@ -62,7 +62,7 @@ test('the list of an algorithm has all sources and documents that name one of to
   expect(naming.filter((file) => !names(paths, file))).toEqual([])
 })
 
-test('the list of an adapter has all that names the one for Koa', () => {
+test('the list for an adapter has everything that names the Koa adapter', () => {
   const naming = gitLines(
     root,
     ...['grep', '--files-with-matches', '--extended-regexp', "@weir/koa|packages/koa|'koa'", '--'],
@@ -79,9 +79,9 @@ test('the list of an adapter has all that names the one for Koa', () => {
     'CONTRIBUTING.md',
     'examples/behind-a-proxy/',
     'internal/versions/',
-    // Another limiter for Koa, with Weir beneath.
+    // Another limiter for Koa, on Weir's stores.
     'packages/compat/test/',
-    // What its tests mount it in.
+    // Its tests run in a Koa server.
     'packages/dashboard/',
     'scripts/summary.mjs',
   ]
@@ -95,7 +95,7 @@ describe('a development machine', () => {
   const { image, postCreateCommand } = JSON.parse(read('.devcontainer/devcontainer.json'))
   const node = read('.nvmrc').trim()
 
-  test('has a Node that CI runs, in the container as well', () => {
+  test('has a Node version that CI runs, and so does the container', () => {
     const ci = workflowsIn(root).find(({ file }) => file.endsWith('/ci.yml'))
     const jobs = jobsOf(ci?.file ?? '', ci?.workflow)
     const nodes = jobs.map(({ steps }) => String(steps[1]?.with?.['node-version']))
@@ -111,7 +111,7 @@ describe('a development machine', () => {
 })
 
 describe('on GitHub', () => {
-  test('each form of an issue has what GitHub asks for', () => {
+  test('each issue form has what GitHub requires', () => {
     const folder = '.github/ISSUE_TEMPLATE'
     const forms = readdirSync(join(root, folder)).filter((file) => file !== 'config.yml')
     expect(forms.length).toBe(2)
@@ -127,7 +127,7 @@ describe('on GitHub', () => {
     }
   })
 
-  test('nobody owns code who was not named by an owner', () => {
+  test('nobody owns code unless an owner has named them', () => {
     const lines = read('.github/CODEOWNERS').split('\n')
     expect(lines.filter((line) => line !== '' && !line.startsWith('#'))).toEqual([])
   })
@@ -137,7 +137,7 @@ describe('on GitHub', () => {
   })
 })
 
-test('the files that the tour of the architecture names are there', () => {
+test('the files that the architecture tour names exist', () => {
   const tour = read('docs/architecture.md')
   const named = [...tour.matchAll(/`((?:packages|internal|scripts|tools)\/[\w./-]+)`/g)]
   const paths = named.map(([, path = '']) => path)

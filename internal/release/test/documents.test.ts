@@ -1,4 +1,4 @@
-// The links of the repository's documents lead somewhere.
+// The links in the repository's documents lead somewhere.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'

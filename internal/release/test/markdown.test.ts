@@ -1,4 +1,4 @@
-// Links in documents: found, changed, and made text where they lead nowhere.
+// Links in documents are found and changed, and become text if they lead nowhere.
 
 import { describe, expect, test } from 'vitest'
 import { anchorsIn, linksIn, relinked } from '../markdown.mjs'
@@ -13,11 +13,11 @@ lines](d.md). Not \`[code](e.md)\`, but [\`code[0]\`](f.md).
 \`\`\`
 `
 
-test('links of prose are found, those in code are not', () => {
+test('links in prose are found, those in code are not', () => {
   expect(linksIn(DOCUMENT)).toEqual(['a.md#x', 'b.svg', 'c.png', 'd.md', 'f.md'])
 })
 
-test('with the same targets a document is the same', () => {
+test('a document with the same targets is unchanged', () => {
   expect(relinked(DOCUMENT, (target) => target)).toBe(DOCUMENT)
 })
 
@@ -26,7 +26,7 @@ test('each target is replaced', () => {
   expect(linksIn(text)).toEqual(linksIn(DOCUMENT).map((target) => `https://example.org/${target}`))
 })
 
-test('without a target a link is its text, a picture its description; code stays', () => {
+test('without a target, a link becomes its text and an image its description; code stays', () => {
   const text = relinked(DOCUMENT, () => undefined)
   expect(text).toContain(
     'See a page, a picture, <img src=""> and two\nlines. Not `[code](e.md)`, but `code[0]`.',
@@ -45,7 +45,7 @@ describe('anchors', () => {
     expect([...anchorsIn(`${heading}\n`)]).toEqual([anchor])
   })
 
-  test('of a repeated heading has a number, and none is in code', () => {
+  test('of a repeated heading has a number, and code has none', () => {
     expect([...anchorsIn('# A\n```sh\n# no\n```\n# A\n# A\n')]).toEqual(['a', 'a-1', 'a-2'])
   })
 })

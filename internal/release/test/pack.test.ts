@@ -1,5 +1,5 @@
-// A packed package holds what its messages and documents lead to, before and after its owner has
-// said where the project lives.
+// The links in a packed package's messages and documents lead somewhere, before and after its owner
+// has set the address of the project.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -57,7 +57,7 @@ describe.each(WHERE)('of a project that lives %s', (where, url) => {
     expect(brokenLinks(folder, root, url)).toEqual([])
   })
 
-  test('a message names a page that whoever reads it can open', () => {
+  test('a message names a page that its reader can open', () => {
     const cwd = join(work, where)
     const code = "require('@weir/core').slidingWindow({ limit: -1, window: '1m' })"
     const { stderr } = spawnSync('node', ['--eval', code], { cwd, encoding: 'utf8' })
@@ -73,7 +73,7 @@ describe.each(WHERE)('of a project that lives %s', (where, url) => {
     expect(rules).not.toMatch(/runbook_url: docs/)
   })
 
-  test.each(names)('%s says what it needs, and nothing of how it was made', (name) => {
+  test.each(names)('%s states what it needs, and nothing about how it was made', (name) => {
     const manifest = JSON.parse(read(where, name, 'package.json'))
     expect(manifest).not.toHaveProperty('devDependencies')
     expect(manifest).not.toHaveProperty('scripts')
@@ -83,7 +83,7 @@ describe.each(WHERE)('of a project that lives %s', (where, url) => {
   })
 })
 
-test('once it lives somewhere, a README links to the documents of its version', () => {
+test('when the address is set, a README links to the documents of its version', () => {
   const readme = read('somewhere', '@weir/koa', 'README.md')
   expect(readme).toContain(`[overload](${URL}/blob/v${version}/docs/overload.md)`)
   expect(readme).toContain(`(${URL}/blob/v${version}/packages/express/README.md)`)
@@ -92,7 +92,7 @@ test('once it lives somewhere, a README links to the documents of its version', 
   )
 })
 
-test('before, its documents link to those that the package holds, and to no other', () => {
+test('before that, its documents link to those in the package, and to no others', () => {
   expect(read('nowhere', '@weir/metrics', 'docs/operating.md')).toContain('](metrics.md#')
   expect(read('nowhere', '@weir/koa', 'README.md')).not.toContain('](..')
 })

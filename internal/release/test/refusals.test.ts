@@ -1,4 +1,4 @@
-// A release is refused, with what to do about it, while something is in its way.
+// A release is refused, with what to do about it, while something is missing.
 
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,14 +14,14 @@ beforeEach(() => clone.reset())
 
 const changeset = (name: string) => `---\n"${name}": minor\n---\n\nWhat is new.\n`
 
-test('a release of a committed tree, with a changelog and nothing pending, is not refused', () => {
+test('a release is allowed if the tree is committed, a changelog is there and nothing is pending', () => {
   expect(clone.check()).toEqual({
     refused: false,
     said: 'release: nothing is in its way\n',
   })
 })
 
-test('with files that are not committed it is refused, and they are named', () => {
+test('with uncommitted files it is refused, and they are named', () => {
   clone.write('README.md', 'changed')
   clone.write('new.txt', 'new')
   const { refused, said } = clone.check()
@@ -31,7 +31,7 @@ test('with files that are not committed it is refused, and they are named', () =
   )
 })
 
-describe('where nobody has said where the project lives', () => {
+describe('while the address of the project is not set', () => {
   test('publishing is refused, and the message says what to write where', () => {
     clone.git('tag', '--force', `v${VERSION}`)
     const { refused, said } = clone.check('--for-publishing')
@@ -42,7 +42,7 @@ describe('where nobody has said where the project lives', () => {
     )
   })
 
-  test('with what the message asks for, it is not', () => {
+  test('what the message asks for is enough', () => {
     clone.edit('package.json', (text) =>
       text.replace('"private"', '"repository": "github:owner/name",\n  "private"'),
     )
@@ -100,21 +100,21 @@ describe('a changed public type', () => {
     expect(said).toMatch(/git diff v9.0.0 -- packages\/express\/api.*: npx pnpm@12 changeset\n$/)
   })
 
-  test('is refused with a changeset of another package alone', () => {
+  test('is refused with a changeset that names only another package', () => {
     clone.edit(REPORT, (text) => text.replace('export', 'export declare'))
     clone.write('.changeset/other.md', changeset('@weir/koa'))
     clone.commit()
     expect(clone.check().refused).toBe(true)
   })
 
-  test('with a changeset of its package is not', () => {
+  test('is allowed with a changeset that names its package', () => {
     clone.edit(REPORT, (text) => text.replace('export', 'export declare'))
     clone.write('.changeset/own.md', changeset('@weir/express'))
     clone.commit()
     expect(clone.check().said).toBe('release: nothing is in its way\n')
   })
 
-  test('in a pull request needs one of that pull request, whatever else is pending', () => {
+  test('in a pull request needs a changeset of that pull request, whatever else is pending', () => {
     clone.write('.changeset/earlier.md', changeset('@weir/express'))
     clone.commit()
     clone.git('branch', '--force', 'target')
@@ -157,7 +157,7 @@ describe('what a kernel stores', () => {
     expect(clone.check().said).toContain('what kernel log1 stores (sliding log) has changed')
   })
 
-  test('may be recorded at more length, and answer otherwise', () => {
+  test('may be recorded at more length, and give other answers', () => {
     clone.edit(RECORD, (text) => {
       const [first = ''] = text.split('\n')
       const [label, mode, cost, atMs, , , held] = JSON.parse(first)
@@ -168,7 +168,7 @@ describe('what a kernel stores', () => {
   })
 })
 
-test('without a section of its version in a changelog it is refused', () => {
+test('without a section for its version in a changelog it is refused', () => {
   clone.write('packages/koa/CHANGELOG.md', '# @weir/koa\n\n## 8.0.0\n')
   clone.commit()
   expect(clone.check().said).toMatch(
@@ -176,7 +176,7 @@ test('without a section of its version in a changelog it is refused', () => {
   )
 })
 
-test('publishing is refused with changesets that are pending, and off the tag of its version', () => {
+test('publishing is refused with pending changesets, and off the tag of its version', () => {
   clone.write('.changeset/own.md', changeset('@weir/express'))
   clone.commit()
   const { said } = clone.check('--for-publishing')
@@ -184,14 +184,14 @@ test('publishing is refused with changesets that are pending, and off the tag of
   expect(said).toContain('links lead to the tag v9.0.0, which is not this commit: git tag v9.0.0')
 })
 
-test('in a clone without history it is refused, and the message says how to get it', () => {
+test('in a clone without history it is refused, and the message says how to get the history', () => {
   clone.git('clone', '--quiet', '--depth', '1', `file://${clone.folder}`, 'shallow')
   expect(refusals(`${clone.folder}/shallow`, { forPublishing: false, onto: undefined })).toEqual([
     'this clone has no history to compare with: git fetch --unshallow --tags',
   ])
 })
 
-test('where no version is tagged, the commit that raised it is compared with', () => {
+test('if no version is tagged, the comparison is with the commit that raised it', () => {
   clone.git('tag', '--delete', `v${VERSION}`)
   clone.edit(RECORD, (text) => text.replaceAll(/^\["log1 .*\n/gm, ''))
   clone.edit(REPORT, () => '')
@@ -201,7 +201,7 @@ test('where no version is tagged, the commit that raised it is compared with', (
   expect(said).toMatch(/what kernel log1 stores \(sliding log\) has changed since [0-9a-f]{7,}:/)
 })
 
-/** Raises the version of all packages, as the pull request of a version does. */
+/** Raises the version of all packages, as the version pull request does. */
 function raise(): void {
   for (const name of [
     'compat',
@@ -220,7 +220,7 @@ function raise(): void {
 }
 
 describe('between the last tag and a version that is raised', () => {
-  test('a changed type that no changeset named is refused also once the version is raised', () => {
+  test('a changed type that no changeset named is still refused after the version is raised', () => {
     clone.edit(REPORT, () => '')
     clone.write('.changeset/own.md', changeset('@weir/koa'))
     clone.commit()
@@ -234,7 +234,7 @@ describe('between the last tag and a version that is raised', () => {
     expect(clone.check().said).toBe('release: nothing is in its way\n')
   })
 
-  test('one that a changeset named, which the version has taken up, is not', () => {
+  test('a changed type is allowed if the changeset that named it is part of the version', () => {
     clone.edit(REPORT, () => '')
     clone.write('.changeset/own.md', changeset('@weir/express'))
     clone.commit()
@@ -243,7 +243,7 @@ describe('between the last tag and a version that is raised', () => {
     expect(clone.check().said).toBe('release: nothing is in its way\n')
   })
 
-  test('what changes after the raise is compared as well, whatever the version has taken up', () => {
+  test('changes after the raise are compared as well, whatever the version contains', () => {
     clone.edit(REPORT, () => '')
     clone.write('.changeset/own.md', changeset('@weir/express'))
     clone.commit()
@@ -272,7 +272,7 @@ test('a record without ids of kernels is compared by the names of algorithms, an
   expect(changed).toThrow('stored-state.jsonl had "gcra", of which nothing says now')
 })
 
-test('a tag that is not that of the version is not published', () => {
+test('a tag for another version is not published', () => {
   const env = { GITHUB_REF_TYPE: 'tag', GITHUB_REF_NAME: 'v9.0.1' }
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
   try {
@@ -283,7 +283,7 @@ test('a tag that is not that of the version is not published', () => {
   }
 })
 
-test('what is tagged is compared with the release before it', () => {
+test('a tagged commit is compared with the release before it', () => {
   clone.edit(RECORD, () => '')
   raise()
   clone.commit()

@@ -1,5 +1,5 @@
-// Tarballs are staged on a registry that knows their names, and on no other. The registry is a
-// server of the test; npm is the real one.
+// Tarballs are staged only on a registry that knows their names. The registry is a server of the
+// test; npm is real.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -19,7 +19,7 @@ const NAMES = ['@weir-test/one', '@weir-test/two']
 let published: Record<string, string[]> = {}
 let staged: { path: string; name: string; tarball: string }[] = []
 let isBroken = false
-/** The registry has other tarballs than those that were packed. */
+/** Whether the registry has other tarballs than those that were packed. */
 let isOther = false
 let server: Server
 
@@ -94,7 +94,7 @@ function stage(): Promise<{ code: number | null; said: string }> {
     [`npm_config_//127.0.0.1:${port}/:_authToken`]: 'of-the-test',
     npm_config_cache: join(work, 'cache'),
     npm_config_fetch_retries: '0',
-    // Whatever the npm that started the tests was told.
+    // Whatever the settings of the npm that started the tests.
     npm_config_loglevel: 'notice',
   }
   const child = spawn('node', [join(root, 'internal/release/stage.mjs'), folder], { env })
@@ -117,7 +117,7 @@ test('each tarball is staged as it was packed', async () => {
   }
 })
 
-test('a name that was never published is refused, and the message leads to what to do', async () => {
+test('a name that was never published is refused, and the message points to the remedy', async () => {
   published = { [NAMES[0] as string]: ['0.9.0'] }
   const { code, said } = await stage()
   expect(code).toBe(1)
@@ -127,7 +127,7 @@ test('a name that was never published is refused, and the message leads to what 
   expect([...anchorsIn(readFileSync(join(root, page), 'utf8'))]).toContain(anchor)
 })
 
-test('a version that is published already is left as it is, so that a run can be repeated', async () => {
+test('a version that is already published is skipped, so that a run can be repeated', async () => {
   published = { [NAMES[0] as string]: ['0.9.0', '1.0.0'], [NAMES[1] as string]: ['0.9.0'] }
   const { code, said } = await stage()
   expect(code).toBe(0)
@@ -135,7 +135,7 @@ test('a version that is published already is left as it is, so that a run can be
   expect(staged.map(({ name }) => name)).toEqual(['@weir-test/two'])
 })
 
-test('a version of which another tarball is published is refused', async () => {
+test('a version that was published with another tarball is refused', async () => {
   published = { [NAMES[0] as string]: ['1.0.0'], [NAMES[1] as string]: ['0.9.0'] }
   isOther = true
   const { code, said } = await stage()
@@ -144,7 +144,7 @@ test('a version of which another tarball is published is refused', async () => {
   expect(staged).toEqual([])
 })
 
-test('a tarball that is not what was packed is refused', async () => {
+test('a tarball that has changed since it was packed is refused', async () => {
   published = { [NAMES[0] as string]: ['0.9.0'], [NAMES[1] as string]: ['0.9.0'] }
   const sums = join(folder, 'SHA256SUMS')
   const before = readFileSync(sums, 'utf8')
@@ -159,7 +159,7 @@ test('a tarball that is not what was packed is refused', async () => {
   expect(staged).toEqual([])
 })
 
-test('an error of the registry is not taken for a name that is not there', async () => {
+test('an error of the registry is not taken for a missing name', async () => {
   isBroken = true
   const { code, said } = await stage()
   expect(code).toBe(1)

@@ -1,4 +1,4 @@
-// The pull request of the next version is what the pending changesets make of the packages.
+// The version pull request contains what the pending changesets make of the packages.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ const NO_BRANCH = 'is not one commit on top of this one'
 describe('with a pending changeset', () => {
   const clone = releasedClone()
   const out = join(clone.folder, '.git/proposed')
-  /** Where the branch is pushed. */
+  /** The repository to which the branch is pushed. */
   const origin = join(clone.folder, '.git/origin')
   const proposing = join(clone.folder, '.git/proposing')
   const gh = join(clone.folder, '.git/gh-said')
@@ -49,7 +49,7 @@ describe('with a pending changeset', () => {
     return run('version-pull-request.mjs', proposing, out, { ...env, PATH })
   }
 
-  test('the branch has the next version of all packages and its changelog, and no changeset', () => {
+  test('the branch has the next version of all packages, its changelog entries, and no changeset', () => {
     const shown = ['--format=%s%n%an', '--name-only', 'next-version']
     expect(gitLines(clone.folder, 'show', ...shown)).toEqual([
       'release: 9.1.0',
@@ -64,7 +64,7 @@ describe('with a pending changeset', () => {
     expect(clone.check().said).toBe('release: nothing is in its way\n')
   })
 
-  test('it is pushed, and a pull request says what the changelogs say', () => {
+  test('the branch is pushed, and a pull request quotes the changelogs', () => {
     expect(propose()).toMatchObject({ status: 0, stderr: '' })
     expect(gitLines(origin, 'rev-parse', 'next-version')).toEqual(
       gitLines(clone.folder, 'rev-parse', 'next-version'),
@@ -75,7 +75,7 @@ describe('with a pending changeset', () => {
     expect(said).toMatch(/\n## @weir\/koa\n\n- What is new.\n+$/)
   })
 
-  test('one that is open is edited', () => {
+  test('an open pull request is edited', () => {
     writeFileSync(`${gh}.open`, '[{"number":1}]')
     expect(propose()).toMatchObject({ status: 0, stderr: '' })
     expect(readFileSync(gh, 'utf8')).toContain('pr\nedit\nnext-version\n')
@@ -86,7 +86,7 @@ describe('with a pending changeset', () => {
     ['changes a package otherwise', 'packages/core/index.js', 'packages/core/index.js'],
     ['changes a workflow', '.github/workflows/ci.yml', '.github/workflows/ci.yml'],
     ['is more than a version', 'packages/koa/CHANGELOG.md', NO_BRANCH],
-  ])('one that %s is not pushed', (_, path, said) => {
+  ])('a branch that %s is not pushed', (_, path, said) => {
     clone.git('switch', '--quiet', 'next-version')
     const before = gitLines(clone.folder, 'rev-parse', 'HEAD')
     clone.write(path, 'other')
@@ -104,7 +104,7 @@ describe('with a pending changeset', () => {
   })
 })
 
-test('without a changeset there is none', () => {
+test('without a changeset there is no pull request', () => {
   const clone = releasedClone()
   const out = join(clone.folder, '.git/proposed')
   for (const script of ['next-version.mjs', 'version-pull-request.mjs'])
@@ -133,7 +133,7 @@ describe('the notes of a version', () => {
     expect(() => notesOf(changelog, '0.1.0')).toThrow('the changelog says nothing of 0.1.0')
   })
 
-  test('of all packages say once what several say, and links lead to the pages of that version', () => {
+  test('of all packages name an entry of several packages once, and their links lead to the pages of that version', () => {
     const clone = releasedClone()
     const all = '- [It](../../docs/waiting.md#turns)\n  waits.\n'
     for (const name of NAMES) {

@@ -1,4 +1,4 @@
-// Where the project lives is said once, in any of the forms that npm knows for GitHub.
+// The address of the project is set in one place, in any form that npm knows for GitHub.
 
 import { expect, test } from 'vitest'
 import { originOf, whereItLives } from '../where.mjs'
@@ -31,11 +31,11 @@ test.each([
   expect(() => whereItLives({ repository })).toThrow('; write "repository": "github:OWNER/NAME" in')
 })
 
-test('nothing said is no error', () => {
+test('a missing address is no error', () => {
   expect(whereItLives({})).toBeUndefined()
 })
 
-test('a package says where its folder is', () => {
+test('a package names its folder', () => {
   expect(originOf(URL, 'packages/core')).toEqual({
     repository: { type: 'git', url: `git+${URL}.git`, directory: 'packages/core' },
     homepage: `${URL}/tree/HEAD/packages/core#readme`,

@@ -1,5 +1,5 @@
-// The workflows keep the rules of this repository, and the script that runs their steps here runs
-// them as GitHub would.
+// The workflows follow the rules of this repository, and the script that runs their steps locally
+// runs them as GitHub would.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ const jobs = workflows.flatMap(({ file, workflow }) => jobsOf(file, workflow))
 const commands = jobs.flatMap(({ steps }) => steps.flatMap(({ run }) => run ?? []))
 
 describe('the workflows', () => {
-  test('are lint-free, and keep the rules', () => {
+  test('pass the linter, and follow the rules', () => {
     const { status, stdout } = spawnSync('node', ['internal/release/workflows/lint.mjs'], {
       cwd: root,
       encoding: 'utf8',
@@ -40,7 +40,7 @@ describe('the workflows', () => {
     expect(parts.map(Number)).toEqual(Array.from({ length: 24 }, (_, i) => i + 1))
   })
 
-  test('can write, or say who they are, in these jobs alone', () => {
+  test('have write access or an identity only in these jobs', () => {
     const rights = workflows.flatMap(({ file, workflow }) => {
       return Object.entries<{ permissions: object }>(workflow.jobs).flatMap(([id, job]) => {
         const more = Object.entries(job.permissions).filter(([, right]) => right === 'write')
@@ -51,7 +51,7 @@ describe('the workflows', () => {
   })
 })
 
-describe('a rule that is broken is found', () => {
+describe('a broken rule is found', () => {
   const RIGHT = `on: push
 permissions: {}
 jobs:
@@ -67,7 +67,7 @@ jobs:
 `
   const rulesOf = (text: string) => brokenRules('x.yml', text, parse(text)).join('\n')
 
-  test('and none is found where all is right', () => {
+  test('and none is found if all is right', () => {
     expect(rulesOf(RIGHT)).toBe('')
   })
 
@@ -119,12 +119,12 @@ jobs:
   })
 })
 
-describe('run here', () => {
+describe('locally', () => {
   const folder = mkdtempSync(join(tmpdir(), 'weir-workflows-'))
   const told = join(folder, 'told')
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  /** A repository whose .ci/run says what it was asked to do, and fails at `packages`. */
+  /** A repository whose .ci/run prints its arguments, and fails at `packages`. */
   function repository(workflow: string): void {
     mkdirSync(join(folder, '.github/workflows'), { recursive: true })
     mkdirSync(join(folder, '.ci'), { recursive: true })
@@ -158,7 +158,7 @@ ${steps}`
     mkdirSync(folder)
   })
 
-  test('each job has a fresh clone, and each value of its matrix', () => {
+  test('each job gets a fresh clone, once for each value of its matrix', () => {
     const matrix = '    strategy: { matrix: { name: [lint, fleet] } }\n'
     const first = `      - run: bash .ci/run ${expression('matrix.name')}\n`
     const both = `${first}      - run: bash .ci/run figures\n`
@@ -176,7 +176,7 @@ ${steps}`
     expect(stdout).toContain('steps: 4 ran, 0 failed, 0 not run')
   })
 
-  test('a step that fails ends its job and the run, unless it is to keep going', () => {
+  test('a step that fails ends its job and the run, unless the run is to keep going', () => {
     repository(
       head + job('one', '', step('packages') + step('lint')) + job('two', '', step('fleet')),
     )
@@ -188,7 +188,7 @@ ${steps}`
     expect(readFileSync(told, 'utf8')).toMatch(/fleet more true 0\n$/)
   })
 
-  test('what needs a service is listed as not run, with what it needs, and jobs can be chosen', () => {
+  test('a step that needs a service is listed as not run, with what it needs, and jobs can be selected', () => {
     repository(head + job('one', '', step('stage')) + job('two', '', step('lint')))
     expect(run('ci/one').stdout).toMatch(
       /^not run: ci\/one: bash .ci\/run stage: it needs an identity .*\nsteps: 0 ran, 0 failed, 1 not run\n$/,
@@ -205,7 +205,7 @@ ${steps}`
     expect(() => planOf(two as never, 'linux')).toThrow('has an unknown expression')
   })
 
-  test('macOS is not here, unless this is macOS', () => {
+  test('macOS jobs are not run, except on macOS', () => {
     const text = head + job('one', '', step('memory')).replace('ubuntu-24.04', 'macos-15')
     const [one] = jobsOf('ci.yml', parse(text))
     expect(planOf(one as never, 'linux').at(-1)?.what).toContain('it needs a machine with macos-15')

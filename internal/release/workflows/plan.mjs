@@ -1,5 +1,5 @@
-// What a job's steps are here: what can be run, and why something cannot. What this file does not
-// know is an error, so that no step is silently run otherwise than GitHub would run it.
+// The plan of a job's local run: which steps can be run, and why others cannot. Anything that this
+// file does not know is an error, so that no step silently runs differently than on GitHub.
 import { stepOf } from '../../../scripts/ci/steps.mjs'
 
 const KNOWN = {
@@ -20,7 +20,7 @@ const KNOWN = {
  * @typedef {object} Planned
  * @property {'checkout' | 'node' | 'run' | 'not run'} kind
  * @property {string} what the command, or why it is not run
- * @property {string} version of Node, where that is the step
+ * @property {string} version of Node, in a step that sets it up
  * @property {Record<string, string>} env
  */
 
@@ -54,7 +54,7 @@ export function planOf({ id, runsOn, steps, source }, platform) {
 
 /**
  * @param {string} command
- * @returns {string | undefined} what a step of CI asks of others
+ * @returns {string | undefined} the service that a step of CI needs
  */
 function serviceOf(command) {
   const [, names = ''] = /^bash \.ci\/run (.*)$/.exec(command) ?? []

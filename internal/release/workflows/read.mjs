@@ -1,4 +1,4 @@
-// The workflows of .github, read: their jobs, each once for every combination of its matrix.
+// Reads the jobs of the workflows of .github, each once for every combination of its matrix.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
@@ -19,7 +19,7 @@ const FOLDER = '.github/workflows'
  * @property {string} id such as `ci/test (20, test)`
  * @property {string} runsOn
  * @property {readonly Step[]} steps
- * @property {any} source as it is written
+ * @property {any} source as it is in the file
  */
 
 /**

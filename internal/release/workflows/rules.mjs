@@ -1,10 +1,10 @@
-// What holds for every workflow of this repository, beside what actionlint says.
+// The rules for every workflow of this repository, in addition to those of actionlint.
 import { stepOf } from '../../../scripts/ci/steps.mjs'
 import { jobsOf } from './read.mjs'
 
 const PINNED = /^[\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/
 
-/** What jobs may do besides reading, and nobody else. */
+/** The only permissions beyond reading, by job. */
 export const WRITES = [
   'codeql/analyze: security-events',
   'publish/stage: id-token',
@@ -63,8 +63,8 @@ function rightsBeyond(job, permissions = {}) {
 }
 
 /**
- * A job that may do more than read, or is given a token, runs nothing that installs the code of
- * others: whatever runs beside a token can read it.
+ * A job that has more than read access, or gets a token, must not install third-party code, since
+ * any code that runs beside a token can read it.
  * @param {import('./read.mjs').Job} job
  * @returns {string[]}
  */

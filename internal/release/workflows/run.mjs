@@ -1,10 +1,10 @@
-// Runs the steps of the workflows here, one by one, as GitHub would: each job has a fresh clone and
-// its Node first in PATH, each `run:` a bash of its own that stops at the first failure. Steps that
-// need a service, and actions, are listed as not run.
+// Runs the steps of the workflows locally, one by one, as GitHub would: each job has a fresh clone
+// and its Node version first in PATH, and each `run:` is a separate bash that stops at the first
+// failure. Actions, and steps that need a service, are listed as not run.
 //
 //   node internal/release/workflows/run.mjs [--list] [--keep-going] [JOB...]
 //
-// A job is named by the beginning of its name: `ci`, `ci/test`, `'ci/step (lint)'`.
+// JOB is the beginning of a job's name: `ci`, `ci/test`, `'ci/step (lint)'`.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -98,7 +98,7 @@ function tell(outcome, id, what) {
 function newest(major) {
   const args = ['view', `node@${major}`, 'version', '--json']
   const versions = [JSON.parse(execFileSync('npm', args, { encoding: 'utf8' }))].flat()
-  // They come as they were published.
+  // The registry lists them in the order of publication.
   const sorted = versions.sort((one, other) => one.localeCompare(other, 'en', { numeric: true }))
   return nodeBinary(sorted.at(-1))
 }

@@ -1,5 +1,5 @@
-// Finds a Chromium for tests of pages, or fetches one. As a command it prints the path, alone on
-// its last line.
+// Finds a Chromium for tests of pages, or fetches one. Run as a command, it prints the path, alone
+// on its last line.
 //
 //   1. WEIR_CHROMIUM, a path or a name on PATH
 //   2. chromium, else google-chrome, on PATH
@@ -14,7 +14,7 @@ import { install, isDebian, unpack, unpackedFolder } from './debian.mjs'
 
 const RIGHT = 'install Chromium (apt-get install chromium), or set WEIR_CHROMIUM to its path'
 
-/** @returns {string} the path of a Chromium that was seen to run */
+/** @returns {string} the path of a Chromium that has been run once */
 export function chromiumBinary() {
   const asked = process.env.WEIR_CHROMIUM
   if (asked) {
@@ -39,7 +39,7 @@ export function chromiumBinary() {
   return fetched
 }
 
-/** Where a program is that runs; undefined: nowhere. */
+/** The path of the program if it runs; otherwise undefined. */
 function runningPath(program) {
   const folders = program.includes('/') ? [''] : (process.env.PATH ?? '').split(delimiter)
   return folders

@@ -1,5 +1,6 @@
-// Programs from Debian's and Ubuntu's own packages: unpacked into a cache folder, without root and
-// without touching the system, or installed, where the machine is there for nothing else (CI).
+// Programs from the packages of Debian and Ubuntu. They are either unpacked into a cache folder,
+// which needs no root and does not touch the system, or installed, on machines that exist only for
+// that (CI).
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -31,18 +32,18 @@ export function install(packages) {
   aptGet('install', '--yes', '--no-install-recommends', ...packages)
 }
 
-/** Where the packages of a kind are, whether they are there or not. */
+/** The folder for packages of a kind, which may not exist yet. */
 export function unpackedFolder(kind) {
   return join(cache, kind)
 }
 
 /**
- * Unpacks packages, those that they stand for, and those of the shared libraries that the machine
- * lacks.
- * @param {string} to the folder, which is made
+ * Unpacks packages and their shared libraries, unless the machine has those already. Package names
+ * without a version stand for the current version.
+ * @param {string} to the folder, which is created
  * @param {string[]} packages
  * @param {Record<string, string>} programs for each launcher, the program that it starts with those
- *   libraries; a path from the folder, in which `*` stands for a version
+ *   libraries; a path relative to the folder, in which `*` stands for a version
  */
 export function unpack(to, packages, programs) {
   say(`unpacking the distribution's ${packages.join(', ')} into ${to}`)
@@ -58,8 +59,8 @@ export function unpack(to, packages, programs) {
 }
 
 /**
- * Unpacks packages whose programs need no libraries beside those of every machine.
- * @param {string} to the folder, which is made, and then has usr/bin and the like
+ * Unpacks packages whose programs need no libraries beyond those of every machine.
+ * @param {string} to the folder, which is created, and then contains usr/bin and the like
  * @param {string[]} packages
  */
 export function unpackPlain(to, packages) {
@@ -67,9 +68,9 @@ export function unpackPlain(to, packages) {
   filled(to, packages, () => {})
 }
 
-/** Makes a folder with packages and what `complete` adds. */
+/** Creates a folder with packages and with what `complete` adds. */
 function filled(to, packages, complete) {
-  // Made under a name of its own and then renamed, so that two runs at once do not meet.
+  // Created under another name and then renamed, so that two runs at once do not meet.
   const folder = `${to}.${process.pid}`
   mkdirSync(folder, { recursive: true })
   try {
@@ -85,7 +86,7 @@ function filled(to, packages, complete) {
   }
 }
 
-/** Downloads and unpacks with the first of the apt option sets that works, and returns that set. */
+/** Downloads and unpacks with the first set of apt options that works, and returns that set. */
 function download(folder, packages, attempts = [() => [], freshLists]) {
   const failures = []
   for (const attempt of attempts) {
@@ -102,9 +103,9 @@ function download(folder, packages, attempts = [() => [], freshLists]) {
 }
 
 /**
- * Package lists of our own in the cache folder, for a machine whose own lists are absent or out of
- * date: this needs no root. They come from where the machine's packages come from, and include the
- * release's backports.
+ * Separate package lists in the cache folder, for a machine whose lists are missing or out of date.
+ * They need no root. They come from the machine's own package sources, and include the backports of
+ * its release.
  */
 function freshLists() {
   say('fetching package lists into .cache/apt')
@@ -124,13 +125,13 @@ function freshLists() {
     'Dir::State::status': '/var/lib/dpkg/status',
   }
   const options = Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`])
-  // Not every release has backports: a list that is missing shows in the download that needs it.
+  // Not every release has backports. A missing list shows in the download that needs it.
   run('apt-get', [...options, '-qq', 'update'], cache)
   return options
 }
 
 /**
- * One line for each archive that the machine's own sources name, and one for the backports of its
+ * One line for each archive among the machine's own sources, and one for the backports of its
  * release.
  */
 function sourceLines() {
@@ -156,8 +157,8 @@ function sourceLines() {
 }
 
 /**
- * Starts the program with the unpacked libraries before the machine's own, from wherever the folder
- * lies.
+ * Writes a script that starts the program with the unpacked libraries before the machine's own,
+ * wherever the folder is.
  */
 function writeLauncher(folder, name, program) {
   const launcher = `#!/bin/sh
@@ -173,7 +174,7 @@ function lacksLibraries(folder, name) {
   return run(join(folder, name), ['--version'], folder).status !== 0
 }
 
-/** The package that one without a version stands for, such as postgresql for postgresql-15. */
+/** The package behind a name without a version, such as postgresql-15 for postgresql. */
 function versionOf(folder, name) {
   const deb = debs(folder).find((file) => file.startsWith(`${name}_`))
   const depends = run('dpkg-deb', ['-f', deb, 'Depends'], folder).stdout
@@ -181,8 +182,7 @@ function versionOf(folder, name) {
 }
 
 /**
- * The libraries that the packages fetched so far ask for and that are neither installed nor
- * fetched.
+ * The libraries that the fetched packages depend on and that are neither installed nor fetched.
  */
 function libraryPackages(folder) {
   const fetched = debs(folder).map((deb) => deb.split('_')[0])
@@ -191,7 +191,7 @@ function libraryPackages(folder) {
   )
   const names = asked
     .map((item) => item.trim().split(/[ :(]/)[0])
-    // What compiles queries is large, and can be left out.
+    // LLVM compiles queries; it is large, and can be left out.
     .filter((name) => /^(lib(?!llvm)|lua)/.test(name))
   return [...new Set(names)].filter((name) => !fetched.includes(name) && !isInstalled(name))
 }

@@ -1,5 +1,5 @@
-// Finds an nginx for tests behind a proxy, or fetches one. As a command it prints the path, alone
-// on its last line.
+// Finds an nginx for tests behind a proxy, or fetches one. Run as a command, it prints the path,
+// alone on its last line.
 //
 //   1. nginx on PATH, or where Debian has it
 //   2. what an earlier run unpacked into .cache
@@ -12,7 +12,7 @@ import { install, isDebian, unpackedFolder, unpackPlain } from './debian.mjs'
 
 const DEBIAN = '/usr/sbin/nginx'
 
-/** @returns {string} the path of an nginx that was seen to run */
+/** @returns {string} the path of an nginx that has been run once */
 export function nginxBinary() {
   const unpacked = join(unpackedFolder('nginx'), 'usr/sbin/nginx')
   const found = ['nginx', DEBIAN, unpacked].find(runs)

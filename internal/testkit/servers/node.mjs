@@ -1,5 +1,5 @@
-// Another Node than the one that runs this. The npm packages node-<platform>-<arch> carry its
-// binaries, so that no other download is needed.
+// Fetches other versions of Node. The npm packages node-<platform>-<arch> contain the binaries, so
+// no other download is needed.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'

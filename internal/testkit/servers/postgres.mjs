@@ -1,7 +1,7 @@
-// Finds PostgreSQL for the tests, or fetches it. As a command it prints, on its last line and as
-// JSON, the folder of its programs and the user to run them as.
+// Finds PostgreSQL for the tests, or fetches it. Run as a command, it prints on its last line, as
+// JSON, the folder of the programs and the user to run them as.
 //
-//   1. what Debian and Ubuntu have installed, the newest first; else what is on PATH
+//   1. the newest installation of Debian or Ubuntu, else the one on PATH
 //   2. what an earlier run unpacked
 //   3. Debian's and Ubuntu's packages, unpacked without root
 import { spawnSync } from 'node:child_process'
@@ -17,11 +17,11 @@ const PROGRAMS = ['initdb', 'postgres']
 
 /**
  * @returns {{ folder: string, user?: { uid: number, gid: number } }} a folder with `initdb` and
- *   `postgres`, which were seen to run as that user; as this one, if none is named
+ *   `postgres`, and the user under which they have been run once; the current user if there is none
  */
 export function postgresPrograms() {
   const user = otherUser()
-  // Where this user may look and the other one may not, the latter cannot run anything.
+  // Folders that this user may read and the other may not are useless to the other.
   const places = [unpackedFolder('postgres'), join(tmpdir(), 'weir-postgres')]
   const candidates = [...installed(), ...(process.env.PATH ?? '').split(delimiter), ...places]
   const known = candidates.find((folder) => runs(folder, user))
@@ -38,7 +38,7 @@ export function postgresPrograms() {
   return { folder, user }
 }
 
-/** PostgreSQL does not run as root: who else there is. */
+/** Another user, since PostgreSQL does not run as root. */
 function otherUser() {
   if (process.getuid?.() !== 0) return undefined
   const [uid, gid] = ['-u', '-g'].map((which) =>

@@ -1,13 +1,13 @@
 // Finds Prometheus and promtool for the tests, or fetches them: those on PATH, else what was
-// unpacked into .cache, else Debian's and Ubuntu's package, unpacked there without root. As a
-// command it prints the folder of both, alone on its last line.
+// unpacked into .cache, else the package of Debian or Ubuntu, unpacked there without root. Run as a
+// command, it prints the folder of both, alone on its last line.
 import { spawnSync } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDebian, unpackedFolder, unpackPlain } from './debian.mjs'
 
-/** @returns {string} a folder with `prometheus` and `promtool`, both of which were seen to run */
+/** @returns {string} a folder with `prometheus` and `promtool`, both of which have been run once */
 export function prometheusFolder() {
   const onPath = (process.env.PATH ?? '').split(delimiter)
   const unpacked = unpackedFolder('prometheus')

@@ -1,6 +1,6 @@
-/** A redis-server that was seen to run; else throws. */
+/** The path of a redis-server that has been run once. Throws if there is none. */
 export declare function redisServerBinary(): string
-/** A valkey-server that was seen to run; else throws. */
+/** The path of a valkey-server that has been run once. Throws if there is none. */
 export declare function valkeyServerBinary(): string
-/** What `--version` says; undefined where there is no such program, or it does not run. */
+/** The output of `--version`, or undefined if the program is missing or does not run. */
 export declare function version(binary: string): string | undefined

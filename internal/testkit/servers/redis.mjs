@@ -1,5 +1,5 @@
-// Finds a redis-server for the tests, or fetches one. As a command it prints the path, alone on its
-// last line.
+// Finds a redis-server for the tests, or fetches one. Run as a command, it prints the path, alone
+// on its last line.
 //
 //   1. REDIS_SERVER_BIN, a path or a name on PATH
 //   2. redis-server, else valkey-server, on PATH
@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { install, isDebian, unpack, unpackedFolder } from './debian.mjs'
 
-/** @returns {string} a redis-server that was seen to run */
+/** @returns {string} the path of a redis-server that has been run once */
 export function redisServerBinary() {
   const asked = process.env.REDIS_SERVER_BIN
   if (asked) {
@@ -28,8 +28,8 @@ export function redisServerBinary() {
 }
 
 /**
- * @returns {string} a valkey-server, which is never the default but which the compatibility runs
- * want
+ * @returns {string} the path of a valkey-server. It is never the default; the compatibility runs
+ *   ask for it.
  */
 export function valkeyServerBinary() {
   const found = ['valkey-server', unpacked('valkey')].find((candidate) => version(candidate))
@@ -37,8 +37,8 @@ export function valkeyServerBinary() {
 }
 
 /**
- * What `--version` says (such as 'Redis server v=7.0.15'), or nothing when there is no such program
- * or it does not run.
+ * The output of `--version`, such as 'Redis server v=7.0.15', or undefined if the program is
+ * missing or does not run.
  */
 export function version(binary) {
   const { status, stdout } = spawnSync(binary, ['--version'], { encoding: 'utf8' })
@@ -59,7 +59,7 @@ function fetched() {
   return checked(unpackServer('redis'))
 }
 
-/** Where the server of an unpacked kind ('redis' or 'valkey') is, whether it is there or not. */
+/** The path of the unpacked server of a kind ('redis' or 'valkey'), which may not exist yet. */
 function unpacked(kind) {
   return join(unpackedFolder(kind), `${kind}-server`)
 }

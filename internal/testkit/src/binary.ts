@@ -11,7 +11,7 @@ export function serverBinary(): string {
   return found
 }
 
-/** What a script of servers/ prints on its last line. */
+/** The last line that a script of servers/ prints. */
 export function askFinder(
   name: 'redis' | 'prometheus' | 'postgres' | 'chromium' | 'nginx',
 ): string {

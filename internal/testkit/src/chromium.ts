@@ -1,4 +1,4 @@
-// A Chromium to look at pages with.
+// A Chromium for tests of pages.
 
 import { askFinder } from './binary.js'
 

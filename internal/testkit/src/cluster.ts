@@ -1,4 +1,4 @@
-// A Redis Cluster, put together by hand: faster than redis-cli's way, and one tool less to need.
+// Sets up a Redis Cluster by hand, which is faster than redis-cli and does not need it.
 import { freePort } from './ports.js'
 import type { Reply } from './resp.js'
 import { type RedisServer, redisArguments, startServer } from './server.js'
@@ -7,7 +7,7 @@ import { waitUntil } from './wait.js'
 const SLOTS = 16_384
 
 export interface RedisCluster {
-  /** Masters first, then replicas: the roles at the start. */
+  /** Masters first, then replicas: their roles at the start. */
   readonly nodes: readonly RedisServer[]
   readonly ports: readonly number[]
   /** The masters at the start: number i serves the i-th share of the slots. */
@@ -20,8 +20,8 @@ export interface RedisCluster {
 export interface ClusterOptions {
   readonly masters?: number
   readonly replicas?: number
-  /** How long a node is silent before the others hold it for dead: 15 s, so that a busy machine
-   *  causes no failover. */
+  /** How long a node may be silent before the others take it for dead. The default of 15 s keeps a
+   *  busy machine from causing a failover. */
   readonly nodeTimeoutMs?: number
   readonly args?: readonly string[]
 }
@@ -69,12 +69,12 @@ interface StartedNode {
 async function startNode(extra: readonly string[]): Promise<StartedNode> {
   let busPort = 0
   const server = await startServer(async (folder, port) => {
-    // The default bus port, port + 10000, may be taken or beyond 65535. A new one for each attempt:
-    // another process may have taken this one as well.
+    // The default bus port, port + 10000, may be taken or above 65535. Each attempt picks a new
+    // one, since another process may have taken the last one.
     busPort = await freePort()
     const args = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)]
-    // Nodes learn of each other at a pace set by these: short, they are ready in 2 seconds instead
-    // of 10.
+    // Nodes hear of each other at a pace that these settings decide: with short ones, they are
+    // ready in 2 seconds instead of 10.
     args.push(
       '--cluster-node-timeout',
       '1000',
@@ -116,7 +116,7 @@ async function attachReplicas(
   await Promise.all(
     replicas.map(async (replica, i) => {
       const masterId = await masters[i % masters.length]?.command('CLUSTER', 'MYID')
-      // A node that has just been met may still be in handshake: it is refused until then.
+      // A node refuses this while its handshake with a node that it has just met lasts.
       await waitUntil('a replica to follow its master', async () => {
         return (await replica.command('CLUSTER', 'REPLICATE', String(masterId))) === 'OK'
       })
@@ -125,7 +125,7 @@ async function attachReplicas(
 }
 
 /**
- * The node sees all slots served and every replica in its place, and has its own copy if it is one.
+ * Whether the node sees all slots served and every replica in place, and is in sync if it is one.
  */
 async function isUp(
   node: RedisServer,

@@ -1,9 +1,9 @@
-// A server in a process of its own that is sure to end with the process that started it.
+// A server in a separate process, which always ends with the process that started it.
 
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 
-// The shell outlives neither side: it ends with the server, and when the pipe on its standard input
+// The shell outlives neither side. It ends with the server. When the pipe on its standard input
 // closes, which the operating system does even for a killed test runner, it ends the server.
 const GUARD = `
   folder=$1; shift
@@ -18,29 +18,29 @@ const GUARD = `
 
 const LOG_LINES = 50
 
-/** Whom a process runs as. */
+/** The user that a process runs as. */
 export interface User {
   readonly uid: number
   readonly gid: number
 }
 
 export interface Guarded {
-  /** Of the server itself. */
+  /** The pid of the server itself. */
   readonly pid: Promise<number>
-  /** Settles when it has ended. */
+  /** Resolves when the server has ended. */
   readonly ended: Promise<void>
   hasEnded(): boolean
-  /** The last lines that it wrote. */
+  /** The last lines that the server wrote. */
   log(): string
-  /** Sends a signal at once, if its pid is known and it has not ended. */
+  /** Sends a signal at once, if the pid is known and the server has not ended. */
   kill(signal: NodeJS.Signals): void
-  /** Ends it at once. */
+  /** Ends the server at once. */
   stop(): Promise<void>
 }
 
 /**
  * Starts a program.
- * @param folder is removed when it has ended; '': there is none
+ * @param folder is removed when the program has ended; '' if there is none
  */
 export function startGuarded(
   program: string,
@@ -48,8 +48,8 @@ export function startGuarded(
   folder: string,
   options: Partial<User> & { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): Guarded {
-  // In a group of its own, out of reach of a Ctrl-C that would end it before the tests are through
-  // with it.
+  // In its own process group, so that a Ctrl-C does not end the server before the tests are
+  // finished with it.
   const child = spawn('sh', ['-c', GUARD, program, folder, ...args], {
     ...options,
     stdio: 'pipe',
@@ -84,7 +84,7 @@ export function startGuarded(
       try {
         process.kill(known, signal)
       } catch (error) {
-        // Gone already, and the shell that watches it just about to be.
+        // The server has already ended, and the shell that watches it is about to.
         if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
       }
     },

@@ -1,4 +1,4 @@
-// A real nginx, on a port and in a folder of its own, sure to end with the process that started it.
+// A real nginx, with its own port and folder, which always ends with the process that started it.
 
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,16 +11,16 @@ import { waitUntil } from './wait.js'
 export interface Nginx {
   /** Without a slash at its end. */
   readonly url: string
-  /** Ends it at once and removes its folder. */
+  /** Ends nginx at once and removes its folder. */
   stop(): Promise<void>
 }
 
 let binary: string | undefined
 
-/** Files that are written elsewhere unless it is said where. */
+/** Temporary files that nginx writes outside its folder unless the configuration names a place. */
 const TEMPORARY = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
 
-/** @param locations what its server has, as nginx.conf says it; all else is as nginx comes */
+/** @param locations the `location` blocks of its server; everything else is nginx's default */
 export async function startNginx(locations: string): Promise<Nginx> {
   binary ??= askFinder('nginx')
   const folder = await mkdtemp(join(tmpdir(), 'weir-nginx-'))

@@ -3,9 +3,9 @@ import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
 
 /**
- * A port that nobody listens on, and that no other process of these tests is given while this one
- * runs: a proxy or a server that goes down finds its port free when it comes back. Drawn from below
- * the range that systems use for outgoing connections, so that no client socket takes it.
+ * A port on which nobody listens, and that no other process of these tests gets while this one
+ * runs: a proxy or server that goes down finds its port free when it comes back. It is below the
+ * range that systems use for outgoing connections, so no client socket takes it.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -14,7 +14,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Takes the UDP port of this number, which nobody else needs, until the process ends. */
+/** Holds the UDP port with this number, which nothing else uses, until the process ends. */
 function reserve(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createSocket('udp4')

@@ -1,5 +1,5 @@
-// One PostgreSQL server: on a port and with data of its own, sure to end with the process that
-// started it.
+// A PostgreSQL server with its own port and data, which always ends with the process that started
+// it.
 
 import { execFile, spawn } from 'node:child_process'
 import { chown, mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -13,28 +13,28 @@ import { waitUntil } from './wait.js'
 
 export interface PostgresServer {
   readonly port: number
-  /** For clients, with the user and the database. */
+  /** The URL for clients, with the user and the database. */
   readonly url: string
-  /** Kills the server, as a crash of its machine does: nothing is written any more. */
+  /** Kills the server, which then writes nothing more, as when its machine crashes. */
   kill(): Promise<void>
-  /** Starts a killed server again, on its port and its data. */
+  /** Starts a killed server again, on the same port and data. */
   restart(): Promise<void>
   /** Ends the server at once and removes its data. */
   stop(): Promise<void>
 }
 
 export interface PostgresOptions {
-  /** Settings, after those of the kit: `['synchronous_commit=off']`. */
+  /** Settings that follow those of the kit: `['synchronous_commit=off']`. */
   readonly settings?: readonly string[]
 }
 
 interface Programs {
   readonly folder: string
-  /** PostgreSQL refuses to run as root. */
+  /** Another user, since PostgreSQL refuses to run as root. */
   readonly user?: User
 }
 
-/** Where a server is, and what it is started with. */
+/** The folder and port of a server, and how to start it. */
 interface Place extends Programs {
   readonly data: string
   readonly settings: readonly string[]
@@ -43,17 +43,17 @@ interface Place extends Programs {
 const SETTINGS: readonly string[] = [
   'listen_addresses=127.0.0.1',
   'unix_socket_directories=',
-  // A killed server leaves what it wrote with the system, which keeps it: only a crash of the
-  // machine itself would lose it.
+  // The operating system keeps what a killed server wrote. Only a crash of the machine would lose
+  // it.
   'fsync=off',
   'shared_buffers=32MB',
-  // In the folder, so that a killed server leaves nothing elsewhere.
+  // Inside the folder, so that a killed server leaves nothing elsewhere.
   'dynamic_shared_memory_type=mmap',
   'jit=off',
   'autovacuum=off',
 ]
 
-// Whatever language the machine speaks.
+// Keeps messages in English, whatever the language of the machine.
 const ENV: NodeJS.ProcessEnv = { ...process.env, LC_ALL: 'C' }
 
 let found: Programs | undefined
@@ -77,7 +77,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   }
 }
 
-/** The folder goes when its server has ended for good, and with this process if that is killed. */
+/** Removes the folder when its server has ended for good, or when this process is killed. */
 function removedAtEnd(folder: string, user: User | undefined): () => Promise<void> {
   const remove = 'cat >/dev/null; sleep 1; rm -rf "$0"'
   const child = spawn('sh', ['-c', remove, folder], {
@@ -92,7 +92,7 @@ function removedAtEnd(folder: string, user: User | undefined): () => Promise<voi
   }
 }
 
-/** Tries others when it ends early: another process may have taken the first one meanwhile. */
+/** Tries other ports if the server ends early: another process may have taken the first one. */
 async function onFreePort(place: Place): Promise<[port: number, server: Guarded]> {
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort()
@@ -102,7 +102,7 @@ async function onFreePort(place: Place): Promise<[port: number, server: Guarded]
   }
 }
 
-/** A server that is ready for clients, or has ended. */
+/** Resolves to a server that is ready for clients or has ended. */
 async function started({ folder, user, data, settings }: Place, port: number): Promise<Guarded> {
   const all = [...SETTINGS, `port=${port}`, ...settings].flatMap((setting) => ['-c', setting])
   const at = { ...user, cwd: data, env: ENV }
@@ -110,7 +110,7 @@ async function started({ folder, user, data, settings }: Place, port: number): P
   const pid = String(await server.pid)
   await waitUntil(`PostgreSQL on port ${port}`, async () => {
     if (server.hasEnded()) return true
-    // It says there who and how it is, as its own tools know.
+    // The file names the process and its state, for PostgreSQL's own tools.
     const lines = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')
     return lines[0] === pid && lines[7]?.trim() === 'ready'
   })
@@ -133,7 +133,7 @@ function serverHandle(
     },
     async restart() {
       await server.ended
-      // Its other processes end by themselves, and until then it does not start.
+      // The other processes of the killed server end by themselves; until then it does not start.
       await waitUntil('PostgreSQL to be back', async () => {
         server = await started(place, port)
         if (server.hasEnded()) throw new Error(server.log())
@@ -141,7 +141,7 @@ function serverHandle(
       })
     },
     async stop() {
-      // So it ends its other processes, and writes nothing more.
+      // SIGQUIT ends the other processes as well, without writing anything.
       server.kill('SIGQUIT')
       await server.ended
       await removed()

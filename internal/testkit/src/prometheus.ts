@@ -1,5 +1,5 @@
-// A real Prometheus, on a port and in a folder of its own, sure to end with the process that
-// started it; and promtool.
+// A real Prometheus, with its own port and folder, which always ends with the process that started
+// it; and promtool.
 
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, writeFile } from 'node:fs/promises'
@@ -11,38 +11,38 @@ import { freePort } from './ports.js'
 import { waitUntil } from './wait.js'
 
 export interface PrometheusOptions {
-  /** `host:port` of what is scraped at /metrics, under the job `weir`. */
+  /** The `host:port` pairs to scrape at /metrics, under the job `weir`. */
   readonly targets: readonly string[]
-  /** A file of rules, as text. */
+  /** The text of a rules file. */
   readonly rules: string
-  /** How often is scraped, and rules are evaluated. */
+  /** How often Prometheus scrapes, and evaluates rules. */
   readonly everyMs: number
 }
 
-/** A series of an answer: its labels, and its value now. */
+/** A series of an answer: its labels, and its present value. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
 }
 
 export interface Prometheus {
-  /** What an expression is now. Throws for one that is not valid. */
+  /** The present value of an expression. Throws if the expression is not valid. */
   query(expression: string): Promise<readonly Sample[]>
-  /** The states of an alert's instances: `pending` or `firing`; none: it is not active. */
+  /** The states of an alert's instances, `pending` or `firing`; empty if it is not active. */
   alertStates(name: string): Promise<readonly string[]>
-  /** Ends it at once and removes its folder. */
+  /** Ends Prometheus at once and removes its folder. */
   stop(): Promise<void>
 }
 
 let folder: string | undefined
 
-/** Where `prometheus` and `promtool` are. */
+/** The folder of `prometheus` and `promtool`. */
 function programs(): string {
   folder ??= askFinder('prometheus')
   return folder
 }
 
-/** Runs promtool to its end. */
+/** Runs promtool and waits for its end. */
 export function promtool(
   args: readonly string[],
   input = '',

@@ -1,5 +1,5 @@
-// A TCP proxy in front of a server, for networks that misbehave. What it does may change at any
-// time.
+// A TCP proxy in front of a server, which imitates faults of the network. Its mode may change at
+// any time.
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from './ports.js'
@@ -7,28 +7,28 @@ import { readRequests } from './requests.js'
 
 export type ProxyMode =
   | 'pass'
-  /** Accepts connections and delivers nothing, either way. What was sent arrives when the hole
-   *  closes. */
+  /** Accepts connections and delivers nothing in either direction. What was sent arrives when the
+   *  mode ends. */
   | 'blackhole'
-  /** Delivers to the server, and nothing back. What it answered arrives when the proxy passes
-   *  again, or is lost with the connection. */
+  /** Delivers to the server, and nothing back. The answers arrive when the proxy passes again, or
+   *  are lost with the connection. */
   | 'mute'
-  /** Delivers nothing to the server; what it has answered still comes back. What was sent arrives
-   *  when the proxy passes again, or is lost with the connection. */
+  /** Delivers nothing to the server; its answers to earlier requests still come back. What was sent
+   *  arrives when the proxy passes again, or is lost with the connection. */
   | 'deaf'
-  /** Delivers everything later, in both directions. */
+  /** Delays everything, in both directions. */
   | { readonly latencyMs: number }
   /** Cuts every connection, old and new, with a reset. */
   | 'reset'
-  /** Does not listen, as if the server's process were gone. Open connections are reset. */
+  /** Does not listen, as if the server's process had ended. Resets open connections. */
   | 'refuse'
 
 export interface FaultyProxy {
   readonly port: number
   readonly url: string
   set(mode: ProxyMode): Promise<void>
-  /** New connections go to another server, as when a name is moved; open ones stay where they
-   *  are. */
+  /** Sends new connections to another server, as when a DNS name changes. Open connections stay
+   *  where they are. */
   retarget(port: number): void
   readonly stats: ProxyStats
   stop(): Promise<void>
@@ -38,12 +38,12 @@ export interface ProxyStats {
   connections: number
   bytesToServer: number
   bytesToClient: number
-  /** Whole commands that clients sent, by upper-case name. */
+  /** How many whole commands clients sent, by name in upper case. */
   readonly commands: Map<string, number>
 }
 
 export interface ProxyOptions {
-  /** Called for each whole command that a client sent, as it arrives, with the number of its
+  /** Called for each whole command that a client sent, when it arrives, with the number of its
    *  connection. */
   readonly onCommand?: (command: readonly string[], connection: number) => void
 }
@@ -95,13 +95,13 @@ export async function startProxy(
   function pair(client: Socket, upstream: Socket): void {
     for (const [one, other] of [[client, upstream] as const, [upstream, client] as const]) {
       sockets.add(one)
-      // A failed side takes the other one with it; an orderly end is forwarded with the data.
+      // If one side fails, the other is reset; an orderly end is forwarded with the data.
       one.on('error', () => other.resetAndDestroy())
       one.on('close', () => sockets.delete(one))
     }
   }
 
-  /** Delivers in order of arrival, each chunk no sooner than its delay and not while the gate is
+  /** Delivers chunks in their order, each no sooner than its delay and not while the gate is
    *  shut. */
   function forward(from: Socket, to: Socket, gate: Gate): void {
     let tail: Promise<unknown> = Promise.resolve()
@@ -147,7 +147,7 @@ export async function startProxy(
 
 async function sleepUntil(due: number): Promise<void> {
   const left = due - performance.now()
-  // Timers round down, and late is right here where early is not.
+  // Timers round down; a delay may be longer than asked for, but not shorter.
   if (left > 0) await sleep(Math.ceil(left) + 1)
 }
 
@@ -162,7 +162,7 @@ function listen(server: Server, port: number): Promise<void> {
 }
 
 interface Gate {
-  /** Resolves at once while the gate is open, else when it opens. */
+  /** Resolves at once while the gate is open, otherwise when it opens. */
   passed(): Promise<void>
   shut(): void
   open(): void

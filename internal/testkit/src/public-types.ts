@@ -1,6 +1,5 @@
-// What a built package gives to TypeScript: its exported names and their declarations, in
-// alphabetical order, with all types that they are made of. For tests that compare it with what was
-// there before.
+// What a built package offers to TypeScript: its exported names with their declarations and all
+// types in them, in alphabetical order. Tests compare it with an earlier version.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,8 +7,8 @@ import { join } from 'node:path'
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor'
 
 /**
- * @param folder of the package, which has been built
- * @param entry such as `http`
+ * @param folder the folder of the package, which must be built
+ * @param entry an entry point, such as `http`
  */
 export function publicTypes(folder: string, entry = 'index'): string {
   const file = join(folder, 'dist', `${entry}.d.cts`)
@@ -61,7 +60,7 @@ const COMPILER_OPTIONS = {
   experimentalDecorators: true,
 }
 
-/** Without what the tool says about itself and about comments. */
+/** Removes what the tool reports about itself and about comments. */
 function declarationsOf(report: string): string {
   const [, declarations = ''] = /```ts\n(.*)```/s.exec(report) ?? []
   const lines = declarations

@@ -1,5 +1,6 @@
 /**
- * Finds whole commands in a client's byte stream, however it is cut into chunks. Bulk arrays only.
+ * Finds whole commands in a client's byte stream, wherever chunks begin. Understands only arrays of
+ * bulk strings.
  */
 export function readRequests(found: (command: readonly string[]) => void): (chunk: Buffer) => void {
   let buffer: Buffer = Buffer.alloc(0)
@@ -9,7 +10,7 @@ export function readRequests(found: (command: readonly string[]) => void): (chun
   return (chunk) => {
     buffer = buffer.length === 0 ? chunk : Buffer.concat([buffer, chunk])
     for (;;) {
-      // Either `*3`, the number of arguments to come, or `$7`, the length of the next one.
+      // Either `*3`, the number of arguments that follow, or `$7`, the length of the next one.
       const lineEnd = buffer.indexOf('\r\n')
       if (lineEnd < 0) return
       const start = lineEnd + 2

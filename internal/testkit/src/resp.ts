@@ -1,5 +1,5 @@
-// A Redis client of a few lines: enough for a test to set up servers and look at them, independent
-// of the client library under test.
+// A small Redis client with which tests set up servers and inspect them, independent of the client
+// library under test.
 import { connect, type Socket } from 'node:net'
 
 export type Reply = string | number | null | readonly Reply[]
@@ -61,7 +61,7 @@ interface Parsed {
   readonly end: number
 }
 
-/** One RESP2 reply that starts at `at`, or nothing when it has not arrived whole. */
+/** Parses the RESP2 reply that starts at `at`. Returns nothing while a part is missing. */
 function parse(buffer: Buffer, at: number): Parsed | undefined {
   const lineEnd = buffer.indexOf('\r\n', at)
   if (lineEnd < 0) return undefined

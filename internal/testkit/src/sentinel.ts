@@ -1,24 +1,24 @@
-// A master, its replica, and the Sentinels that watch them.
+// A master, its replica, and the Sentinels that monitor them.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type RedisServer, startRedis, startServer } from './server.js'
 import { waitUntil } from './wait.js'
 
 export interface RedisSentinel {
-  /** The name under which the Sentinels know the master. */
+  /** The name by which the Sentinels know the master. */
   readonly name: string
   readonly sentinels: readonly RedisServer[]
   readonly sentinelPorts: readonly number[]
   /** The two data servers: the first is the master at the start. */
   readonly servers: readonly RedisServer[]
-  /** The port of the present master, as the Sentinels see it. */
+  /** The port of the current master, according to the Sentinels. */
   masterPort(): Promise<number>
   stop(): Promise<void>
 }
 
 export interface SentinelOptions {
   readonly sentinels?: number
-  /** How long the master is silent before a Sentinel holds it for dead. */
+  /** How long the master may be silent before a Sentinel takes it for dead. */
   readonly downAfterMs?: number
   readonly args?: readonly string[]
 }
@@ -65,7 +65,7 @@ export async function startSentinel(options: SentinelOptions = {}): Promise<Redi
   }
 }
 
-/** A Sentinel rewrites its configuration as it learns, and so needs a file of its own. */
+/** Starts a Sentinel. Each needs its own configuration file, which it rewrites as it runs. */
 function startOne(monitor: readonly string[]): Promise<RedisServer> {
   return startServer(async (folder, port) => {
     const file = join(folder, 'sentinel.conf')

@@ -1,4 +1,4 @@
-// One redis-server: started on a port of its own, and sure to end with the process that started it.
+// A redis-server with its own port, which always ends with the process that started it.
 import { mkdtemp, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,22 +13,23 @@ export interface RedisServer {
   readonly port: number
   readonly url: string
   readonly pid: number
-  /** Sends one command over a plain socket. An error reply rejects. */
+  /** Sends one command over a plain socket. Rejects if the reply is an error. */
   command(...args: readonly (string | number)[]): Promise<Reply>
-  /** Sends a signal, SIGKILL unless told otherwise. SIGSTOP and SIGCONT make it hang and go on. */
+  /** Sends a signal, by default SIGKILL. SIGSTOP makes the server hang, and SIGCONT resumes it. */
   kill(signal?: NodeJS.Signals): void
   /** Ends the server at once and removes its folder. */
   stop(): Promise<void>
 }
 
 export interface ServerOptions {
-  /** Arguments after the port, the folder and the switched-off persistence. */
+  /** Arguments that follow the port, the folder and the switched-off persistence. */
   readonly args?: readonly string[]
-  /** A fixed port, for a server that returns where another one was. */
+  /** A fixed port, for a server that replaces another one. */
   readonly port?: number
 }
 
-/** What a server needs before its arguments: a config file, say, written into its own folder. */
+/** Prepares a server and returns its arguments, for instance after writing a file into its
+ *  folder. */
 export type Arguments = (folder: string, port: number) => Promise<readonly string[]>
 
 export function startRedis(options: ServerOptions = {}): Promise<RedisServer> {
@@ -36,7 +37,7 @@ export function startRedis(options: ServerOptions = {}): Promise<RedisServer> {
   return startServer(async (folder, p) => redisArguments(folder, p, args), port)
 }
 
-/** On a port and in a folder of its own, without persistence. */
+/** Arguments for this port and folder, without persistence. */
 export function redisArguments(
   folder: string,
   port: number,
@@ -48,15 +49,15 @@ export function redisArguments(
   ]
 }
 
-/** Where memory is a folder on Linux. */
+/** A folder in memory, on Linux. */
 const MEMORY = '/dev/shm'
-/** Enough for the append-only files and snapshots of a run's servers. */
+/** Enough for the append-only files and snapshots of all servers in a run. */
 const MEMORY_BYTES = 2 ** 30
 
 /**
- * A new folder in memory, if there is enough of it. A node of a Cluster and a Sentinel write their
- * configuration to the disk, and wait for it, in the loop that answers clients: beside other
- * packages' tests, a disk may take seconds for that, and then no node of a Cluster answers.
+ * Creates a folder in memory, if there is enough of it. A node of a Cluster, and a Sentinel, writes
+ * its configuration to the disk and waits for it in the loop that answers clients. While other
+ * packages' tests run, the disk may take seconds, during which no node of a Cluster answers.
  */
 async function newFolder(): Promise<string> {
   const free = await statfs(MEMORY).then(
@@ -67,8 +68,8 @@ async function newFolder(): Promise<string> {
 }
 
 /**
- * Tries other ports when the server ends early: another process may have taken the first one
- * meanwhile.
+ * Starts a server. Tries other ports if it ends early, since another process may have taken the
+ * first one.
  */
 export async function startServer(args: Arguments, fixedPort?: number): Promise<RedisServer> {
   for (let attempt = 1; ; attempt++) {
@@ -91,7 +92,7 @@ async function tryStart(
   return serverHandle(port, await server.pid, server)
 }
 
-/** True once the server answers, false when it ended before that. */
+/** Resolves to true when the server answers, and to false if it ends before that. */
 async function answers(port: number, server: Guarded): Promise<boolean> {
   await waitUntil(`a server on port ${port}`, async () => {
     if (server.hasEnded()) return true

@@ -1,5 +1,5 @@
-// A vitest globalSetup: one single server and one Cluster for a whole run, their ports handed to
-// the tests with `inject('redis')`.
+// A globalSetup of vitest: one single server and one Cluster for the whole run. The tests get their
+// ports from `inject('redis')`.
 import type {} from 'vitest'
 import type { TestProject } from 'vitest/node'
 import { type RedisCluster, startCluster } from './cluster.js'

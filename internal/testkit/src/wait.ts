@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Polls until `check` holds. An error of `check` counts as "not yet" and is told when the time is
- * up.
+ * Polls until `check` holds. An error of `check` counts as "not yet"; the last one is reported when
+ * the time is up.
  */
 export async function waitUntil(
   what: string,

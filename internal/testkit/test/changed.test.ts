@@ -1,4 +1,4 @@
-// Which tests `npm test -- --changed` runs of a change.
+// Which tests `npm test -- --changed` runs for a change.
 
 import { describe, expect, test } from 'vitest'
 // @ts-expect-error: a script, in JavaScript
@@ -6,7 +6,7 @@ import { testsOf } from '../../../scripts/changed.mjs'
 
 const RULES = 'run --project unit test/prose.test.ts test/style.test.ts test/house.test.ts'
 
-/** By package, the runs of vitest. */
+/** The runs of vitest, by package. */
 function runsOf(...files: readonly string[]): Record<string, string[]> {
   const wanted = testsOf(files) as { name: string; runs: string[][] }[]
   return Object.fromEntries(
@@ -17,7 +17,7 @@ function runsOf(...files: readonly string[]): Record<string, string[]> {
   )
 }
 
-test('of a package that changed all tests run, and the rules of all sources', () => {
+test('a change to a package runs all of its tests, and the rules of all sources', () => {
   const expected = { core: [RULES], koa: ['run'] }
   expect(runsOf('packages/koa/src/index.ts')).toEqual(expected)
   expect(runsOf('packages/koa/package.json')).toEqual(expected)
@@ -27,11 +27,11 @@ test('of a package that changed all tests run, and the rules of all sources', ()
   })
 })
 
-test('nothing runs where nothing changed', () => {
+test('no change runs nothing', () => {
   expect(runsOf()).toEqual({})
 })
 
-test('of documents the links, the changelogs and the prose are checked', () => {
+test('a change to documents checks the links, the changelogs and the prose', () => {
   const expected = {
     core: [RULES],
     behaviour: ['run test/documents.test.ts test/changelog.test.ts'],
@@ -41,7 +41,7 @@ test('of documents the links, the changelogs and the prose are checked', () => {
   expect(runsOf('packages/nest/README.md')).toEqual(expected)
 })
 
-test('a change of what adapters are written against runs the adapters', () => {
+test('a change to what adapters build on runs the tests of the adapters', () => {
   const { core = [], ...adapters } = runsOf('packages/core/src/http/consume.ts')
   expect(adapters).toEqual({ express: ['run'], koa: ['run'], nest: ['run'] })
   expect(core).toHaveLength(1)
@@ -59,7 +59,7 @@ describe('of core', () => {
     ['packages/core/test/redis/leases.test.ts', ['leases']],
     ['packages/core/test/redis/waiters/policies.ts', ['waiting']],
     ['packages/core/src/limiter/receipts.ts', undefined],
-  ])('%s: the tests with Redis that are about it run: %j', (file, names) => {
+  ])('%s: these tests with Redis run: %j', (file, names) => {
     const files = names?.map((name) => `test/redis/${name}.test.ts`).join(' ')
     expect(redisOf(file)).toBe(files && `run --project redis ${files}`)
   })
@@ -68,25 +68,25 @@ describe('of core', () => {
     (runsOf(file).core?.[0] ?? '').split(' ').slice(RULES.split(' ').length)
 
   test.each([
-    // The room, and what reaches the file.
+    // The tests of the same folder, and those that reach the file.
     ['src/limiter/receipts.ts', ['limiter/refunds', 'limiter/settle', 'http/http-limiter']],
     ['src/base/duration.ts', ['base/duration', 'algorithms/policies']],
     ['src/redis/transport/batching.ts', ['layers/five-layers']],
     ['src/memory/table.ts', ['memory/table', 'memory/stores']],
-  ])('%s: of the tests without Redis, %j run', (file, names) => {
+  ])('%s: these tests without Redis run: %j', (file, names) => {
     const tests = unitOf(`packages/core/${file}`)
     for (const name of [...names, 'memory/conformance'])
       expect(tests).toContain(`test/${name}.test.ts`)
-    // Not all of them, which reach it through an index.
+    // Fewer than all tests, all of which reach the file through an index.
     expect(tests.length).toBeLessThan(50)
   })
 
-  test('a test that changed runs itself', () => {
+  test('a changed test runs itself', () => {
     expect(unitOf('packages/core/test/limiter/keys.test.ts')).toEqual(['test/limiter/keys.test.ts'])
     expect(unitOf('packages/core/test/redis/leases.test.ts')).toEqual([])
   })
 
-  test('a kernel in Lua is tested as its twin and the scripts are', () => {
+  test('a changed Lua kernel runs the tests of its twin and of the scripts', () => {
     const [unit, redis] = runsOf('packages/core/src/algorithms/bucket/kernel.lua').core ?? []
     expect(unit).toContain('test/algorithms/bucket/bucket-exact.test.ts')
     for (const name of ['conformance', 'differential'])
@@ -99,7 +99,7 @@ describe('of core', () => {
     ])
   })
 
-  test('where its configuration changed, all tests without Redis run', () => {
+  test('a changed configuration runs all tests that need no Redis', () => {
     expect(runsOf('packages/core/package.json').core).toEqual(['run --project unit'])
   })
 })

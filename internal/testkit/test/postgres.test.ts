@@ -6,7 +6,7 @@ import { startPostgres, waitUntil } from '../src/index.js'
 
 async function ask(url: string, text: string): Promise<unknown> {
   const client = new Client({ connectionString: url })
-  // A server that is killed ends the connection.
+  // Killing the server ends the connection.
   client.on('error', () => {})
   await client.connect()
   try {

@@ -30,7 +30,7 @@ afterEach(async () => {
   await proxy.stop()
 })
 
-test('passes everything on and counts it', async () => {
+test('by default, the proxy passes everything on and counts it', async () => {
   const long = 'x'.repeat(300_000)
   await connection.command('SET', 'long', long)
   expect(await connection.command('GET', 'long')).toBe(long)
@@ -51,7 +51,7 @@ test('a black hole delivers nothing until it closes, then everything in order', 
   expect(await Promise.all(replies)).toEqual([1, 2])
 })
 
-test('mute, it delivers to the server and nothing back, until it passes or cuts', async () => {
+test('a mute proxy delivers to the server and nothing back, until it passes or cuts', async () => {
   await server.command('SET', 'n', 0)
   await proxy.set('mute')
   const reply = connection.command('INCR', 'n')
@@ -68,7 +68,7 @@ test('mute, it delivers to the server and nothing back, until it passes or cuts'
   await expectPong()
 })
 
-test('deaf, it delivers what the server has answered and nothing to it, until it passes or cuts', async () => {
+test('a deaf proxy delivers earlier answers of the server and nothing to it, until it passes or cuts', async () => {
   await server.command('SET', 'n', 0)
   const popped = connection.command('BLPOP', 'list', 0)
   await waitUntil('the server to wait', async () => {
@@ -109,14 +109,14 @@ test('reset cuts old and new connections', async () => {
   await expectPong()
 })
 
-test('refuse does not listen until it passes again', async () => {
+test('a refusing proxy does not listen until it passes again', async () => {
   await proxy.set('refuse')
   await expect(openConnection(proxy.port).command('PING')).rejects.toThrow('ECONNREFUSED')
   await proxy.set('pass')
   await expectPong()
 })
 
-test('a server that goes away closes the client, too', async () => {
+test("when the server closes a connection, the client's connection is closed", async () => {
   const other = await startRedis()
   const before = await startProxy(other.port)
   const client = openConnection(before.port)
@@ -126,7 +126,7 @@ test('a server that goes away closes the client, too', async () => {
   await before.stop()
 })
 
-test('new connections go to another server after a retarget, open ones stay', async () => {
+test('after a retarget, new connections go to the other server, and open ones stay', async () => {
   const other = await startRedis()
   await other.command('SET', 'who', 'other')
   await server.command('SET', 'who', 'first')
@@ -138,7 +138,7 @@ test('new connections go to another server after a retarget, open ones stay', as
   await other.stop()
 })
 
-test('an observer sees whole commands and whose they are', async () => {
+test('an observer sees whole commands, and the connection of each', async () => {
   const seen: string[] = []
   const observed = await startProxy(server.port, {
     onCommand: (command, number) => seen.push(`${number} ${command.join(' ')}`),
@@ -152,7 +152,7 @@ test('an observer sees whole commands and whose they are', async () => {
   await observed.stop()
 })
 
-test('commands are found however their bytes are cut', () => {
+test('commands are found wherever the stream is cut into chunks', () => {
   const stream = Buffer.from(
     '*2\r\n$3\r\nGET\r\n$4\r\n*\r\n$\r\n*1\r\n$4\r\nping\r\n*2\r\n$3\r\nGET\r\n$0\r\n\r\n',
   )

@@ -19,7 +19,7 @@ test('a single server answers, reports errors, and is gone after stop', async ()
   expect(isAlive(server.pid)).toBe(false)
 })
 
-test('a killed server can be followed by another one on its port', async () => {
+test('after a server is killed, another one can start on its port', async () => {
   const first = await startRedis()
   first.kill()
   await first.stop()
@@ -28,7 +28,7 @@ test('a killed server can be followed by another one on its port', async () => {
   expect(await second.command('PING')).toBe('PONG')
 })
 
-test('a stopped process hangs and goes on', async () => {
+test('a stopped process hangs, and continues after SIGCONT', async () => {
   const server = await startRedis()
   onTestFinished(() => server.stop())
   server.kill('SIGSTOP')
@@ -108,7 +108,7 @@ async function role(server: RedisServer | undefined): Promise<unknown> {
   return ((await server?.command('ROLE')) as unknown[] | undefined)?.[0]
 }
 
-/** Writes to a key of a slot that the node itself serves. */
+/** Writes to a key in a slot that the node serves. */
 async function writesOwnSlot(node: RedisServer): Promise<unknown> {
   for (let i = 0; ; i++) {
     const reply = await node
@@ -121,7 +121,7 @@ async function writesOwnSlot(node: RedisServer): Promise<unknown> {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    // A zombie still has a pid; only its state tells.
+    // A zombie process still has a pid; only its state shows that it has ended.
     return !execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith(
       'Z',
     )

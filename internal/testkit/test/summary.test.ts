@@ -1,4 +1,4 @@
-// What `npm test` ends with, for somebody who sees it for the first time.
+// The summary at the end of `npm test`, as a newcomer sees it.
 
 import { expect, test } from 'vitest'
 // @ts-expect-error: a script, in JavaScript
@@ -14,7 +14,7 @@ function summaryOf(code: number, ...lines: readonly string[]): string[] {
   return summary.lines({ code, tookMs: 61_400, folderOf })
 }
 
-test('tests of all packages are counted, in one line', () => {
+test('tests of all packages are counted in one line', () => {
   const lines = [
     GREEN,
     '@weir/core:test:       Tests  1200 passed | 3 skipped (1203)',
@@ -25,7 +25,7 @@ test('tests of all packages are counted, in one line', () => {
   expect(summaryOf(0, ...lines)).toEqual(['1,302 tests of 2 packages passed, 3 skipped, in 61 s'])
 })
 
-test('what failed is named, with a command that runs just that again', () => {
+test('a failed test is named, with a command that runs only that test', () => {
   const lines = [
     GREEN,
     '@weir/core:test: \u001b[41m\u001b[1m FAIL \u001b[22m\u001b[49m \u001b[30m\u001b[42m unit \u001b[49m\u001b[39m test/base/cache.test.ts\u001b[2m > \u001b[22ma group\u001b[2m > \u001b[22mholds 1 > 0',
@@ -44,7 +44,7 @@ test('what failed is named, with a command that runs just that again', () => {
   ])
 })
 
-test('what failed outside of tests is named by its task', () => {
+test('a failure outside tests is named by its task', () => {
   expect(summaryOf(1, GREEN, ' Failed:    @weir/express#build, @weir/nest#test')).toEqual([
     '68 tests of 1 package passed, in 61 s',
     'failed: @weir/express#build; its output is above',

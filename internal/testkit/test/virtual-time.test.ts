@@ -3,7 +3,7 @@ import { Events, randomOf, timersOn } from '../src/virtual-time/index.js'
 
 const MINUTE_US = 60_000_000
 
-test('events happen in the order of their moments, those of one moment as they were planned', async () => {
+test('events happen in the order of their times, and those of one instant in the order of planning', async () => {
   const events = new Events(0)
   const random = randomOf(7)
   const happened: { atUs: number; i: number }[] = []
@@ -18,7 +18,7 @@ test('events happen in the order of their moments, those of one moment as they w
   expect(happened).toEqual(sorted)
 })
 
-test('an event is followed by all that its promises lead to before the next one happens', async () => {
+test("everything that an event's promises lead to happens before the next event", async () => {
   const events = new Events(0)
   const happened: string[] = []
   events.after(1, async () => {
@@ -31,7 +31,7 @@ test('an event is followed by all that its promises lead to before the next one 
   expect(happened).toEqual(['promises', 'soon', 'next'])
 })
 
-test('time stands where it was told to pass to, or where what was awaited happened', async () => {
+test('time stops where it was told to, or where the awaited event happened', async () => {
   const events = new Events(1_000)
   let isOver = false
   events.after(10, () => {
@@ -43,7 +43,7 @@ test('time stands where it was told to pass to, or where what was awaited happen
   expect(events.nowUs).toBe(MINUTE_US + 1_010)
 })
 
-test('what should have happened while the time was set forward happens afterwards', async () => {
+test('events that became overdue while time was set forward happen afterwards', async () => {
   const events = new Events(0)
   const happenedUs: number[] = []
   events.after(10, () => happenedUs.push(events.nowUs))
@@ -53,7 +53,7 @@ test('what should have happened while the time was set forward happens afterward
   expect(happenedUs).toEqual([20, 30])
 })
 
-test('timers are counted until they have ended or been cancelled', async () => {
+test('timers are counted until they have fired or been cancelled', async () => {
   const events = new Events(0)
   const timers = timersOn((us, action) => events.after(us, action))
   let calls = 0
@@ -76,7 +76,7 @@ test('timers are counted until they have ended or been cancelled', async () => {
   expect(() => timers.after(2 ** 31, () => {})).toThrow(RangeError)
 })
 
-test('a seed gives the same numbers, and a fork others that do not shift them', () => {
+test('a seed gives the same numbers, and a fork gives others without shifting them', () => {
   const numbers = (seed: number): number[] => {
     const random = randomOf(seed)
     return Array.from({ length: 5 }, random.next)

@@ -1,5 +1,5 @@
-// What every check works with: two versions and a Redis. A check answers what it found wrong, each
-// as a text that stands by itself.
+// What every check uses: two versions and a Redis. A check returns the problems that it found, each
+// as a self-contained text.
 
 import { recommendedRedisOptions } from '@weir/core'
 import type { RedisServer } from '@weir/testkit'
@@ -9,11 +9,11 @@ import type { Version } from './version.js'
 export interface Bench {
   readonly versions: readonly [earlier: Version, present: Version]
   newClient(): Promise<Redis>
-  /** A prefix of keys that nobody else has. */
+  /** A new prefix for keys. */
   newPrefix(): string
 }
 
-/** What a check did, and what is wrong. */
+/** What a check did, and its problems. */
 export interface Found {
   readonly did: string
   readonly problems: readonly string[]

@@ -1,12 +1,12 @@
-// One store over two versions, for the conformance suite: each request is asked of either.
+// One store over two versions, for the conformance suite: either version gets each request.
 
 import type { Policy, RedisStore } from '@weir/core'
 import type { PolicySet, Settings, Store, StoreRequest, Target } from '@weir/core/store'
 import { policyLike, type Version } from './version.js'
 
 /**
- * @param stores of the versions, on one Redis
- * @param choose which of them is asked next
+ * @param stores those of the versions, on one Redis
+ * @param choose selects the one that gets the next request
  */
 export function storeOfBoth(
   versions: readonly [Version, Version],
@@ -17,7 +17,7 @@ export function storeOfBoth(
   const translated = (target: Target, which: 0 | 1): Target => {
     const { policyKeys } = target
     const policySet = translations[which]?.(target.policySet) as PolicySet
-    // The second name is that of 2d54f0d.
+    // The second name is the one in 2d54f0d.
     return Object.assign({ ...target, policySet }, { ownKeys: policyKeys })
   }
   return {
@@ -39,13 +39,13 @@ export function storeOfBoth(
   }
 }
 
-/** A policy set as a version has it: with its own kernels. */
+/** A policy set in the form of a version, with that version's kernels. */
 function translatedFor(version: Version): (policySet: PolicySet) => PolicySet {
   const known = new WeakMap<PolicySet, PolicySet>()
   const policyOf = (policy: Policy): Policy => {
     const { numbers, nameWithoutLimit, options } = policy
     const { kernel, numbers: own } = policyLike(version, policy)
-    // 2d54f0d had three numbers for each kernel, and 0 where it needs fewer.
+    // 2d54f0d had three numbers for each kernel, with 0 for those that a kernel does not need.
     const all = own.map((_, i) => numbers[i] ?? 0)
     return Object.freeze({ ...policy, kernel, numbers: all, nameWithoutLimit, options })
   }

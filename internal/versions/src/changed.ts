@@ -1,4 +1,4 @@
-// A copy of the present version with something changed, which is no longer the one that it was.
+// A changed copy of the present version, which is incompatible with it.
 
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { presentFolder, type Version, versionIn } from './version.js'
 
 type Replacement = readonly [from: RegExp, to: string]
 
-/** Other forms of what is in Redis, and another rounding: each without a new id of the kernel. */
+/** Other stored forms, and another rounding, each without a new id of the kernel. */
 export const CHANGES: Readonly<Record<string, readonly Replacement[]>> = {
   'a bucket that stores its time a tick later': [
     [/(@?stored) = tonumber\(raw\)/g, '$1 = raw and tonumber(raw) - 1'],
@@ -36,10 +36,10 @@ export const CHANGES: Readonly<Record<string, readonly Replacement[]>> = {
   'keys that end in another way': [[/(\$\{\w+\?\.id\})-(\$\{\w+\})/g, '$1~$2']],
 }
 
-/** A new id, which says that the state has another form. */
+/** A new id, as needed when the state has another form. */
 export const NEW_ID: readonly Replacement[] = [[/(['"])bucket1\1/g, '$1bucket2$1']]
 
-/** @throws {Error} where one of the texts is not in the present version */
+/** @throws {Error} if one of the texts is not in the present version */
 export async function changedVersion(changes: readonly Replacement[]): Promise<Version> {
   const folder = temporary('weir-changed-')
   cpSync(join(presentFolder, 'package.json'), join(folder, 'package.json'))

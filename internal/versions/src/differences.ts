@@ -1,8 +1,8 @@
-// What an earlier version is known to do in another way, on purpose, and why: by its commit. What
-// is not listed for a release has to agree. README.md has the same list, and a test compares them.
+// What an earlier version is known to do differently on purpose, and why, by commit. Everything
+// else must agree. README.md has the same list, and a test compares them.
 
 interface Difference {
-  /** Of the check that finds it. */
+  /** The name of the check that finds it. */
   readonly check: string
   readonly problem: RegExp
   readonly why: string
@@ -17,13 +17,13 @@ export const DIFFERENCES: Readonly<Record<string, readonly Difference[]>> = {
     },
     {
       check: 'walks',
-      // A settlement that charges, and what the next request says.
+      // A settlement that charges, and the answer to the next request.
       problem: /"mode":"settle","costs":\[[^\n]*[1-9][^\n]*\n[^\n]*\n {2}which is answered:\n/,
       why: 'A settlement above its estimate shows a loss, which is then restored; it hid the loss.',
     },
     {
       check: 'names of keys',
-      // The key of 257 characters, by its hash as a text, or by the secret hash of that.
+      // The key with 257 characters, by its hash as text, or by the secret hash of that.
       problem:
         /"(:\{#|:\{hiolP9OG9gXat46BPNsmCA|:\{t\d+\}:[\w.-]+:[\w.-]+:(#|hiolP9OG9gXat46BPNsmCA))/,
       why: 'A key of more than 256 characters is counted by its SHA-256 in every store.',
@@ -41,7 +41,7 @@ export const DIFFERENCES: Readonly<Record<string, readonly Difference[]>> = {
   ],
 }
 
-/** Whether it is known of a version that a check finds this. */
+/** Whether this problem is known for the version. */
 export function isKnown(commit: string, check: string, problem: string): boolean {
   const listed = Object.entries(DIFFERENCES).find(([of]) => commit.startsWith(of))?.[1] ?? []
   return listed.some((each) => each.check === check && each.problem.test(problem))

@@ -1,11 +1,11 @@
-// Policies of each kind that walks are taken with, as data that any version can read.
+// The kinds of policies in walks, as data that any version can read.
 
 import type { Random } from '@weir/testkit/virtual-time'
 
-/** What `policyFrom` reads. */
+/** The input of `policyFrom`. */
 export type PolicyData = Readonly<Record<string, unknown>> & { readonly algorithm: string }
 
-/** Policies of one time scale, for any multiple of a limit. */
+/** Policies with the same time scale, for any multiple of a limit. */
 export type Scaled = (times: number) => PolicyData
 
 interface Kind {
@@ -14,7 +14,7 @@ interface Kind {
   readonly make: (name: string, random: Random) => Scaled
 }
 
-/** Limits that are reached, and windows from a moment to a day. */
+/** Limits that walks reach, with windows from a moment to a day. */
 const LIMITS = [0, 1, 1, 2, 3, 5, 5, 8, 12, 20, 30, 100]
 const SPANS = [50, 1_000, 1_000, 10_000, 10_000, 61_007, 3_600_000, 86_400_000]
 const PERIODS = ['hour', 'day', 'week', 'month', 'year']
@@ -46,7 +46,7 @@ function windowed(
   }
 }
 
-/** By the names of their algorithms; and fixed windows of the calendar. */
+/** By algorithm; and fixed windows of the calendar. */
 export const KINDS: Readonly<Record<string, Kind>> = {
   'token-bucket': bucket((random) => {
     const [capacity, refill, every] = [random.pick(LIMITS), random.whole(1, 50), random.pick(SPANS)]
@@ -90,7 +90,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   })),
 }
 
-/** The kinds that are on these kernels. */
+/** The kinds that use these kernels. */
 export function kindsOn(kernels: readonly string[]): string[] {
   return Object.keys(KINDS).filter((name) => kernels.includes(KINDS[name]?.kernel ?? ''))
 }

@@ -1,4 +1,4 @@
-// What a walk is made from: policies as data, which any version can read, and steps. A step says
+// The recipe of a walk: policies as data, which any version can read, and steps. A step may say
 // "exactly when the wait is over" or "by an earlier receipt"; the walk looks up what that is.
 
 import type { RedisStoreOptions } from '@weir/core'
@@ -8,17 +8,17 @@ import { KINDS, type PolicyData, type Scaled } from './kinds.js'
 export interface Walk {
   readonly seed: number
   readonly options: RedisStoreOptions
-  /** Of the first policy, as in `KINDS`. */
+  /** The kind of the first policy, as in `KINDS`. */
   readonly kind: string
-  /** Sets of policies. Those at one place have one name and time scale, and differ in their limits:
-   *  they share a counter. */
+  /** Sets of policies. Those at the same position share a name and a time scale, and so a counter;
+   *  their limits differ. */
   readonly sets: readonly (readonly PolicyData[])[]
-  /** Whether the policy at this place counts under a key that all share. */
+  /** Whether the policy at this position counts under a shared key. */
   readonly isShared: readonly boolean[]
   readonly startMs: number
   /**
-   * The clock steps back. Then a process may take for lost what another one has given back or has
-   * counted in another window, also one of the same version: only worlds of one version are
+   * The clock steps back. A process may then take for lost what another one has given back or has
+   * counted in another window, even with the same version, so only worlds with one version are
    * compared.
    */
   readonly isApart: boolean
@@ -26,10 +26,10 @@ export interface Walk {
 }
 
 export interface Step {
-  /** Which of two versions on one Redis is asked: 0 the earlier one, 1 the present. */
+  /** Which of two versions on one Redis is asked: 0 for the earlier one, 1 for the present one. */
   readonly by: 0 | 1
   readonly move: Move
-  /** Asked for in one turn of the event loop, each under a key of its own. */
+  /** The requests of one turn of the event loop, each for a different key. */
   readonly asks: readonly Ask[]
 }
 
@@ -65,14 +65,14 @@ export interface Ask {
   readonly mode: AskMode
   readonly set: number
   readonly key: string
-  /** For each policy; below 0: the limit and so much less. Of a settlement, what is given back. */
+  /** For each policy; below 0, the limit minus this much. For a settlement, what is given back. */
   readonly costs: readonly number[]
   readonly count: number
   readonly atLeast?: number
   readonly maxWaitMs?: number
-  /** Units that must remain, for each policy. */
+  /** The units that must remain, for each policy. */
   readonly keep?: readonly number[]
-  /** Which of the last receipts of the key; undefined: none. */
+  /** The index of a recent receipt of the key; undefined: none. */
   readonly receipt?: number
 }
 
@@ -89,7 +89,7 @@ const STEPS_OF_WALK = 60
 const START_MS = Date.UTC(2026, 0, 1)
 const START_RANGE_S = 3 * 365 * 86_400
 
-/** @param kinds as in `KINDS`; that of the first policy in turns */
+/** @param kinds as in `KINDS`; walks use them in turn for the first policy */
 export function walkFrom(seed: number, random: Random, kinds: readonly string[]): Walk {
   const kind = kinds[seed % kinds.length] as string
   const others = random.chance(0.4) ? random.whole(1, 2) : 0
@@ -99,7 +99,7 @@ export function walkFrom(seed: number, random: Random, kinds: readonly string[])
   const keys = [random.pick(KEYS), random.pick(KEYS)]
   const goesBack = random.chance(0.2)
   const hasBlocks = places.map((of) => of === 'lockout')
-  // 0.2.0 cancels only what can be reserved. A log that is asked to may give back other units.
+  // 0.2.0 cancels only what can be reserved. A sliding log that cancels may give back other units.
   const cancels = places.every((of) => KINDS[of]?.kernel !== 'sliding-log')
   const choices = { keys, sets: times.length, hasBlocks, cancels, goesBack }
   return {
@@ -117,7 +117,7 @@ export function walkFrom(seed: number, random: Random, kinds: readonly string[])
 interface Choices {
   readonly keys: readonly string[]
   readonly sets: number
-  /** Of each policy, whether it can be blocked. */
+  /** For each policy, whether it can be blocked. */
   readonly hasBlocks: readonly boolean[]
   /** Whether there are steps that cancel. */
   readonly cancels: boolean
@@ -167,7 +167,7 @@ function askFrom(random: Random, key: string, { sets, hasBlocks, cancels }: Choi
   const set = random.whole(0, sets - 1)
   if (hasBlocks.includes(true) && random.chance(0.05)) {
     const mode = random.pick(['block', 'unblock'] as const)
-    // Milliseconds; or all that there may be.
+    // A number of milliseconds, or the largest possible one.
     const cost = mode === 'block' ? random.pick([1, 500, 10_000]) : -1
     return { mode, set, key, costs: hasBlocks.map((has) => (has ? cost : 0)), count: 1 }
   }
@@ -198,7 +198,7 @@ function takes(mode: AskMode): boolean {
   return mode === 'consume' || mode === 'peek' || mode === 'penalty'
 }
 
-/** Modes that say nothing without a receipt. */
+/** Modes that mean nothing without a receipt. */
 function needs(mode: AskMode): boolean {
   return mode === 'cancel' || mode === 'reconcile' || mode === 'restore' || mode === 'settle'
 }

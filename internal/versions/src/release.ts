@@ -1,5 +1,5 @@
-// An earlier @weir/core, as it was released: built from its commit once, and kept as a tarball that
-// is called by a hash of its files, so that what two versions are compared by stays the same.
+// A released version of @weir/core, built from its commit once, and kept as a tarball that is named
+// by a hash of its files, so that comparisons always use the same build.
 
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -10,19 +10,19 @@ import { fileURLToPath } from 'node:url'
 
 export const root: string = fileURLToPath(new URL('../../..', import.meta.url))
 const KEPT = join(root, '.cache/weir/releases')
-/** Of a package, what is installed. */
+/** The installed parts of a package. */
 const RELEASED = ['package.json', 'dist']
 
 export interface Release {
   readonly commit: string
   readonly tarball: string
-  /** Unpacked; it is there until the process ends. */
+  /** The folder with the unpacked files, which exists until the process ends. */
   readonly folder: string
 }
 
 /**
- * @param kept where tarballs are kept
- * @throws {Error} where the commit is not in this clone
+ * @param kept the folder of the tarballs
+ * @throws {Error} if the commit is not in this clone
  */
 export function releaseAt(name: string, kept: string = KEPT): Release {
   const commit = commitOf(name)
@@ -37,22 +37,22 @@ function commitOf(name: string): string {
   throw new Error(`commit ${name} is not in this clone. Fetch it: git fetch --unshallow`)
 }
 
-/** Undefined: git has no answer. */
+/** Returns undefined if git fails. */
 function git(...args: readonly string[]): string | undefined {
   const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8' })
   return status === 0 && stdout.trim() !== '' ? stdout.trim() : undefined
 }
 
 /**
- * The commit of the last release: the tag of the version that package.json has, or else the commit
- * that gave it that version. Undefined: this clone does not have its history.
+ * The commit of the last release: the tag of the version in package.json, or else the commit that
+ * set that version. Undefined if this clone does not have its history.
  */
 export function lastRelease(): { readonly version: string; readonly commit: string } | undefined {
   const manifest = 'packages/core/package.json'
   const { version } = JSON.parse(readFileSync(join(root, manifest), 'utf8')) as { version: string }
   const tags = [`v${version}`, `@weir/core@${version}`]
   const tagged = tags.map((tag) => git('rev-parse', '--verify', '--quiet', `${tag}^{commit}`))
-  // In a shallow clone the oldest commit seems to have made every file.
+  // In a shallow clone, the oldest commit seems to have made every file.
   const isShallow = git('rev-parse', '--is-shallow-repository') !== 'false'
   const line = `"version": "${version}"`
   const raised = isShallow
@@ -62,7 +62,7 @@ export function lastRelease(): { readonly version: string; readonly commit: stri
   return commit === undefined ? undefined : { version, commit }
 }
 
-/** What is kept of a commit, if it is what its name says. */
+/** The unpacked build of a commit, if the hash in its name is right. */
 function unpacked(commit: string, kept: string): Omit<Release, 'commit'> | undefined {
   const name = readdirSync(kept).find((each) => each.startsWith(`core-${commit}-`))
   if (name === undefined) return undefined
@@ -88,7 +88,7 @@ function nameOf(commit: string, folder: string): string {
   return `core-${commit}-${hashOf(folder).slice(0, 16)}.tgz`
 }
 
-/** Of the paths and the contents of all files. */
+/** The hash of the paths and the contents of all files. */
 function hashOf(folder: string): string {
   const hash = createHash('sha256')
   const files = RELEASED.flatMap((name) => filesIn(folder, name)).sort()
@@ -105,7 +105,7 @@ function filesIn(folder: string, name: string): string[] {
 
 const folders: string[] = []
 
-/** A folder that is there until the process ends. */
+/** A folder that exists until the process ends. */
 export function temporary(prefix: string): string {
   const folder = mkdtempSync(join(tmpdir(), prefix))
   if (folders.length === 0) process.once('exit', removeFolders)

@@ -1,9 +1,9 @@
-// An earlier version beside the present, on one Redis.
+// Compares an earlier version with the present one, on one Redis.
 //
 //   pnpm versions [--with 2d54f0d] [--steps 100000] [--seed 1] [--only walks]
 //
-// --with is a commit; without it, the last release. Ends with 1 where the present does not count
-// on.
+// --with is a commit; by default, the last release. Exits with 1 if counts of one version do not
+// continue in the other.
 
 import { parseArgs } from 'node:util'
 import { startRedis } from '@weir/testkit'

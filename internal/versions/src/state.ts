@@ -1,8 +1,8 @@
-// What a walk has left in Redis, without what tells its worlds apart.
+// What a walk has left in Redis, without what distinguishes its worlds.
 
 import type { Redis } from 'ioredis'
 
-/** By the names of keys after their prefix, the values. */
+/** The values by the names of keys after their prefix. */
 export async function stateUnder(client: Redis, prefix: string): Promise<Map<string, string>> {
   const keys = (await client.keys(`${prefix}:*`)).sort()
   const values = await Promise.all(keys.map((key) => textAt(client, key)))
@@ -12,11 +12,11 @@ export async function stateUnder(client: Redis, prefix: string): Promise<Map<str
 async function textAt(client: Redis, key: string): Promise<string> {
   const [type, ttlMs] = await Promise.all([client.type(key), client.pttl(key)])
   const value = type === 'list' ? await client.lrange(key, 0, -1) : await client.get(key)
-  // How long it stays depends on when it was written, and on nothing that a decision sees.
+  // How long a key lives depends on when it was written, and on nothing that a decision sees.
   return JSON.stringify([type, value, ttlMs > 0 ? 'ends' : 'never ends'])
 }
 
-/** The first key that is not the same in all of them, and what each has there. */
+/** The first key that is not the same in all of them, and its value in each. */
 export function differenceOf(
   states: readonly ReadonlyMap<string, string>[],
 ): { readonly key: string; readonly values: readonly string[] } | undefined {

@@ -1,4 +1,4 @@
-// A version of Weir that was loaded from a folder, and what of it the harness uses.
+// A version of Weir that was loaded from a folder, as far as the comparison uses it.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,10 +12,10 @@ export interface Version {
   readonly core: typeof import('@weir/core')
 }
 
-/** What a package exports under conditions, and in the end a path. */
+/** The exports of a package: conditions, and at the end a path. */
 type Exported = string | { readonly [condition: string]: Exported }
 
-/** Loads the @weir/core in a folder, as Node's `import` would. */
+/** Loads the @weir/core in a folder as Node's `import` does. */
 export async function versionIn(folder: string, name: string): Promise<Version> {
   const text = readFileSync(join(folder, 'package.json'), 'utf8')
   const { exports } = JSON.parse(text) as { readonly exports: Exported }
@@ -29,10 +29,10 @@ function pathIn(exported: Exported): string {
   return pathIn((node ?? imported ?? otherwise) as Exported)
 }
 
-/** Where the present one is built. */
+/** The folder of the present version's build. */
 export const presentFolder: string = join(root, 'packages/core')
 
-/** A store that asks Redis and nobody else: no deadline to speak of, no denial from memory. */
+/** A store on which only Redis decides, with a very long deadline and no deny cache. */
 export function storeOf(
   { core }: Version,
   client: Redis,
@@ -47,7 +47,7 @@ export function storeOf(
   })
 }
 
-/** A policy of the version's own, on the kernel of one of another version. */
+/** A policy of this version, with the same kernel as a policy of another version. */
 export function policyLike({ core }: Version, { algorithm, kernel, timeScale }: Policy): Policy {
   if (kernel?.periodAt === undefined)
     return core.policyFrom({ algorithm, ...ALGORITHMS[algorithm][1] })
@@ -57,7 +57,7 @@ export function policyLike({ core }: Version, { algorithm, kernel, timeScale }: 
 }
 
 const SECOND = { limit: 1, window: '1s' }
-/** Of each algorithm the folder of its kernel, and the smallest policy. */
+/** For each algorithm, the folder of its kernel, and the smallest policy. */
 const ALGORITHMS: Readonly<Record<Policy['algorithm'], readonly [folder: string, object]>> = {
   unlimited: ['', {}],
   'token-bucket': ['bucket', { capacity: 1, refill: 1, every: '1s' }],
@@ -71,13 +71,13 @@ const ALGORITHMS: Readonly<Record<Policy['algorithm'], readonly [folder: string,
   concurrency: ['concurrency', { limit: 1, holdTimeout: '1s' }],
 }
 
-/** By the folders of their kernels, the algorithms that are on them. */
+/** The algorithms of these kernel folders. */
 export function algorithmsOn(folders: readonly string[]): Policy['algorithm'][] {
   const all = Object.entries(ALGORITHMS) as [Policy['algorithm'], readonly [string, object]][]
   return all.filter(([, [folder]]) => folders.includes(folder)).map(([name]) => name)
 }
 
-/** The ids of the kernels that a version has, by the names of their folders. */
+/** The ids of a version's kernels, by the names of their folders. */
 export function kernelsOf({ core }: Version): ReadonlyMap<string, string> {
   const ids = new Map<string, string>()
   for (const [algorithm, [folder, smallest]] of Object.entries(ALGORITHMS)) {
@@ -93,7 +93,7 @@ function isKnown(core: Version['core'], algorithm: string): boolean {
     core.policyFrom({ algorithm })
     return true
   } catch (error) {
-    // It has the algorithm, and asks for its options.
+    // The version has the algorithm, and complains of missing options.
     return !(error as Error).message.startsWith('algorithm is ')
   }
 }

@@ -1,4 +1,4 @@
-// Random walks over two versions on one Redis, and the first thing in which they differ.
+// Random walks over two versions on one Redis, and the first difference between them.
 
 import { randomOf } from '@weir/testkit/virtual-time'
 import { type Walk, walkFrom } from './recipe.js'
@@ -7,13 +7,13 @@ import { type Asked, type Pair, type Taken, WORLDS, Worlds } from './worlds.js'
 
 export interface Difference {
   readonly walk: Walk
-  /** Where in the walk. */
+  /** The position in the walk. */
   readonly at: number
-  /** The request that is not answered alike; undefined: what is left in Redis differs. */
+  /** The request with different answers; undefined if what is left in Redis differs. */
   readonly asked: Asked | undefined
-  /** What each world says. */
+  /** The answer of each world. */
   readonly said: readonly string[]
-  /** All steps up to it. */
+  /** All steps up to the difference. */
   readonly taken: readonly Taken[]
 }
 
@@ -26,7 +26,7 @@ export interface Walked {
 
 let walks = 0
 
-/** Takes a walk up to its end, or up to where the versions differ. */
+/** Takes a walk to its end, or until the versions differ. */
 export async function take(pair: Pair, walk: Walk): Promise<Walked> {
   walks += 1
   const worlds = new Worlds(pair, walk, `walk${walks}`)
@@ -73,7 +73,7 @@ export function walkOf(seed: number, kinds: readonly string[]): Walk {
   return walkFrom(seed, randomOf(seed), kinds)
 }
 
-/** A difference as a person can follow it. */
+/** The difference in a form that a person can follow. */
 export function told({ walk, asked, said, taken }: Difference): string {
   const { seed, kind, options, sets, isShared, startMs } = walk
   const head = [

@@ -1,6 +1,6 @@
-// Three worlds on one Redis, which are asked the same things at the same times: one in which the
-// earlier version is alone, one in which the present is, and one that both share. Whether a version
-// counts on from what the other wrote shows in the third: it has to say what the others say.
+// Three worlds on one Redis that get the same requests at the same times: one with only the earlier
+// version, one with only the present one, and one that both share. The third shows whether a
+// version continues from what the other wrote: it must give the same answers as the others.
 
 import type { Policy, RedisStore } from '@weir/core'
 import type { PolicySet, StoreRequest, StoreResult, Target } from '@weir/core/store'
@@ -9,17 +9,17 @@ import type { Ask, AskMode, Step, Walk } from './recipe.js'
 import { stateUnder } from './state.js'
 import { storeOf, type Version } from './version.js'
 
-/** A clock counts up to 2045. */
+/** Clocks count up to 2045. */
 const LAST_US = Date.UTC(2044, 0) * 1_000
 
-/** What was granted, by which it can be corrected. */
+/** What was granted, as needed to correct it. */
 interface Receipt {
   readonly ask: Ask
   readonly costs: readonly number[]
   readonly result: StoreResult
 }
 
-/** A step, and what each world says of each of its requests. */
+/** A step, and the answers of each world to its requests. */
 export interface Taken {
   readonly step: Step
   readonly requests: readonly Asked[]
@@ -28,15 +28,16 @@ export interface Taken {
 
 export interface Asked {
   readonly ask: Ask
-  /** What the store was asked, but the target. */
+  /** The store's request, without the target. */
   readonly said: object
-  /** In words that can be compared: by the earlier version alone, by the present alone, by both. */
+  /** As text that can be compared: by the earlier version alone, by the present one alone, by
+   *  both. */
   readonly answers: readonly [string, string, string]
 }
 
 export const WORLDS = ['earlier', 'present', 'both'] as const
 
-/** What a version has of a walk: its policies, and a store in each of its worlds. */
+/** A version's part in a walk: its policies, and a store in each of its worlds. */
 interface Side {
   readonly policySets: readonly PolicySet[]
   readonly alone: RedisStore
@@ -49,7 +50,7 @@ export interface Pair {
   readonly client: Redis
   /** The time of all of their stores. */
   readonly clock: { us: number; nowUs(): number }
-  /** By the options of walks, the stores of both: each alone, and each where both are. */
+  /** By the options of walks, the stores of both: each alone, and each in the shared world. */
   readonly stores: Map<object, readonly (readonly [alone: RedisStore, shared: RedisStore])[]>
 }
 
@@ -88,7 +89,7 @@ export class Worlds {
   #receipts: Receipt[] = []
   #last: StoreResult | undefined
 
-  /** @param name of the limiter: no other walk's */
+  /** @param name of the limiter, which no other walk uses */
   constructor(pair: Pair, walk: Walk, name: string) {
     this.#walk = walk
     this.#pair = pair
@@ -117,7 +118,7 @@ export class Worlds {
     return { step, requests: asked, atUs: this.#pair.clock.us }
   }
 
-  /** What is left in Redis; and empties it. */
+  /** Returns what is left in Redis, and deletes it. */
   async left(): Promise<readonly ReadonlyMap<string, string>[]> {
     const { client, stores } = this.#pair
     const number = [...stores.keys()].indexOf(this.#walk.options)
@@ -171,7 +172,7 @@ export class Worlds {
     const policyKeys = this.#walk.isShared.some((isShared) => isShared)
       ? this.#walk.isShared.map((isShared) => (isShared ? { key: 'all', tag: ask.key } : undefined))
       : undefined
-    // The second name is that of 2d54f0d.
+    // The second name is the one in 2d54f0d.
     return Object.assign({ policySet, key: ask.key, policyKeys }, { ownKeys: policyKeys })
   }
 
@@ -212,7 +213,8 @@ export class Worlds {
     if (this.#pair.clock.us + us < LAST_US) this.#pair.clock.us += us
   }
 
-  /** Until no store waits for what it has sent besides: what it takes to be lost is restored. */
+  /** Waits until the stores have finished their own calls, which restore what they take to be
+   *  lost. */
   async #settled(): Promise<void> {
     const stores = this.#sides.flatMap(({ alone, shared }) => [alone, shared])
     const waits = () =>
@@ -239,10 +241,10 @@ async function answered(
   }
 }
 
-/** An answer in words. Nobody waits for a restoration, so its wait says nothing. */
+/** An answer as text. Nobody waits for a restoration, so its wait means nothing. */
 function shownOf(result: StoreResult | Error | undefined, mode: AskMode): string {
   if (result === undefined) return ''
-  // Texts of messages may change.
+  // The texts of messages may change.
   if (result instanceof Error) return (result as { code?: string }).code ?? result.message
   const { granted, untilUs, policies, nowUs } = result
   const each = policies.map(({ limit, cost, remaining, retryAfterMs, resetAfterMs, block }, i) => {

@@ -1,4 +1,4 @@
-// The harness sees what it is for: the present beside a copy of itself with one thing changed.
+// The comparison detects changes: the present version beside a copy with one thing changed.
 
 import { expect, test } from 'vitest'
 import { CHANGES, changedVersion, NEW_ID } from '../src/changed.js'
@@ -9,34 +9,34 @@ import { benchOf } from './versions.js'
 
 const STEPS = 2_500
 
-test(`a copy with nothing changed decides and writes alike in ${STEPS} steps`, async () => {
+test(`an unchanged copy decides and writes the same in ${STEPS} steps`, async () => {
   const bench = benchOf(await changedVersion([]))
   expect((await checkNames(bench)).problems).toEqual([])
   expect((await checkWalks(bench, { steps: STEPS, seed: 1 })).problems).toEqual([])
   expect(checkKernels(bench, []).problems).toEqual([])
 })
 
-test.each(Object.entries(CHANGES))(`%s is noticed within ${STEPS} steps`, async (_, changes) => {
+test.each(Object.entries(CHANGES))(`%s is detected within ${STEPS} steps`, async (_, changes) => {
   const bench = benchOf(await changedVersion(changes))
   const { problems } = await checkWalks(bench, { steps: STEPS, seed: 1, most: 1 })
   expect(problems).toHaveLength(1)
   expect(problems[0]).toMatch(/^seed \d+, .*\n(.+\n)* {4}earlier: .*\n {4}present: ./)
 })
 
-test('keys that end in another way are named', async () => {
+test('keys with another ending are named', async () => {
   const bench = benchOf(await changedVersion(CHANGES['keys that end in another way'] ?? []))
   const { problems } = await checkNames(bench)
   expect(problems.length).toBeGreaterThan(100)
   expect(problems[0]).toMatch(/^was: .*:log1~1m.*\n {2}is: .*:log1-1m/)
 })
 
-test('a new id of a kernel is refused unless a changeset says that counts begin anew', async () => {
+test('a new id of a kernel is refused unless a changeset says that counts start again', async () => {
   const bench = benchOf(await changedVersion(NEW_ID))
   expect(checkKernels(bench, []).problems).toEqual([
     'the kernel bucket2 is now bucket1: say "New counters: bucket." in a changeset',
   ])
   expect(checkKernels(bench, ['bucket']).problems).toEqual([])
-  // The others count on.
+  // The counts of the others continue.
   const { did, problems } = await checkWalks(bench, { steps: STEPS, seed: 1 })
   expect(problems).toEqual([])
   expect(did).toContain('granted')

@@ -11,7 +11,7 @@ test('the known differences are those of the README', () => {
   expect(table.split('\n\n')[0]?.split('\n')).toEqual(rows)
 })
 
-test('a difference is known for its commit and its check only', () => {
+test('a difference is known only for its commit and its check', () => {
   const problem = 'settings: a change has a version'
   expect(isKnown('2d54f0d2', 'conformance', problem)).toBe(true)
   expect(isKnown('2d54f0d2', 'walks', problem)).toBe(false)

@@ -1,5 +1,5 @@
-// The present counts on from what the last release has written, and the last release from what the
-// present writes. `pnpm versions` takes more steps.
+// The present version continues from what the last release has written, and the other way round.
+// `pnpm versions` takes more steps.
 
 import { expect, test } from 'vitest'
 import { checksOf } from '../src/checks/all.js'
@@ -15,7 +15,7 @@ const release = lastRelease()
 if (release === undefined && process.env.GITHUB_ACTIONS !== undefined)
   throw new Error('the last release is not in this clone: check out all history and tags')
 
-// In a clone without history there is nothing to compare with.
+// A clone without history has nothing to compare with.
 if (release !== undefined) {
   const { folder, commit } = releaseAt(release.commit)
   const bench = benchOf(await versionIn(folder, release.version))

@@ -1,4 +1,4 @@
-// docs/versions.md is what the packages and the scripts say.
+// docs/versions.md agrees with the packages and the scripts.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ function tableUnder(heading: string): string[][] {
 const runsOn = tableUnder('## What it runs on')
 const rowOf = (name: string) => runsOn.find(([first]) => first === name) ?? []
 
-test('the versions of frameworks and clients are those of the packages', () => {
+test('the versions of frameworks and clients are those in the packages', () => {
   const peers = packages.flatMap((folder) =>
     Object.entries(manifestOf(folder).peerDependencies ?? {}),
   )
@@ -52,7 +52,7 @@ test('the versions of frameworks and clients are those of the packages', () => {
   for (const [name, range] of peers) expect([name, range]).toEqual([name, unique.get(name)])
 })
 
-test('the versions of Node.js are those that CI runs, and that all packages ask for', () => {
+test('the versions of Node.js are those that CI runs, and that all packages require', () => {
   const [, least = '', words = ''] = rowOf('Node.js')
   const [first, ...others] = NODES as readonly string[]
   expect(words).toContain(`${others.slice(0, -1).join(', ')} and ${others.at(-1)} are supported`)
@@ -64,12 +64,12 @@ test('the versions of Node.js are those that CI runs, and that all packages ask 
 
 const workflow = join(root, '.github/workflows/ci.yml')
 
-test.skipIf(!existsSync(workflow))('the workflow of CI runs on these versions of Node.js', () => {
+test.skipIf(!existsSync(workflow))('the CI workflow runs on these versions of Node.js', () => {
   const [, listed = ''] = /^\s+node: \[(.*)\]$/m.exec(readFileSync(workflow, 'utf8')) ?? []
   expect(listed.split(', ')).toEqual(NODES)
 })
 
-test('the majors of ioredis that CI runs are all that core takes', () => {
+test('the majors of ioredis that CI runs are all that core supports', () => {
   const [, range = ''] = rowOf('`ioredis`')
   const majors = [...range.matchAll(/\^(\d+)\./g)].map(([, major]) => major)
   expect(majors.sort()).toEqual([...(IOREDIS as readonly string[])].sort())
@@ -80,11 +80,11 @@ test('the oldest Redis is the one that docs/redis.md names', () => {
   expect(textOf('docs/redis.md')).toContain(`Weir needs Redis ${least}, or Valkey.`)
 })
 
-test('walks are taken with policies on each kernel', () => {
+test('walks use policies on each kernel', () => {
   for (const folder of kernelsOf(present).keys()) expect(kindsOn([folder])).not.toEqual([])
 })
 
-test('the ids of kernels are those of the code', () => {
+test('the ids of kernels are those in the code', () => {
   const documented = tableUnder('### Ids of kernels').map(([name, id]) => [name, id])
   expect(documented).toEqual([...kernelsOf(present)].map(([name, id]) => [name, `\`${id}\``]))
   const folders = readdirSync(join(root, 'packages/core/src/algorithms'), { withFileTypes: true })
@@ -92,7 +92,7 @@ test('the ids of kernels are those of the code', () => {
   expect([...kernelsOf(present).keys()].sort()).toEqual(names.sort())
 })
 
-test('what is said to be experimental is marked so in types, and nothing else', () => {
+test('what is called experimental is marked so in types, and nothing else is', () => {
   const documented = tableUnder('## What is experimental').flatMap(([, names = '']) =>
     [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name),
   )

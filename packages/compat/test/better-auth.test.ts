@@ -1,4 +1,4 @@
-// Better Auth's rate limits, over Weir's store on Redis.
+// Better Auth's rate limits, on Weir's store on Redis.
 
 import { betterAuth } from 'better-auth'
 import type { BetterAuthOptions } from 'better-auth-1.6'
@@ -31,7 +31,7 @@ function served(rule: { window: number; max: number }): () => Promise<Response> 
     )
 }
 
-test('lets the limit pass, and refuses what comes after it, with the wait', async () => {
+test('lets the limit pass, and refuses what follows, with the wait', async () => {
   const ask = served({ window: 60, max: 3 })
   const statuses: number[] = []
   for (let i = 0; i < 4; i += 1) statuses.push((await ask()).status)
@@ -41,7 +41,7 @@ test('lets the limit pass, and refuses what comes after it, with the wait', asyn
   expect(waitS).toBeLessThanOrEqual(60)
 })
 
-test('begins anew when the window is over', async () => {
+test('starts again when the window is over', async () => {
   const ask = served({ window: 1, max: 1 })
   expect((await ask()).status).toBe(401)
   expect((await ask()).status).toBe(429)
@@ -49,9 +49,9 @@ test('begins anew when the window is over', async () => {
   expect((await ask()).status).toBe(401)
 })
 
-test('versions that count in two steps are told so', async () => {
+test('versions that count in two steps get an explanation', async () => {
   const storage = weirStorage(redis.store, { name: newName() })
-  // As the types of 1.6 want it.
+  // In the form that the types of 1.6 require.
   const rateLimit: BetterAuthOptions['rateLimit'] = { customStorage: storage }
   expect(rateLimit.customStorage?.consume).toBeDefined()
   const coded = { code: 'WEIR_INVALID_OPTION' }

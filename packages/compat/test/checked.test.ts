@@ -1,4 +1,4 @@
-// What is wrong is said where it is handed in, by each of the factories.
+// Each factory reports invalid input where it is passed.
 
 import { memoryStore } from '@weir/core'
 import { expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// What is Weir's own under express-rate-limit, of both majors, by HTTP over Redis. What the limiter
-// documents is in behaviours.test.ts.
+// What is special to Weir's store under both majors of express-rate-limit, over HTTP and Redis.
+// behaviours.test.ts has what the limiter documents.
 
 import type { AddressInfo } from 'node:net'
 import express from 'express'
@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close()
 })
 
-/** What is answered on `/`: 200, or what the query says. */
+/** The response for `/`: 200, or the status in the query. */
 async function served(middleware: express.RequestHandler): Promise<string> {
   const app = express()
     .set('trust proxy', 1)
@@ -51,7 +51,7 @@ describe.each([
     return { url: served(rateLimit({ windowMs: 60_000, limit: 5, store, ...options })), store }
   }
 
-  test('a limit that is a function judges by itself, below the limit of the store', async () => {
+  test('a limit that is a function decides by itself, below the limit of the store', async () => {
     const store = weirStore(redis.store, { name: newName(), limit: 100 })
     const limit = (request: express.Request): number => (request.query.pro === '1' ? 4 : 2)
     const url = await served(rateLimit({ windowMs: 60_000, limit, store }))
@@ -59,7 +59,7 @@ describe.each([
     expect(await statusesOf(`${url}?pro=1`, 2)).toEqual([200, 429])
   })
 
-  test('a limit that is a function, of a store that was given none, is a coded error', async () => {
+  test('a limit that is a function, with a store without a limit, is a coded error', async () => {
     const errors: unknown[] = []
     const store = weirStore(redis.store, { name: newName() })
     expect(() => store.init({ windowMs: 1_000, limit: () => 5 })).toThrow(
@@ -71,7 +71,7 @@ describe.each([
     expect(errors).toMatchObject([{ code: 'WEIR_INVALID_OPTION' }, { code: 'WEIR_INVALID_POLICY' }])
   })
 
-  test('a limit of 0 refuses all, and says for how long', async () => {
+  test('a limit of 0 refuses everything, with a wait', async () => {
     const { status, headers } = await fetch(
       await limited({ limit: 0, validate: { limit: false } }).url,
     )
@@ -79,7 +79,7 @@ describe.each([
     expect(headers.get('retry-after')).toBe('60')
   })
 
-  test('keys of any form are counted, also where errors of the store are passed on', async () => {
+  test('keys of any form are counted, even if errors of the store are passed on', async () => {
     const keyGenerator = (request: express.Request): string => request.header('x-key') ?? ''
     const options = { limit: 1, passOnStoreError: true, keyGenerator, validate: false }
     const url = await limited(options).url
@@ -90,20 +90,20 @@ describe.each([
     }
   })
 
-  test('a limit that is a function, and above that of the store, is refused at that', async () => {
+  test('a limit that is a function, and above that of the store, is reduced to it', async () => {
     const store = weirStore(redis.store, { name: newName(), limit: 2 })
     const url = await served(rateLimit({ windowMs: 60_000, limit: () => 9, store }))
     expect(await statusesOf(url, 4)).toEqual([200, 200, 429, 429])
   })
 
-  test('refusals that are not taken back swallow none that is', async () => {
+  test('a refusal that is not taken back hides no other', async () => {
     const { url, store } = limited({ limit: 1, skipSuccessfulRequests: true })
     expect(await statusesOf(`${await url}?status=500`, 3)).toEqual([500, 429, 429])
     await store.decrement('203.0.113.1')
     expect(await store.get('203.0.113.1')).toBeUndefined()
   })
 
-  test('the middleware finds nothing to complain of', async () => {
+  test('the middleware finds nothing to complain about', async () => {
     const complaints: unknown[] = []
     const logger = { error: (it: unknown) => complaints.push(it), warn: () => {} }
     const { error } = console

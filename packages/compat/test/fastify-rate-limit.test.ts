@@ -1,5 +1,5 @@
-// What is Weir's own under the three last majors of @fastify/rate-limit, over Redis. What the
-// plug-in documents is in behaviours.test.ts.
+// What is special to Weir's store under the last three majors of @fastify/rate-limit, on Redis.
+// behaviours.test.ts has what the plug-in documents.
 
 import * as of11 from '@fastify/rate-limit'
 import * as of9 from '@fastify/rate-limit-9'
@@ -31,7 +31,7 @@ describe.each([
     return app.listen({ port: 0, host: '127.0.0.1' })
   }
 
-  test('a limit of 0 refuses all, and says for how long', async () => {
+  test('a limit of 0 refuses everything, with a wait', async () => {
     const { status, headers } = await fetch(await served({ max: 0 }))
     expect(status).toBe(429)
     expect(headers.get('retry-after')).toBe('60')
@@ -50,7 +50,7 @@ describe.each([
   )
 })
 
-test('of version 11, a request can be looked at without being counted', async () => {
+test('with version 11, a request can be looked at without being counted', async () => {
   const app = fastify5()
   open.push(() => app.close())
   const store = weirStore(redis.store, { name: newName() })

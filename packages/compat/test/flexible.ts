@@ -1,4 +1,4 @@
-// rate-limiter-flexible itself and its classes over Weir, for the same programs.
+// rate-limiter-flexible and its classes on Weir, for the same programs.
 
 import { recommendedRedisOptions } from '@weir/core'
 import { Redis } from 'ioredis'
@@ -19,7 +19,7 @@ export type Library = Pick<
   | 'RateLimiterUnion'
 >
 
-/** That these compile shows that programs do of which only the import is changed. */
+/** Both compile, so programs only need to change the import. */
 export const LIBRARIES: Readonly<Record<'there' | 'here', Library>> = { there, here }
 
 export type Options = Omit<ConstructorParameters<Library['RateLimiterRedis']>[0], 'storeClient'>
@@ -31,7 +31,7 @@ export type Make = (options: Options) => Limiter
 export type Kind = 'memory' | 'redis'
 export const KINDS: readonly Kind[] = ['memory', 'redis']
 
-/** Limiters of one run, which count apart from those of others. */
+/** Limiters of one run, with separate counters. */
 export function makerOf(library: Library, kind: Kind, storeClient: unknown): Make {
   const run = newName()
   return ({ keyPrefix = '', ...options }) => {
@@ -41,7 +41,7 @@ export function makerOf(library: Library, kind: Kind, storeClient: unknown): Mak
   }
 }
 
-/** A client as applications make them. */
+/** A client as applications make it. */
 export function clientOf(redis: OnRedis): { readonly client: Redis } {
   let client: Redis
   beforeAll(async () => {
@@ -56,7 +56,7 @@ export function clientOf(redis: OnRedis): { readonly client: Redis } {
   }
 }
 
-/** What a call comes to, in words that do not depend on how fast the machine is. */
+/** The result of a call, in a form that does not depend on the speed of the machine. */
 export async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   return call.then(
     (value) => ({ granted: plain(value) }),
@@ -81,6 +81,6 @@ export function plain(value: unknown): unknown {
     const { consumedPoints, remainingPoints } = value as there.RateLimiterRes
     return { consumedPoints, remainingPoints, s: Math.round(msBeforeNext / 10_000) * 10 }
   }
-  // Those of a union are under prefixes of the run.
+  // The results of a union are under prefixes of the run.
   return Object.entries(rest).map(([prefix, each]) => [prefix.replace(/^.*#/, '#'), plain(each)])
 }

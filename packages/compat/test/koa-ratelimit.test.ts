@@ -1,5 +1,5 @@
-// async-ratelimiter, which counts for koa-ratelimit, over Weir's store on Redis. What koa-ratelimit
-// does by HTTP is in behaviours.test.ts.
+// async-ratelimiter, which counts for koa-ratelimit, on Weir's store on Redis. behaviours.test.ts
+// has what koa-ratelimit does over HTTP.
 
 import { memoryStore } from '@weir/core'
 import AsyncRateLimiter from 'async-ratelimiter'
@@ -24,7 +24,7 @@ function expectNear(reset: number, seconds: number): void {
 test.each([
   ['1.6', AsyncRateLimiter],
   ['1.5', Of15],
-])('async-ratelimiter %s is told what was left before, and when it is more', async (_, Limiter) => {
+])('async-ratelimiter %s gets what was left before, and when there is more', async (_, Limiter) => {
   const db = weirDb<Redis>(redis.store, { name: newName() })
   const limiter = new Limiter({ db, max: 2, duration: 60_000, id: 'ann' })
   const first = await limiter.get()
@@ -37,7 +37,7 @@ test.each([
   expect(await limiter.get({ id: 'bob' })).toMatchObject({ remaining: 2 })
 })
 
-test('a request has a limit and a window of its own', async () => {
+test('a request may have its own limit and window', async () => {
   const limiter = new AsyncRateLimiter({ db: weirDb(redis.store, { name: newName() }), id: 'ann' })
   const own = { max: 1, duration: 10_000 }
   const { reset, ...first } = await limiter.get(own)
@@ -47,7 +47,7 @@ test('a request has a limit and a window of its own', async () => {
   expect(await limiter.get()).toMatchObject({ remaining: 2_500, total: 2_500 })
 })
 
-test('a look takes nothing', async () => {
+test('a peek takes nothing', async () => {
   const db = weirDb<Redis>(redis.store, { name: newName() })
   const limiter = new AsyncRateLimiter({ db, max: 2, duration: 60_000, id: 'ann' })
   const unseen = await limiter.get({ peek: true })
@@ -69,7 +69,7 @@ test('no window has more than its limit, unless windows are fixed', async () => 
     let count = await ask()
     await new Promise((resolve) => setTimeout(resolve, 2_000))
     for (let i = 0; i < 3; i += 1) count += await ask()
-    // 1.2 s after these three, and over 3 s after the first.
+    // 1.2 s after these three, and more than 3 s after the first.
     await new Promise((resolve) => setTimeout(resolve, 1_200))
     for (let i = 0; i < 4; i += 1) count += await ask()
     return count
@@ -88,12 +88,12 @@ test.each([0, 1, 500, 999])(
     await limiter.get({ id: 'ann' })
     const { remaining, reset } = await limiter.get({ id: 'ann' })
     expect(remaining).toBe(0)
-    // As koa-ratelimit makes `Retry-After`.
+    // As koa-ratelimit computes `Retry-After`.
     expect(Math.trunc(reset - nowS())).toBe(ms === 0 ? 61 : 60)
   },
 )
 
-test('what it cannot count is a coded error', async () => {
+test('a request that cannot be counted is a coded error', async () => {
   const db = weirDb<Redis>(redis.store, { name: newName() })
   await expect(new AsyncRateLimiter({ db, max: 2.5, id: 'ann' }).get()).rejects.toMatchObject({
     code: 'WEIR_INVALID_POLICY',

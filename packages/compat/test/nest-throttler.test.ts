@@ -1,5 +1,5 @@
-// What is Weir's own under @nestjs/throttler, over Redis. What the throttler documents is in
-// behaviours.test.ts.
+// What is special to Weir's storage under @nestjs/throttler, on Redis. behaviours.test.ts has what
+// the throttler documents.
 
 import { afterEach, expect, test } from 'vitest'
 import { weirStorage } from '../src/nest-throttler.js'
@@ -31,7 +31,7 @@ const LIMIT = { ttl: 60_000, limit: 3 }
 test.each([
   ['a block of the window', {}],
   ['no block', { blockDuration: 0 }],
-])('with %s, lets the limit pass, refuses what comes after it, and says so', async (_, more) => {
+])('with %s, lets the limit pass, refuses what follows, and sends the headers', async (_, more) => {
   const url = await served([{ ...LIMIT, ...more }])
   const { headers } = await fetch(url)
   expect(headers.get('x-ratelimit-limit')).toBe('3')
@@ -41,7 +41,7 @@ test.each([
   expect(Number((await fetch(url)).headers.get('retry-after'))).toBeGreaterThan(55)
 })
 
-test('begins anew when the window is over', async () => {
+test('starts again when the window is over', async () => {
   const url = await served([{ ttl: 300, limit: 3, blockDuration: 0 }])
   expect(await statusesOf(url, 4)).toEqual([200, 200, 200, 429])
   await new Promise((resolve) => setTimeout(resolve, 320))
@@ -58,21 +58,21 @@ test('several throttlers are several limits', async () => {
   expect(await statusesOf(url, 2)).toEqual([200, 429])
 })
 
-test('a limit of 0 refuses all, and says for how long', async () => {
+test('a limit of 0 refuses everything, with a wait', async () => {
   const url = await served([{ ttl: 60_000, limit: 0, blockDuration: 0 }])
   const { status, headers } = await fetch(url)
   expect(status).toBe(429)
   expect(headers.get('retry-after')).toBe('60')
 })
 
-test('throttlers of one key count apart', async () => {
+test('throttlers on one key count separately', async () => {
   const storage = weirStorage(redis.store, { name: newName() })
   const hits = async (name: string): Promise<number> =>
     (await storage.increment('k', 60_000, 5, 0, name)).totalHits
   expect([await hits('a'), await hits('b'), await hits('a')]).toEqual([1, 1, 2])
 })
 
-test('version 5, which says no limit, needs the largest one, and is never above it', async () => {
+test('version 5, which passes no limit, needs the largest one, and never exceeds it', async () => {
   const throttlers = [{ ttl: 60_000, limit: 3 }]
   const statuses = async (options: object): Promise<number[]> => {
     const storage = weirStorage(redis.store, { name: newName(), ...options })

@@ -1,4 +1,4 @@
-// A Redis of the test file's own, and stores on it as users make them.
+// A Redis for the test file, and stores on it as users make them.
 
 import { type RedisStore, recommendedRedisOptions, redisStore } from '@weir/core'
 import { type RedisServer, startRedis } from '@weir/testkit'
@@ -17,7 +17,7 @@ export function onRedis(): OnRedis {
   beforeAll(async () => {
     server = await startRedis()
     client = new Redis(server.port, recommendedRedisOptions)
-    // What a test kills is said by its decisions.
+    // A test that kills Redis looks at decisions, not at the client's errors.
     client.on('error', () => {})
     await new Promise((resolve) => client.once('ready', resolve))
     store = redisStore(client)
@@ -38,7 +38,7 @@ export function onRedis(): OnRedis {
 }
 
 let names = 0
-/** Of no other test, nor of an earlier run. */
+/** A name that no other test, and no earlier run, uses. */
 export function newName(): string {
   names += 1
   return `t${process.pid}-${names}`

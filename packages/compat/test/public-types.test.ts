@@ -12,7 +12,11 @@ test.each([
   'rate-limiter-flexible',
   'better-auth',
   'koa-ratelimit',
-])('the types of @weir/compat/%s change only on purpose', { timeout: 60_000 }, async (entry) => {
-  const types = publicTypes(resolve(import.meta.dirname, '..'), entry)
-  await expect(types, UPDATE).toMatchFileSnapshot(`../api/compat-${entry}.api.md`)
-})
+])(
+  'the public types of @weir/compat/%s change only on purpose',
+  { timeout: 60_000 },
+  async (entry) => {
+    const types = publicTypes(resolve(import.meta.dirname, '..'), entry)
+    await expect(types, UPDATE).toMatchFileSnapshot(`../api/compat-${entry}.api.md`)
+  },
+)

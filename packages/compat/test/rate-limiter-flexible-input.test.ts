@@ -1,4 +1,4 @@
-// What rate-limiter-flexible's classes cannot have here is said where it is handed in.
+// What rate-limiter-flexible's classes cannot do here is reported where it is requested.
 
 import { memoryStore, recommendedRedisOptions } from '@weir/core'
 import { Redis } from 'ioredis'
@@ -61,7 +61,7 @@ test.each<[string, () => unknown, RegExp]>([
   ],
   ['a dump', () => new RateLimiterMemory(RULES).dump(), /dump\(\) .* give a RateLimiterRedis/],
   ['what was dumped', () => new RateLimiterMemory(RULES).restore({}), /restore\(\) /],
-])('%s is an error at once', (_, make, text) => {
+])('%s is a synchronous error', (_, make, text) => {
   expect(make).toThrow(coded(text))
 })
 
@@ -71,7 +71,7 @@ const HERE = [
   ...['RateLimiterRes', 'RateLimiterUnion'],
 ]
 
-test('each class of rate-limiter-flexible is here, or says that it is not', () => {
+test('each class of rate-limiter-flexible exists here, or reports that it does not', () => {
   const classes = flexible as unknown as Record<string, new (options: object) => unknown>
   const names = Object.keys(real).filter((name) => /^(B|R)/.test(name))
   const others = names.filter((name) => !HERE.includes(name) && !name.endsWith('FailedError'))
@@ -98,7 +98,7 @@ test.each<[string, (limiter: flexible.RateLimiterMemory) => Promise<unknown>, Re
   expect(await limiter.get('k')).toBeNull()
 })
 
-test('what changes is checked when it changes', () => {
+test('changed options are checked when they change', () => {
   const limiter = new RateLimiterMemory(RULES)
   const change = (name: 'points' | 'duration' | 'blockDuration', value: unknown) => () => {
     limiter[name] = value as never
@@ -109,7 +109,7 @@ test('what changes is checked when it changes', () => {
   expect(limiter).toMatchObject({ points: 5, duration: 60, blockDuration: 0 })
 })
 
-test('options that libraries pass on, and have no meaning here, are no mistake', async () => {
+test('options that libraries pass on, and that mean nothing here, are accepted', async () => {
   const options = { ...RULES, type: 'Memory', tableName: 't', customDuration: undefined }
   const limiter = new RateLimiterMemory(options)
   const res = await limiter.consume('k', 1, { customDuration: 60 })
@@ -119,7 +119,7 @@ test('options that libraries pass on, and have no meaning here, are no mistake',
   expect(await limiter.consume('x'.repeat(100_000))).toMatchObject({ consumedPoints: 1 })
 })
 
-test('limiters of users may wrap and insure', async () => {
+test("users' limiters may wrap and insure", async () => {
   class Halved extends flexible.RateLimiterCompatibleAbstract {
     keyPrefix = 'halved'
     blockDuration = 0
@@ -143,7 +143,7 @@ test('limiters of users may wrap and insure', async () => {
   })
 })
 
-test('a client that has quit ends nothing but its own calls', async () => {
+test('a client that has quit ends only its own calls', async () => {
   const client = new Redis({ ...recommendedRedisOptions, lazyConnect: true }).on('error', () => {})
   const limiter = new RateLimiterRedis({ storeClient: client, ...RULES })
   client.disconnect()

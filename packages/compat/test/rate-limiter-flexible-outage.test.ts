@@ -1,5 +1,5 @@
-// What programs of rate-limiter-flexible get while Redis is frozen, killed and restarted, under
-// load.
+// What programs with rate-limiter-flexible experience while Redis is frozen, killed and restarted,
+// under load.
 
 import {
   fixedWindow,
@@ -51,7 +51,7 @@ async function storeOn({ port }: RedisServer, options: RedisStoreOptions = { ins
   return store
 }
 
-/** Freezes Redis, lets it go on, kills it, and starts it anew, with nothing in it. */
+/** Freezes Redis, lets it continue, kills it, and starts it again, empty. */
 async function outages(redis: OnRedis, load: (rounds: number) => Promise<void>): Promise<void> {
   const { store } = redis
   redis.server.kill('SIGSTOP')
@@ -66,7 +66,7 @@ async function outages(redis: OnRedis, load: (rounds: number) => Promise<void>):
   await load(10)
 }
 
-/** Whether a request is decided by Redis. */
+/** Whether Redis decides a request. */
 async function isAnswered(store: RedisStore): Promise<boolean> {
   const policy = fixedWindow({ limit: 1_000, window: '1h' })
   const probe = new RateLimiter({ name: 'probe', store, policy, shared: true })
@@ -119,7 +119,7 @@ test('no call takes longer, none fails, and the limit holds', { timeout: 120_000
   await outages(redis, load)
   expect(errors).toEqual([])
   expect(longestMs).toBeLessThan(healthyMs + LONGEST_MS)
-  // Redis has lost all, and this process has seen it: what is in flight then may pass.
+  // Redis has lost everything, and this process has noticed: what is in flight then may pass.
   expect(granted).toBeGreaterThanOrEqual(RULES.points)
   expect(granted).toBeLessThanOrEqual(RULES.points + AT_ONCE)
 })
@@ -153,7 +153,7 @@ test('a call waits for a Redis that does not answer once', async () => {
   }
 })
 
-test('what one process refuses without Redis counts for nothing, and what it charges is not said', async () => {
+test('refusals of a process without Redis do not count, and its charges are not reported', async () => {
   const redis = await onRedis()
   const storeClient = await storeOn(redis.server, { instances: { count: 2, rank: 0 } })
   const limiter = new RateLimiterRedis({
@@ -174,7 +174,7 @@ test('what one process refuses without Redis counts for nothing, and what it cha
   expect(await ask(6)).toBe(4)
 })
 
-test('without Redis a key that is past its limit is still said to be', async () => {
+test('without Redis, a key past its limit is still refused', async () => {
   const redis = await onRedis()
   const limiter = new RateLimiterRedis({ storeClient: redis.store, points: 2, duration: 3_600 })
   for (let i = 0; i < 3; i += 1) await limiter.consume('past').catch(() => {})
@@ -209,11 +209,11 @@ test('two processes without Redis grant what they have seen to be left of the li
   await server.stop()
   await ask(200)
   expect(granted).toBeGreaterThanOrEqual(RULES.points)
-  // The process that was asked first has not seen the last point, and divides it once more.
+  // The process that was asked first has not seen the last point, and divides it again.
   expect(granted).toBeLessThanOrEqual(RULES.points + 1)
 })
 
-test('a block of an outage holds in this process', async () => {
+test('a block that is set in an outage applies in this process', async () => {
   const redis = await onRedis()
   const limiter = new RateLimiterRedis({ storeClient: redis.store, points: 2, duration: 3_600 })
   await limiter.consume('k')
@@ -222,7 +222,7 @@ test('a block of an outage holds in this process', async () => {
   await expect(limiter.consume('k')).rejects.toMatchObject({ consumedPoints: 3 })
 })
 
-test('an insurance decides while Redis is away, and nothing else', async () => {
+test('an insurance decides only while Redis is away', async () => {
   const redis = await onRedis()
   const insuranceLimiter = new RateLimiterMemory({ points: 1, duration: 3_600 })
   const rules = { ...RULES, blockDuration: 600, insuranceLimiter }

@@ -1,5 +1,5 @@
-// What an attack from outside found: requests that are under way when a key begins anew, is blocked
-// or given back by others.
+// Races: requests that are in progress while a key starts again, or is blocked or given back by
+// others.
 
 import { recommendedRedisOptions, redisStore } from '@weir/core'
 import { Redis } from 'ioredis'
@@ -16,12 +16,12 @@ const redis = onRedis()
 
 interface Process {
   readonly limiter: RateLimiterRedis
-  /** Holds back what is sent after so many more calls. */
+  /** Holds back calls after this many more. */
   holdAfter(calls: number): void
   letGo(): void
 }
 
-/** Limiters of one prefix, each with a client and a store of its own. */
+/** Limiters with one prefix, each with its own client and store. */
 async function processes(count: number, options: object): Promise<Process[]> {
   const keyPrefix = newName()
   const made = Array.from({ length: count }, async (_, rank): Promise<Process> => {
@@ -76,7 +76,7 @@ async function passedOf(
   return settled.filter(({ status }) => status === 'fulfilled').length
 }
 
-test('requests that are refused as a window ends do not use up the next one', async () => {
+test('requests that are refused at the end of a window do not use up the next one', async () => {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const limiter = new RateLimiterMemory({ points: 5, duration: 1 })
@@ -90,16 +90,16 @@ test('requests that are refused as a window ends do not use up the next one', as
   }
 })
 
-test('after another process has deleted a key, all of its points are there', async () => {
+test('after another process has deleted a key, all of its points are available', async () => {
   const [one, other] = (await processes(2, {})) as [Process, Process]
   expect(await passedOf(one.limiter, 50)).toBe(10)
   await other.limiter.delete('k')
-  // For as long a refusal may be told again.
+  // A refusal may be repeated for this long.
   await new Promise((resolve) => setTimeout(resolve, 1_100))
   expect(await passedOf(one.limiter, 50)).toBe(10)
 })
 
-test('what is given back, or added to the limit, passes again', async () => {
+test('units that are given back, or added to the limit, pass again', async () => {
   const limiter = new RateLimiterMemory({ points: 10, duration: 60 })
   expect(await passedOf(limiter, 20)).toBe(10)
   await limiter.reward('k', 15)
@@ -108,13 +108,13 @@ test('what is given back, or added to the limit, passes again', async () => {
   await limiter.delete('k')
   expect(await passedOf(limiter, 12)).toBe(10)
   limiter.points = 20
-  // Of those that were refused, one is charged.
+  // One of the refused requests is charged.
   expect(await passedOf(limiter, 30)).toBe(9)
 })
 
-test('a request that is refused stays refused when the key is blocked meanwhile', async () => {
+test('a request that is refused stays refused when the key is blocked in the meantime', async () => {
   const [one, other] = (await processes(2, { points: 3 })) as [Process, Process]
-  // The scripts are known from here on.
+  // From here on, the scripts are loaded.
   await one.limiter.penalty('else')
   await expect(one.limiter.consume('else', 3)).rejects.toMatchObject({ consumedPoints: 4 })
   await other.limiter.consume('k', 3)
@@ -129,7 +129,7 @@ test('a request that is refused stays refused when the key is blocked meanwhile'
   expect(await refused).toBe(true)
 })
 
-test('of four processes that ask at once, no more pass than the limit, also where each may block', async () => {
+test('of four processes that ask at once, no more than the limit pass, even if each may block', async () => {
   for (const options of [
     {},
     { blockDuration: 1 },
@@ -142,7 +142,7 @@ test('of four processes that ask at once, no more pass than the limit, also wher
   }
 })
 
-test('an insurance that is set later is asked', async () => {
+test('an insurance that is set later is used', async () => {
   const client = new Redis(1, { ...recommendedRedisOptions, lazyConnect: true })
   client.on('error', () => {})
   onTestFinished(() => client.disconnect())

@@ -1,6 +1,6 @@
-// Random programs on rate-limiter-flexible and on its classes over Weir, in step. What
-// docs/compat-rate-limiter-flexible.md names as different is left out: points below 0, what a block
-// counts, a block that is cut short, and what a window is that lost all its points.
+// Random programs on rate-limiter-flexible and on its classes over Weir, in parallel. Documented
+// differences (docs/compat-rate-limiter-flexible.md) are left out: points below 0, what a block
+// counts, a block that is shortened, and the window of a key that lost all its points.
 
 import { afterEach, expect, test, vi } from 'vitest'
 import { clientOf, KINDS, LIBRARIES, type Limiter, makerOf, type Options } from './flexible.js'
@@ -18,7 +18,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** A small generator, so that a seed tells the walk again (mulberry32). */
+/** A small generator, so that a seed repeats the walk (mulberry32). */
 function chanceOf(seed: number): () => number {
   let state = seed
   return () => {
@@ -61,20 +61,20 @@ const OPTIONS: readonly Options[] = [
 test.each(KINDS.flatMap((kind) => OPTIONS.map((options) => [kind, options] as const)))(
   'in %s with %o, all calls say the same',
   async (kind, options) => {
-    // Time passes in memory only; what Redis has is not to expire by itself.
+    // Time passes only in memory; keys in Redis must not expire by themselves.
     const isInMemory = kind === 'memory'
     if (isInMemory) vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] })
     const seed = Math.floor(Math.random() * 2 ** 31)
     const chance = chanceOf(seed)
     const upTo = (most: number): number => 1 + Math.floor(chance() * most)
-    /** Until when keys are blocked, which no method says. */
+    /** The ends of blocks, which no method reports. */
     const blocks = new Map<string, number>()
     const blockedUntil = (key: string): number => blocks.get(key) ?? 0
     const [there, here] = [LIBRARIES.there, LIBRARIES.here].map((library) =>
       makerOf(library, kind, application.client)(options),
     ) as [Limiter, Limiter]
 
-    // A call whose script the server does not know yet is sent again, behind later ones.
+    // A call whose script the server does not know yet is sent again, after later ones.
     for (const limiter of [there, here]) {
       await limiter.penalty('known')
       await limiter.reward('known')

@@ -1,5 +1,5 @@
-// The documented programs of rate-limiter-flexible, with the import changed and without: what their
-// callers see is the same.
+// The documented programs of rate-limiter-flexible, with and without the changed import: their
+// callers see the same.
 
 import { recommendedRedisOptions } from '@weir/core'
 import { Redis } from 'ioredis'
@@ -21,12 +21,12 @@ import { newName, onRedis } from './on-redis.js'
 const redis = onRedis()
 const application = clientOf(redis)
 
-/** What it returns is what is compared. */
+/** The return values are compared. */
 type Program = (make: Make, library: Library) => Promise<unknown>
 
 const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** The log-in that their documents have: it looks first, and counts what fails. */
+/** The login in its documents: it looks first, and counts failures. */
 function logIns(byIp: Limiter, byName: Limiter) {
   return async (name: string, ip: string, isRight: boolean): Promise<string> => {
     const key = `${name}_${ip}`
@@ -287,7 +287,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
     const { msBeforeNext } = await limiter.consume('k')
     const tookMs = performance.now() - began
     const refused = await outcomeOf(limiter.consume('k'))
-    // What is left of four seconds, over the points that remain and two more.
+    // The rest of four seconds, divided by the remaining points and two more.
     return [tookMs > 1_900, msBeforeNext < 2_100, refused]
   },
 
@@ -328,7 +328,7 @@ test.each(
   expect(here).toEqual(there)
 })
 
-/** Their options for stores. */
+/** Its options for stores. */
 const STORED: Readonly<Record<string, Program>> = {
   async blockOnConsumed(make) {
     const limiter = make({ points: 1, duration: 60, blockDuration: 600, blockOnConsumed: 3 })
@@ -386,13 +386,13 @@ test('the first refused request costs two calls, later ones at most one a second
   expect([first, second, third]).toEqual([1, 1, 2])
   expect(Math.max(...later)).toBeLessThanOrEqual(1)
   expect(await costs(make({ inMemoryBlockOnConsumed: 3 }), 'k')).toEqual([1, 1, 2, 0, 0])
-  // The block, and the window that is forgotten, beside what the first refusal costs.
+  // The block, and the deleted window, in addition to the cost of the first refusal.
   const [, , blocking, ...blocked] = await costs(make({ blockDuration: 60 }), 'k')
   expect(blocking).toBe(4)
   expect(Math.max(...blocked)).toBeLessThanOrEqual(1)
 })
 
-test('limiters of one prefix count together, whatever client or store they were given', async () => {
+test('limiters with one prefix count together, whatever client or store they have', async () => {
   const { RateLimiterRedis } = LIBRARIES.here
   const { client } = application
   const rules = { keyPrefix: 'a prefix: of {any} form', points: 3, duration: 60 }
@@ -406,7 +406,7 @@ test('limiters of one prefix count together, whatever client or store they were 
   expect((await other.consume('k')).consumedPoints).toBe(1)
 })
 
-test('limiters on one client are one process for those that share the limits', async () => {
+test('limiters on one client are one process among those that share the limits', async () => {
   const storeClient = new Redis(redis.server.port, recommendedRedisOptions)
   onTestFinished(() => storeClient.disconnect())
   await new Promise((resolve) => storeClient.once('ready', resolve))
@@ -440,7 +440,7 @@ test('what another process gives back, deletes or blocks shows in the next reque
   expect((await other.get('k'))?.msBeforeNext).toBeGreaterThan(500_000)
 })
 
-test('a block leaves nothing in Redis behind it', async () => {
+test('a block leaves nothing in Redis afterwards', async () => {
   const { RateLimiterRedis } = LIBRARIES.here
   const keyPrefix = newName()
   const storeClient = redis.store
@@ -454,7 +454,7 @@ test('a block leaves nothing in Redis behind it', async () => {
   expect(left[0]).toBeLessThan(700_000)
 })
 
-test('of many requests at once, in two processes, just the limit is granted, and both know', async () => {
+test('of many requests at once, in two processes, exactly the limit is granted, and both know', async () => {
   for (const library of [LIBRARIES.there, LIBRARIES.here]) {
     const rules = { keyPrefix: newName(), points: 10, duration: 60 }
     const clients = library === LIBRARIES.here ? [redis.store] : [new Redis(redis.server.port)]
@@ -469,14 +469,14 @@ test('of many requests at once, in two processes, just the limit is granted, and
     for (const limiter of limiters) {
       const left = await limiter.get('k')
       expect(left?.remainingPoints).toBe(0)
-      // Here each process counts what it refuses, and hears of the first of the others.
+      // Here each process counts its refusals, and hears of the first of the others.
       const all = library === LIBRARIES.here ? 51 : 100
       expect(left?.consumedPoints).toBeGreaterThanOrEqual(all)
     }
   }
 })
 
-test('takes the clients that their documents have', async () => {
+test('accepts the clients of its documents', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   onTestFinished(() => warned.mockRestore())
   const ofIoredis = new Redis({ port: redis.server.port, enableOfflineQueue: false })

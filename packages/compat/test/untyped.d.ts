@@ -1,4 +1,4 @@
-// koa-ratelimit has no types, and those of async-ratelimiter are of that name only.
+// koa-ratelimit has no types, and those of async-ratelimiter are types in name only.
 
 declare module 'koa-ratelimit' {
   import type { Middleware } from 'koa'

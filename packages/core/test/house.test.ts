@@ -1,5 +1,5 @@
 // Rules of the source tree: imports run one way, the core runs in a browser, the Lua is Lua 5.1
-// without globals, and every code has its section in the docs.
+// without globals, and every error code has a section in the documents.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -19,7 +19,7 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
 )
 const sources = files.filter((file) => file.endsWith('.ts'))
 
-/** The files that each file names, also where only types are meant. */
+/** The imports of each file, including those of types only. */
 const imports = new Map(sources.map((file) => [file, importsIn(file)]))
 
 function importsIn(file: string): string[] {
@@ -34,7 +34,7 @@ function importsOf(file: string): string[] {
   return imports.get(file) ?? []
 }
 
-/** From the ground up: a file may import from its own room and from those before it. */
+/** From the ground up: a file may import from its own folder and from those before it. */
 const ROOMS: RegExp[] = [
   /^base\//,
   /^algorithms\//,
@@ -51,7 +51,7 @@ const ROOMS: RegExp[] = [
   /^index\.ts$/,
   /^cli\//,
 ]
-/** Rooms side by side, which know nothing of each other. */
+/** Folders at the same level, which may not import each other. */
 const BESIDE = [
   ['http', 'testing'],
   ['memory', 'database'],
@@ -64,7 +64,7 @@ describe('imports', () => {
     return BESIDE.some((beside) => beside.every((room) => names.includes(room)))
   }
 
-  test('every file belongs to a room', () => {
+  test('every file belongs to a folder', () => {
     expect(sources.filter((file) => roomOf(file) < 0)).toEqual([])
   })
 
@@ -77,12 +77,12 @@ describe('imports', () => {
     expect([...new Set(wrong)].sort()).toEqual([])
   })
 
-  test('make no circle, not even of types', () => {
+  test('form no cycle, not even of types', () => {
     expect(circlesOf(sources)).toEqual([])
   })
 })
 
-test('the main entry holds no list of all algorithms, so that bundles hold those in use', () => {
+test('the main entry has no list of all algorithms, so that bundles contain only those in use', () => {
   const seen = new Set<string>()
   function visit(file: string): void {
     if (seen.has(file)) return
@@ -94,7 +94,7 @@ test('the main entry holds no list of all algorithms, so that bundles hold those
   expect([...seen].filter((file) => file.startsWith('testing/'))).toEqual([])
 })
 
-/** Groups of files that reach each other by imports. */
+/** Groups of files that import each other, directly or indirectly. */
 function circlesOf(files: readonly string[]): string[] {
   const reach = new Map<string, Set<string>>()
   for (const file of files) {
@@ -122,7 +122,7 @@ test('nothing outside algorithms/ looks for an algorithm by its name: see its tr
   const looking = sources
     .filter((file) => !file.startsWith('algorithms/') && file !== 'testing/algorithms.ts')
     .filter((file) => {
-      // Examples in comments are a user's code.
+      // Examples in comments are users' code.
       const text = readFileSync(join(src, file), 'utf8').replace(/^\s*(\/\/|\/?\*).*/gm, '')
       return literal.test(text) || /\balgorithm [!=]==/.test(text)
     })
@@ -138,7 +138,7 @@ test('nothing outside algorithms/modes.ts lists modes: see their traits', () => 
   )
   const listing = files
     .filter((file) => file !== 'algorithms/modes.ts' && /\.(ts|lua)$/.test(file))
-    // Each case says what it asks a store for.
+    // Each case names the mode that it asks a store for.
     .filter((file) => !file.startsWith('testing/cases/'))
     .filter((file) => lists.test(readFileSync(join(src, file), 'utf8')))
   expect(listing).toEqual([])
@@ -181,7 +181,7 @@ describe('in the sources of all packages, comments included,', () => {
     expect(long.map(([path, text]) => `${path}: ${linesOf(text)}`)).toEqual([])
   })
 
-  // A kernel in Lua is one function with all others in it, as a file is.
+  // A kernel in Lua is one function that contains all others, like a file.
   test(`no function of TypeScript has more than ${MOST_LINES.function} lines within it`, () => {
     const typed = texts.filter(([path]) => path.endsWith('.ts'))
     const long = typed.flatMap(([path, text]) =>
@@ -193,7 +193,7 @@ describe('in the sources of all packages, comments included,', () => {
   })
 })
 
-/** All functions in a file, also those within others. */
+/** All functions in a file, including nested ones. */
 function functionsIn(path: string, text: string): string[] {
   const found: string[] = []
   const visit = (node: unknown): void => {
@@ -229,7 +229,7 @@ describe('Lua', () => {
     return (chunk as unknown as { globals: { name: string }[] }).globals.map(({ name }) => name)
   }
 
-  /** What a file sets for those that stand below it in a script. */
+  /** The locals of a file, which those below it in a script can see. */
   function localsOf(file: string): string[] {
     const { body } = parse(readFileSync(join(src, file), 'utf8'), { luaVersion: '5.1' })
     return body.flatMap((statement) => {
@@ -252,12 +252,12 @@ describe('Lua', () => {
     },
   )
 
-  test('what a kernel has for all policies is named apart from that of the others', () => {
+  test('the names of what a kernel has for all policies differ from those of other kernels', () => {
     const names = ['algorithms/prologue.lua', ...kernelFiles].flatMap(localsOf)
     expect(new Set(names).size).toBe(names.length)
   })
 
-  test('scripts of many policies are Lua 5.1 without globals of their own', () => {
+  test('scripts for many policies are Lua 5.1 without their own globals', () => {
     for (let count = 1; count <= 6; count += 1) {
       const many = Array.from({ length: count }, (_, i) => policies[(i + count) % 4] as Policy)
       const { source } = scriptOf({ name: 'p', policies: many })
@@ -276,7 +276,7 @@ describe('Lua', () => {
   })
 })
 
-test('a message of a code names the page that explains it: errors are made with withPage', () => {
+test('a message with a code names the page that explains it: errors are made with withPage', () => {
   const made = sources.flatMap((file) => {
     const text = readFileSync(join(src, file), 'utf8')
     const calls = text.match(/Object\.assign\(\s*new \w*Error\([^;]*?code/g) ?? []
@@ -285,7 +285,7 @@ test('a message of a code names the page that explains it: errors are made with 
   expect(made).toEqual([])
 })
 
-test('every code of an error or warning has its section in docs/errors.md, and no section is of none', () => {
+test('every code of an error or warning has a section in docs/errors.md, and each section has a code', () => {
   const errors = ['../../simulate/src/errors.ts']
   const texts = [...sources, ...errors]
     .map((file) => readFileSync(join(src, file), 'utf8'))

@@ -1,6 +1,6 @@
-// Phrases that are wrong wherever they stand, and the prose of a file in which they are looked for.
+// Phrases that are wrong wherever they appear, and the prose of a file in which to look for them.
 
-/** Why each is wrong, and what would be right. */
+/** Each phrase, with a reason and a better one. */
 export const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/\bso many\b/gi, '"so many" says no number: name it, or "a number of"'],
   [/, too(?=[,.;:)])/gi, '"too" trails: "also", earlier, or nothing'],
@@ -10,12 +10,12 @@ export const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/\bquiet (?:latency|latencies|responses?|times?)\b/gi, '"quiet" latency is baseline latency'],
   [/\btwice is as\b/gi, '"twice is as once" is idempotent'],
   [/\bto be had\b/gi, '"to be had" is "there", "available" or "supported"'],
-  // "Who is limited." says what a field holds.
+  // "Who is limited." describes a field, and is allowed.
   [/(?<=^|[.!;] )Who (?!is |was )[a-z]+s [^?.!]*\./g, 'a statement begins with "Who": say who'],
   [/\b(a|an|and|at|by|for|in|is|it|of|on|or|the|to|with) \1\b/gi, 'a word stands twice'],
 ]
 
-/** What is wrong in a file, each with what would be right. */
+/** The wrong phrases in a file, each with a better one. */
 export function wrongIn(file: string, text: string): string[] {
   const blocks = file.endsWith('.md') ? blocksOfMarkdown(text) : commentsOf(file, text)
   return blocks.flatMap((block) =>
@@ -29,7 +29,7 @@ const NOT_PROSE = /^```.*?^```$|<!-- (\w+):start -->.*?<!-- \1:end -->|<!--.*?--
 /** What begins a block in the middle of a paragraph. */
 const BEGINNING = /^\s*(?:[-*] |\d+\. |\||#)/
 
-/** Paragraphs, items of lists, rows of tables and headings, each on one line. */
+/** Paragraphs, list items, table rows and headings, each on one line. */
 function blocksOfMarkdown(text: string): string[] {
   const prose = text
     .replace(NOT_PROSE, '\n')
@@ -50,7 +50,7 @@ const COMMENTS = {
 }
 const MARKS = { lua: /^\s*-- ?/gm, ts: /^\s*(?:\/\*\*?|\*\/|\*(?!\*)|\/\/) ?|\*\/$/gm }
 
-/** Comments, each on one line; adjoining ones of one line each are one. */
+/** Comments, each on one line; consecutive line comments are one. */
 function commentsOf(file: string, text: string): string[] {
   const language = file.endsWith('.lua') ? 'lua' : 'ts'
   return (text.match(COMMENTS[language]) ?? []).map((comment) =>

@@ -7,10 +7,10 @@ import { expect, test } from 'vitest'
 const COLUMNS = 100
 const root = resolve(import.meta.dirname, '../../..')
 
-/** Folders that are not wrapped yet, with all that is in them. The list is only to get shorter. */
+/** Folders, with everything in them, that are not wrapped yet. The list may only get shorter. */
 const NOT_YET: string[] = []
 
-/** What is built, installed or kept by tools is nobody's prose. */
+/** Files that tools build, install or keep are not prose. */
 const SKIPPED = /^(node_modules|build|dist|coverage|reports|\.(?!changeset$).+)$/
 
 function filesIn(folder: string): string[] {
@@ -33,7 +33,7 @@ function isIn(file: string, place: string): boolean {
   return file === place || file.startsWith(`${place}/`)
 }
 
-/** The lines of prose that are too long, each with its number. */
+/** The lines of prose that are too long, with their numbers. */
 function longLines(file: string, text: string): string[] {
   const isLong = file.endsWith('.md') ? longInMarkdown() : longComment(file.endsWith('.lua'))
   return text
@@ -42,7 +42,7 @@ function longLines(file: string, text: string): string[] {
     .filter((place) => place !== '')
 }
 
-/** Not in code, tables, headings and what a tool writes; the targets of links do not count. */
+/** Not in code, tables, headings and generated text; the targets of links do not count. */
 function longInMarkdown(): (line: string) => boolean {
   let isCode = false
   let isWritten = false
@@ -56,7 +56,7 @@ function longInMarkdown(): (line: string) => boolean {
   }
 }
 
-/** A suppression of the linter stands on one line. */
+/** A suppression of the linter has to be on one line. */
 function longComment(isLua: boolean): (line: string) => boolean {
   const comment = isLua ? /(^|\s)--/ : /^\s*(\/\/|\/\*|\*)|\s\/\/\s/
   return (line) => line.length > COLUMNS && comment.test(line) && !line.includes('biome-ignore')
@@ -70,28 +70,28 @@ test.each([...new Set(wrapped.map(folderOf))])('prose in %s ends by column 100',
   expect(long).toEqual([])
 })
 
-/** Words of this project alone, which its readers would have to learn. */
+/** Words that are private to this project, which readers would have to learn. */
 const PRIVATE =
   /\b(dearer|at hand|seen to|lets? go of|turn about|untold|(is|are|was|were|been|yet) told(?! apart))\b/gi
 const WRITTEN = /<!-- (\w+):start -->.*?<!-- \1:end -->/gs
 
-test('what users read is in words that they know', () => {
+test('documents for users are in words that they know', () => {
   const read = /^(docs\/|packages\/\w+\/(src\/|README)|[^/]+\.md$)/
   const found = files
     .filter((file) => read.test(file))
     .flatMap((file) => {
-      // What tools measure and write is in their words.
+      // Generated text uses the words of the tools.
       const text = readFileSync(resolve(root, file), 'utf8').replace(WRITTEN, '')
       return (text.match(PRIVATE) ?? []).map((words) => `${file}: ${words}`)
     })
   expect(found).toEqual([])
 })
 
-test('what is listed as not wrapped is there', () => {
+test('folders that are listed as not wrapped exist', () => {
   expect(NOT_YET.filter((place) => !files.some((file) => isIn(file, place)))).toEqual([])
 })
 
-test('a line of 101 columns is found, a table, code and a link are not', () => {
+test('a line of 101 columns is found; a table, code and a link are not', () => {
   const word = 'w'.repeat(COLUMNS - 2)
   expect(longLines('a.ts', `// ${word}`)).toEqual(['a.ts:1'])
   expect(longLines('a.ts', `  x() // ${word}`)).toEqual(['a.ts:1'])

@@ -11,7 +11,11 @@ test.each([
   ['@weir/core/node-redis', 'node-redis', 'core-node-redis.api.md'],
   ['@weir/core/glide', 'glide', 'core-glide.api.md'],
   ['@weir/core/testing', 'testing', 'core-testing.api.md'],
-])('the types of %s change only on purpose', { timeout: 60_000 }, async (_name, entry, file) => {
-  const types = publicTypes(resolve(import.meta.dirname, '..'), entry)
-  await expect(types, UPDATE).toMatchFileSnapshot(`../api/${file}`)
-})
+])(
+  'the public types of %s change only on purpose',
+  { timeout: 60_000 },
+  async (_name, entry, file) => {
+    const types = publicTypes(resolve(import.meta.dirname, '..'), entry)
+    await expect(types, UPDATE).toMatchFileSnapshot(`../api/${file}`)
+  },
+)

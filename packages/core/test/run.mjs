@@ -1,5 +1,5 @@
-// Runs core's tests: those without Redis, and then those with it, in two halves side by side, each
-// with servers of its own. `node test/run.mjs [--redis-only] [files]`
+// Runs core's tests: those without Redis, and then those with it, in two halves in parallel, each
+// with its own servers. `node test/run.mjs [--redis-only] [files]`
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -17,7 +17,7 @@ const halves = await Promise.all(
 )
 process.exitCode = [unit, ...halves].find((code) => code !== 0) ?? 0
 
-/** Resolves to the exit code. What a run prints is shown once it has ended. */
+/** Resolves to the exit code. Prints the output of a run when it has ended. */
 function run(args) {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [vitest, 'run', ...args], { cwd: core })

@@ -1,14 +1,14 @@
-// Time that passes only when a test says so, for one process. Nothing in it is of the process that
-// tests: not the clock, not a timer, not the end of a turn, not chance. So a test of seconds takes
-// none, and runs the same twice.
+// Time that passes only when a test says so, for one process. It uses nothing of the process that
+// tests: not its clock, timers, turns of the event loop or random numbers. So a test of seconds
+// takes no time, and runs the same each time.
 
 import { Events, randomOf, timersOn } from '@weir/testkit/virtual-time'
 import type { Time } from '../src/base/time.js'
 
 export interface VirtualTime extends Time {
-  /** Lets so many ms pass: calls what is due in the order in which it is. */
+  /** Lets this many ms pass: runs what is due, in order. */
   advance(ms: number): Promise<void>
-  /** The event loop is held up: time passes, and nothing is called. */
+  /** Blocks the event loop: time passes, and nothing runs. */
   block(ms: number): void
   /** Lets time pass until the promise is settled. */
   settle<Value>(promise: PromiseLike<Value>): Promise<Value>
@@ -29,7 +29,7 @@ export function virtualTime(seed: number = 1, startMs: number = Date.UTC(2026, 0
     random: randomFrom(seed),
     soon(action) {
       const askedUs = events.nowUs
-      // Where the event loop was held up, timers come first.
+      // After the event loop was blocked, timers come first.
       const attempt = (): void => {
         if (events.nowUs > askedUs) events.after(0, action)
         else action()

@@ -29,14 +29,14 @@ function posted(path: string, value: unknown, headers = {}): Request {
   })
 }
 
-test('without authorize one line is printed, and it has the token', () => {
+test('without authorize, one line with the token is printed', () => {
   const { lines, address } = made()
   expect(lines).toHaveLength(1)
   const token = /\?token=([\w-]{32})$/.exec(lines[0] ?? '')?.[1]
   expect(address('http://localhost:3000/weir/')).toBe(`${URL_OF_PAGE}?token=${token}`)
 })
 
-test('with authorize nothing is printed, and the address has no token', () => {
+test('with authorize, nothing is printed, and the address has no token', () => {
   const { lines, address } = made({ authorize: () => true })
   expect(lines).toEqual([])
   expect(address('http://localhost:3000/weir')).toBe(URL_OF_PAGE)
@@ -52,12 +52,12 @@ test.each([
   [{ name: '' }, 403],
   ['ada', 403],
   [1, 403],
-])('where authorize answers %o the page is answered %i', async (answer, status) => {
+])('if authorize returns %o, the page gets %i', async (answer, status) => {
   const { fetch } = made({ authorize: () => answer as boolean })
   expect((await fetch(new Request(URL_OF_PAGE))).status).toBe(status)
 })
 
-test('where authorize fails nobody is let in, and it is logged once, without its message', async () => {
+test('if authorize fails, nobody is let in, and it is logged once, without its message', async () => {
   const { fetch, lines } = made({
     authorize() {
       throw new Error('the secret is \u001b[31mhunter2')
@@ -72,7 +72,7 @@ test('where authorize fails nobody is let in, and it is logged once, without its
   expect(lines[0]).not.toContain('\u001b')
 })
 
-test('a cookie that came by TLS is for TLS alone', async () => {
+test('a cookie that was set over TLS is sent over TLS only', async () => {
   const { fetch, address } = made()
   const cookieOf = async (url: string, headers = {}): Promise<string> => {
     return String((await fetch(new Request(url, { headers }))).headers.get('set-cookie'))
@@ -83,7 +83,7 @@ test('a cookie that came by TLS is for TLS alone', async () => {
   expect(await cookieOf(plain.replace('http:', 'https:'))).toMatch(/; Secure$/)
 })
 
-test('a link on another site sets the cookie by a page, as browsers keep it from a redirect', async () => {
+test('a link on another site sets the cookie by a page, since browsers do not send it after a redirect', async () => {
   const { fetch, address } = made()
   const headers = { 'sec-fetch-site': 'cross-site' }
   const answer = await fetch(new Request(address('http://localhost:3000/weir'), { headers }))
@@ -102,7 +102,7 @@ describe('actions', () => {
     expect(limiter.enabled).toBe(true)
   })
 
-  test('are noted under the name that authorize gives, without what a terminal would obey', async () => {
+  test('are recorded under the name that authorize returns, without terminal control characters', async () => {
     const notes: ActionNote[] = []
     const name = `ada\u001b[31m\n${'x'.repeat(200)}`
     const onAction = (note: ActionNote): void => void notes.push(note)

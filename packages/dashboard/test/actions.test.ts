@@ -1,4 +1,4 @@
-// What can be done on the page, and what is noted of it.
+// What can be done on the page, and what is recorded of it.
 
 import {
   fixedWindow,
@@ -52,7 +52,7 @@ function acting(limiters: DashboardOptions['limiters'], options: Partial<Dashboa
 
 const hourly = fixedWindow({ name: 'hourly', limit: 2, window: '1h' })
 
-test('a key is reset, and noted by its mask; onAction is given the whole key', async () => {
+test('a key is reset, and recorded masked; onAction gets the whole key', async () => {
   const limiter = new RateLimiter({ name: 'api', policy: hourly })
   const notes: (ActionNote & { key?: string | undefined })[] = []
   const { act, frame } = acting([limiter], { onAction: (note) => void notes.push(note) })
@@ -76,7 +76,7 @@ test('a key is blocked and unblocked', async () => {
   expect((await limiter.peek('u42')).allowed).toBe(true)
 })
 
-test('what Weir refuses is noted as refused, with why', async () => {
+test('an action that Weir refuses is recorded as refused, with the reason', async () => {
   const limiter = new RateLimiter({ name: 'api', policy: hourly })
   const { act } = acting([limiter])
   const of = { limiter: 'api', key: 'u42', confirm: 'api' }
@@ -96,7 +96,7 @@ test.each([
   [{ kind: 'toString', limiter: 'api', confirm: 'api' }, 400],
   [{ kind: 'reset', limiter: 'nobody', key: 'u42', confirm: 'nobody' }, 404],
   [{ kind: 'set', live: 'nobody', name: 'a', policy: {}, confirm: 'a' }, 404],
-])('%o is answered %i, and neither done nor noted', async (action, status) => {
+])('%o gets %i, and is neither done nor recorded', async (action, status) => {
   const limiter = new RateLimiter({ name: 'api', policy: hourly })
   const { act, frame } = acting([limiter])
   await limiter.consume('u42')
@@ -106,7 +106,7 @@ test.each([
   expect((await frame()).actions).toEqual([])
 })
 
-test('a limiter is switched off and on, in this process where its store tells nobody', async () => {
+test('a limiter is switched off and on, and only in this process if its store informs no others', async () => {
   const limiter = new RateLimiter({ name: 'api', policy: hourly })
   const { act, frame } = acting([limiter])
   const of = { limiter: 'api', confirm: 'api' }
@@ -173,7 +173,7 @@ test('live policies are set, overridden, removed, rolled back and unset', async 
   await expect.poll(() => live.for('plan').limit).toBe(2)
 })
 
-test('what holds, what held before and the history are shown', async () => {
+test('the present policy, the earlier ones and the history are shown', async () => {
   const live = liveOn()
   const { act, frame } = acting([live])
   const policy = { algorithm: 'fixed-window', name: 'hourly', limit: 9, window: '1h' }
@@ -193,7 +193,7 @@ test('what holds, what held before and the history are shown', async () => {
   expect(shown?.processes).toHaveLength(1)
 })
 
-test('a policy that is none, or of another kind, is refused and noted, and changes nothing', async () => {
+test('an invalid policy, or one of another kind, is refused and recorded, and changes nothing', async () => {
   const live = liveOn()
   const { act } = acting([live])
   const of = { kind: 'set', live: 'plans', name: 'plan', confirm: 'plan' }
@@ -208,13 +208,13 @@ test('a policy that is none, or of another kind, is refused and noted, and chang
   expect((await live.list()).version).toBe(0)
 })
 
-test('what is so already is said to be', async () => {
+test('an action that would change nothing is reported as such', async () => {
   const { act } = acting([liveOn()])
   const { answer } = await act({ kind: 'unset', live: 'plans', name: 'plan', confirm: 'plan' })
   expect(answer.note).toMatchObject({ outcome: 'done', why: 'it was so already' })
 })
 
-test('what the store does not hear has failed, and is noted', async () => {
+test('an action that the store does not receive has failed, and is recorded', async () => {
   const server = await startRedis()
   open.push({ close: () => server.stop() })
   const proxy = await startProxy(server.port)
@@ -264,7 +264,7 @@ test('an onAction that throws is logged once, and the action is done', async () 
   expect(lines).toEqual([expect.stringContaining('the audit is away')])
 })
 
-test('where the store hides keys, an override that cannot be found by its hash is not said to be gone', async () => {
+test('if the store hides keys, an override that cannot be found by its hash is not reported as removed', async () => {
   const server = await startRedis()
   open.push({ close: () => server.stop() })
   const client = new Redis(server.url, recommendedRedisOptions)

@@ -1,4 +1,4 @@
-// Attacks on the page, each with what it gets.
+// Attacks on the page, each with its response.
 
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -26,7 +26,7 @@ afterEach(async () => {
 
 const address = (): string => running.dashboard.address(running.url)
 
-/** Sends bytes as they are, and answers what comes until the end. */
+/** Sends raw bytes, and returns everything that comes until the end. */
 async function raw(text: string): Promise<string> {
   const socket = connect(Number(new URL(running.url).port), '127.0.0.1')
   socket.on('error', () => {})
@@ -54,11 +54,11 @@ test.each([
   '/weir/constructor',
   'http://evil.example/weir/',
   '//evil.example/weir/',
-])('a made-up path, %s, is none of the page', async (path) => {
+])('a made-up path, %s, is not part of the page', async (path) => {
   expect(await raw(`GET ${path} HTTP/1.1\r\n${END}`)).toMatch(/^HTTP\/1\.1 404 /)
 })
 
-test('a made-up Host is nowhere in an answer', async () => {
+test('a made-up Host does not appear in a response', async () => {
   const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example' }
   for (const url of [running.url, `${running.url}/`, address(), `${running.url}/events`]) {
     const reply = await ask(url, { headers })
@@ -110,13 +110,13 @@ describe('another site', () => {
     expect((await limiter.peek('u42')).remaining).toBe(1)
   })
 
-  test('cannot take the place of viewers', async () => {
+  test('cannot use up the places of viewers', async () => {
     const { cookie } = await enter(address())
     const headers = { cookie, 'sec-fetch-site': 'cross-site' }
     expect((await ask(`${running.url}/events`, { headers })).status).toBe(403)
   })
 
-  test('whose name now leads to this server has no cookie', async () => {
+  test('that now points its name at this server has no cookie', async () => {
     const origin = 'http://evil.example:3000'
     const headers = { origin, host: 'evil.example:3000', 'content-type': 'application/json' }
     const reply = await ask(`${running.url}/actions`, {
@@ -127,7 +127,7 @@ describe('another site', () => {
     expect(reply.status).toBe(401)
   })
 
-  test('is not answered where it asks whether it may', async () => {
+  test('gets no permission from a preflight', async () => {
     const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' }
     const reply = await ask(`${running.url}/actions`, { method: 'OPTIONS', headers })
     expect(reply.status).toBe(405)
@@ -137,7 +137,7 @@ describe('another site', () => {
   })
 })
 
-test('the page itself can act, behind a proxy that changes Host', async () => {
+test('the page itself can act behind a proxy that changes Host', async () => {
   const entered = await enter(address())
   const action = { kind: 'reset', limiter: 'attacked', key: 'u42', confirm: 'attacked' }
   const fetched = { origin: 'https://ops.example', 'sec-fetch-site': 'same-origin' }
@@ -151,12 +151,12 @@ test.each([
   ['another one', 'weir-dashboard-00000000=x'],
   ['one without a value', 'weir-dashboard'],
   ['one of 60 kB', `a=${'x'.repeat(10_000)}`],
-])('who has %s is not let in', async (_, cookie) => {
+])('a client with %s is not let in', async (_, cookie) => {
   const { status } = await ask(`${running.url}/events`, { headers: { cookie } })
   expect(status).toBe(401)
 })
 
-test('the token is no cookie, and the cookie is no token', async () => {
+test('the token is not valid as a cookie, nor the cookie as a token', async () => {
   const { cookie } = await enter(address())
   const [name, session] = cookie.split('=')
   const token = new URL(address()).searchParams.get('token')
@@ -166,7 +166,7 @@ test('the token is no cookie, and the cookie is no token', async () => {
   expect(asCookie.status).toBe(401)
 })
 
-test('tokens of two dashboards are different, and each has 192 bits', async () => {
+test('two dashboards have different tokens of 192 bits each', async () => {
   const other = await plain.start({ limiters: [limiter] })
   const tokens = [running, other].map(({ dashboard, url }) => {
     return new URL(dashboard.address(url)).searchParams.get('token')
@@ -178,7 +178,7 @@ test('tokens of two dashboards are different, and each has 192 bits', async () =
 
 const MARKUP = '<img src=x onerror=alert(1)></script><script>alert(1)</script>\u2028"\n'
 
-test('keys with markup are JSON, and break no event', async () => {
+test('keys with markup are sent as JSON, and break no event', async () => {
   const entered = await enter(address())
   const stream = await frames(entered)
   await stream.next()
@@ -195,7 +195,7 @@ test.each([
   [1_024, 201, { allowed: false }],
   [8_192, 130, { code: 'invalid-request', message: expect.stringContaining('give the key') }],
 ])(
-  'of a key of %i characters %i are shown, and it is found if it is kept',
+  'a key of %i characters is shown with %i of them, and found while it is remembered',
   async (long, shown, found) => {
     const key = 'k'.repeat(long)
     const entered = await enter(address())
@@ -222,14 +222,14 @@ test.each([
   ['both a key and a handle', '{"limiter":"attacked","key":"a","handle":"h1"}'],
   ['a handle that nobody has', '{"limiter":"attacked","handle":"h999"}'],
   ['a prototype', '{"__proto__":{"limiter":"attacked","key":"u42"}}'],
-])('a body that is %s is answered 400', async (_, body) => {
+])('a body that is %s gets 400', async (_, body) => {
   const { cookie, url } = await enter(address())
   const headers = { cookie, origin: new URL(url).origin, 'content-type': 'application/json' }
   const reply = await ask(`${url}lookup`, { method: 'POST', headers, body })
   expect([reply.status, JSON.parse(reply.body).code]).toEqual([400, 'invalid-request'])
 })
 
-test('a body that grows past 64 kB is refused while it comes', async () => {
+test('a body that grows past 64 kB is refused while it arrives', async () => {
   const { cookie } = await enter(address())
   const head = [
     'POST /weir/lookup HTTP/1.1',

@@ -1,4 +1,4 @@
-// A client that says of itself what a test wants: hosts, origins and cookies of its own.
+// A client with any Host, Origin and cookies.
 
 import { type IncomingHttpHeaders, type IncomingMessage, request as open } from 'node:http'
 import type { Frame } from '../src/protocol.js'
@@ -22,7 +22,7 @@ export async function ask(url: string, options: AskOptions = {}): Promise<Reply>
   return { status: response.statusCode ?? 0, headers: response.headers, body }
 }
 
-/** An answer whose body is not read. */
+/** A response whose body is not read. */
 export function begin(
   url: string,
   { method = 'GET', headers = {}, body }: AskOptions = {},
@@ -34,9 +34,9 @@ export function begin(
   })
 }
 
-/** Who has opened the address with the token. */
+/** A client that has opened the address with the token. */
 export interface Entered {
-  /** The mount, with its slash. */
+  /** The mount, with a trailing slash. */
   readonly url: string
   readonly cookie: string
   post(path: string, value: unknown, headers?: Readonly<Record<string, string>>): Promise<Reply>
@@ -59,9 +59,9 @@ export async function enter(address: string): Promise<Entered> {
 
 export interface FrameStream {
   readonly status: number
-  /** The next frame. Rejects once the stream has ended. */
+  /** The next frame. Rejects when the stream has ended. */
   next(): Promise<Frame>
-  /** The first frame for which that holds. */
+  /** The first frame that meets the condition. */
   until(holds: (frame: Frame) => boolean): Promise<Frame>
   close(): void
 }

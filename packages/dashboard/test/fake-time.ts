@@ -3,11 +3,11 @@
 import type { Time } from '../src/time.js'
 
 export interface FakeTime extends Time {
-  /** Lets time pass; timers are called in their order. */
+  /** Lets time pass; timers fire in order. */
   pass(ms: number): void
-  /** Timers that are set. */
+  /** The number of active timers. */
   readonly timers: number
-  /** Of these, the ones that call again and again. */
+  /** The number of those that repeat. */
   readonly repeating: number
 }
 

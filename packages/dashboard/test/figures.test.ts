@@ -1,4 +1,5 @@
-// What is shown is what `stats()` says, to the unit: under load, and through an outage of Redis.
+// The page's figures are those of `stats()`, to the unit: under load, and during an outage of
+// Redis.
 
 import {
   adaptive,
@@ -26,7 +27,7 @@ afterEach(async () => {
   for (const each of open.splice(0).reverse()) await each.close()
 })
 
-/** What a frame says of a limiter, in the form of `stats()`. */
+/** The figures of a limiter in a frame, in the form of `stats()`. */
 function shown({
   decisions,
   policies,
@@ -77,7 +78,7 @@ function limitersOn(store: ReturnType<typeof redisStore>): RateLimiter[] {
   ]
 }
 
-test('each figure is that of stats(), under load and through an outage', async () => {
+test('each figure is that of stats(), under load and during an outage', async () => {
   const server = await startRedis()
   open.push({ close: () => server.stop() })
   const proxy = await startProxy(server.port)
@@ -106,7 +107,7 @@ test('each figure is that of stats(), under load and through an outage', async (
     }
   }
 
-  /** The next frame that was made after all was decided. */
+  /** The next frame after all decisions. */
   async function settled(): Promise<Frame> {
     const { sequence } = await stream.next()
     return stream.until((frame) => frame.sequence > sequence + 1)
@@ -142,7 +143,7 @@ test('each figure is that of stats(), under load and through an outage', async (
   await compare()
 })
 
-test('of 1,000 keys that are refused each second the ten that are refused most are right', async () => {
+test('of 1,000 keys that are refused each second, the ten most refused are right', async () => {
   const limiter = new RateLimiter({
     name: 'flooded',
     policy: fixedWindow({ name: 'none', limit: 0, window: '1h' }),
@@ -177,7 +178,7 @@ test('of 1,000 keys that are refused each second the ten that are refused most a
   })
 })
 
-test('keys that are near are shown, the latest first, until they are not', async () => {
+test('keys near their limit are shown, the latest first, until they are not', async () => {
   const limiter = new RateLimiter({
     name: 'near',
     policy: tokenBucket({ name: 'burst', capacity: 10, refill: 1, every: '1h' }),
@@ -232,7 +233,7 @@ test('middleware, overload protection, adaptive policies and stores without figu
   expect(frame.guards).toEqual([{ id: 'overload', limit: most, inFlight, refused, priorities: [] }])
 })
 
-test('limiters that are made later are shown, and what fails is logged once', async () => {
+test('limiters that are made later are shown, and a failure is logged once', async () => {
   const lines: string[] = []
   const all: RateLimiter[] = []
   let isBroken = false

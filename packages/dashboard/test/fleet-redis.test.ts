@@ -1,4 +1,4 @@
-// A fleet of processes on a real Redis, seen from one of them.
+// A fleet of processes on a real Redis, as one of them sees it.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -61,7 +61,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** What is asked in the time of two heartbeats of each process. */
+/** The commands in the time of two heartbeats of each process. */
 async function askedIn(ms: number): Promise<readonly string[]> {
   commands.length = 0
   await sleep(ms)
@@ -75,7 +75,7 @@ const states = ({ fleet }: Frame): readonly (boolean | undefined)[] => {
   return fleet.map(({ limiters: [only] }) => only?.enabled)
 }
 
-test('it is seen, switched off and on, and costs nothing before and after', async () => {
+test('the fleet is seen, switched off and on, and costs nothing before and after', async () => {
   const before = await askedIn(7_000)
   expect(before.filter(isHeartbeat).length).toBeGreaterThan(3)
   expect(before.filter(isOfDashboard)).toEqual([])

@@ -14,8 +14,8 @@ afterEach(() => {
   for (const each of open.splice(0)) each.close()
 })
 
-/** A store in this process whose settings have all that those of Redis have, with a count of what
- *  was asked. Each process has its own view of it. */
+/** A store in this process whose settings do the same as those of Redis, and count their calls.
+ *  Each process has its own view of it. */
 function sharedStore(time: FakeTime) {
   const all = memoryStore({ clock: { nowUs: () => time.nowMs() * 1_000 } }).settings as Settings
   const reports = new Map<string, { readonly text: string; readonly untilMs: number }>()
@@ -65,11 +65,11 @@ function sharedStore(time: FakeTime) {
     setAway: (away: boolean) => {
       isAway = away
     },
-    /** As a process has it. */
+    /** The view of a process. */
     view(): Store {
       return Object.create(memoryStore(), { settings: { value: settings } }) as Store
     },
-    /** Lets time pass, with a heartbeat every 3 s, and what was asked for answered. */
+    /** Lets time pass, with a heartbeat every 3 s, and answers all calls. */
     async pass(ms: number) {
       for (let passed = 0; passed < ms; passed += 500) {
         if (passed % 3_000 === 0) beat()
@@ -101,7 +101,7 @@ function collecting(time: FakeTime, limiters: readonly RateLimiter[]): Collector
   return collector
 }
 
-test('nobody watches: nothing is asked', async () => {
+test('while nobody watches, nothing is asked', async () => {
   const time = fakeTime()
   const shared = sharedStore(time)
   started(time, shared.view())
@@ -111,10 +111,10 @@ test('nobody watches: nothing is asked', async () => {
   expect(time.timers).toBe(0)
 })
 
-test('somebody watches: each process reports, and all are seen', async () => {
+test('while somebody watches, each process reports, and all are seen', async () => {
   const time = fakeTime()
   const shared = sharedStore(time)
-  // Of names of their own, as here they share a channel of decisions.
+  // With different names, since they share a channel of decisions here.
   const names = ['one', 'two', 'three']
   const [one, two, three] = names.map((name) => started(time, shared.view(), name))
   one?.collector.watch(true)
@@ -134,7 +134,7 @@ test('somebody watches: each process reports, and all are seen', async () => {
   expect(keys).toEqual([{ key: 'u42', count: 1, error: 0 }])
 })
 
-test('where a store hides keys, a snapshot has only their marks', async () => {
+test('if a store hides keys, a snapshot has only their hashes', async () => {
   const time = fakeTime()
   const shared = sharedStore(time)
   shared.hide()
@@ -149,7 +149,7 @@ test('where a store hides keys, a snapshot has only their marks', async () => {
   expect(own).toMatchObject([{ key: 'secret@example.com' }])
 })
 
-test('nor has it keys of a limiter whose name another one has on a store that hides keys', async () => {
+test('nor has it keys of a limiter with the same name as one on a store that hides keys', async () => {
   const time = fakeTime()
   const [hiding, plain] = [sharedStore(time), sharedStore(time)]
   hiding.hide()
@@ -164,7 +164,7 @@ test('nor has it keys of a limiter whose name another one has on a store that hi
   expect(told?.map(({ key }) => key)).toEqual(Array(2).fill(expect.stringMatching(/^…~\w{4}$/)))
 })
 
-test('watching costs a watch every 3 s, and of each process a report and a look every 2 s', async () => {
+test('watching costs one call every 3 s, and for each process a report and a read every 2 s', async () => {
   const time = fakeTime()
   const shared = sharedStore(time)
   const [one] = [1, 2].map(() => started(time, shared.view()))
@@ -181,7 +181,7 @@ test('watching costs a watch every 3 s, and of each process a report and a look 
   expect(counts).toEqual({ watch: 20, report: 60, news: 60, reports: 30, change: 0 })
 })
 
-test('some seconds after the last viewer nothing is asked any more', async () => {
+test('some seconds after the last viewer has left, nothing is asked any more', async () => {
   const time = fakeTime()
   const shared = sharedStore(time)
   const [one] = [1, 2].map(() => started(time, shared.view()))
@@ -194,7 +194,7 @@ test('some seconds after the last viewer nothing is asked any more', async () =>
   expect([shared.asked, time.timers]).toEqual([[], 0])
 })
 
-test('a process that is gone is not shown for longer than 8 s', async () => {
+test('a process that is gone is shown for at most 8 s', async () => {
   const time = fakeTime()
   const shared = sharedStore(time)
   const [one, two] = [1, 2].map(() => started(time, shared.view()))
@@ -206,7 +206,7 @@ test('a process that is gone is not shown for longer than 8 s', async () => {
   expect(one?.collector.frame().fleet).toHaveLength(1)
 })
 
-test('a store that is away is asked again, and what it said is shown until it is old', async () => {
+test('a store that is away is asked again, and its last answer is shown until it is too old', async () => {
   const time = fakeTime()
   const shared = sharedStore(time)
   const [one] = [1, 2].map(() => started(time, shared.view()))
@@ -224,7 +224,7 @@ test('a store that is away is asked again, and what it said is shown until it is
 
 const toggle = (kind: 'enable' | 'disable') => ({ kind, limiter: 'api', confirm: 'api' })
 
-test('a limiter is switched off in all processes that are watched, and on again', async () => {
+test('a limiter is switched off in all watched processes, and on again', async () => {
   const time = fakeTime()
   const shared = sharedStore(time)
   const all = [1, 2, 3].map(() => started(time, shared.view()))
@@ -264,13 +264,13 @@ test('a process that starts later begins as its code says', async () => {
   const late = started(time, shared.view())
   await shared.pass(6_000)
   expect([one.limiter.enabled, late.limiter.enabled]).toEqual([false, true])
-  // And hears of what comes.
+  // It follows later changes.
   await planned(one.collector, toggle('disable')).run()
   await shared.pass(3_000)
   expect(late.limiter.enabled).toBe(false)
 })
 
-test('a store whose settings know of no watching shows this process alone', () => {
+test('a store whose settings do not support watching shows only this process', () => {
   const time = fakeTime()
   const { collector } = started(time, memoryStore())
   collector.watch(true)

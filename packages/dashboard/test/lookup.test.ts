@@ -1,4 +1,4 @@
-// What is said of one key.
+// The lookup of a key.
 
 import {
   concurrency,
@@ -33,7 +33,7 @@ function lookups(limiters: DashboardOptions['limiters'], options = {}) {
   }
 }
 
-test('all policies of a limiter are shown, and what refuses', async () => {
+test('all policies of a limiter are shown, with those that refuse', async () => {
   const limiter = new RateLimiter({
     name: 'search',
     policy: [
@@ -60,7 +60,7 @@ test('all policies of a limiter are shown, and what refuses', async () => {
   ])
 })
 
-test('a look-up takes nothing and counts nothing', async () => {
+test('a lookup takes nothing and counts nothing', async () => {
   const limiter = new RateLimiter({ name: 'idle', policy: fixedWindow({ limit: 3, window: '1h' }) })
   const lookup = lookups([limiter])
   for (let i = 0; i < 5; i += 1)
@@ -88,7 +88,7 @@ test('a block is shown with its level', async () => {
   })
 })
 
-test('what can never pass, and what has no limit, is JSON', async () => {
+test('infinite waits and limits are sent as JSON', async () => {
   const none = new RateLimiter({
     name: 'none',
     policy: fixedWindow({ name: 'no', limit: 0, window: '1h' }),
@@ -115,7 +115,7 @@ test('slots are shown like units', async () => {
   if (held.allowed) await held.release()
 })
 
-test('a limiter that is switched off, or in shadow mode, says so', async () => {
+test('a limiter that is switched off, or in shadow mode, is shown so', async () => {
   const policy = fixedWindow({ name: 'hourly', limit: 0, window: '1h' })
   const off = new RateLimiter({ name: 'off', policy })
   off.enabled = false
@@ -133,7 +133,7 @@ test('a limiter that is switched off, or in shadow mode, says so', async () => {
   expect(unknown[0]).toContain('shadow mode')
 })
 
-test('policies that follow from the request are said to be unknown', async () => {
+test('policies that depend on the request are shown as unknown', async () => {
   const { limiter } = httpLimiter(
     {
       name: 'by-request',
@@ -149,7 +149,7 @@ test('policies that follow from the request are said to be unknown', async () =>
   })
 })
 
-test('where a policy comes from: code, live, a key, a prefix', async () => {
+test('the source of a policy is shown: code, live, a key, a prefix', async () => {
   const store = memoryStore()
   const defaults = { plan: fixedWindow({ name: 'plan', limit: 10, window: '1h' }) }
   const live = livePolicies(store, { name: 'plans', defaults })
@@ -182,7 +182,7 @@ test('keys are masked unless asked for', async () => {
   expect(await keyOf('u42')).toMatch(/^…~[0-9a-f]{4}$/)
 })
 
-test('a limiter that is not there is answered 404, and two of one name are told apart', async () => {
+test('an unknown limiter gets 404, and two with the same name are distinguished', async () => {
   const policy = fixedWindow({ limit: 3, window: '1h' })
   const two = [1, 2].map(() => new RateLimiter({ name: 'twin', store: memoryStore(), policy }))
   await two[1]?.consume('u42')

@@ -1,4 +1,4 @@
-// One process of a fleet: a limiter on a Redis, and its dashboard. Told by lines what to do:
+// A process of a fleet: a limiter on a Redis, and its dashboard. It reads commands from lines:
 // `consume <key> <times>`.
 
 import { createServer } from 'node:http'
@@ -8,7 +8,7 @@ import { dashboard } from '@weir/dashboard'
 import { Redis } from 'ioredis'
 
 const [url = ''] = process.argv.slice(2)
-// Patient, as each decision is counted, also on a busy machine.
+// With long timeouts, since each decision is counted even on a busy machine.
 const client = new Redis(url, { ...recommendedRedisOptions, connectTimeout: 5_000 })
 client.on('error', () => {})
 const store = redisStore(client, { deadlineMs: 10_000, whenUnavailable: 'throw' })

@@ -1,5 +1,5 @@
-// Behind nginx as it is installed: it asks from loopback, by another Host and in HTTP/1.0, and
-// gathers answers.
+// Behind nginx with its defaults: it connects from loopback, with another Host and HTTP/1.0, and
+// buffers responses.
 
 import { fixedWindow, RateLimiter } from '@weir/core'
 import { type Nginx, startNginx } from '@weir/testkit'
@@ -30,12 +30,12 @@ afterAll(async () => {
 
 const address = (mount = '/weir'): string => running.dashboard.address(proxy.url + mount)
 
-test('who comes through it comes from loopback, and needs the token', async () => {
+test('clients behind the proxy come from loopback, and need the token', async () => {
   for (const path of ['/weir/', '/weir/events', '/named/', '/named/events'])
     expect([path, (await ask(proxy.url + path)).status]).toEqual([path, 401])
 })
 
-test('the token opens the page, also where the mount has another name', async () => {
+test('the token opens the page, even if the mount has another path', async () => {
   for (const mount of ['/weir', '/named']) {
     const { status, headers } = await ask(address(mount))
     expect([status, headers.location]).toEqual([303, './'])
@@ -46,7 +46,7 @@ test('the token opens the page, also where the mount has another name', async ()
   }
 })
 
-test('frames come as they are made', async () => {
+test('frames arrive as they are made', async () => {
   const stream = await frames(await enter(address()))
   const first = await stream.next()
   const second = await stream.next()
@@ -57,13 +57,13 @@ test('frames come as they are made', async () => {
 
 const reset = { kind: 'reset', limiter: 'proxied', key: 'u42', confirm: 'proxied' }
 
-test('an action is believed where the browser says that it is of the page', async () => {
+test('an action is accepted if the browser says that it comes from the page', async () => {
   const entered = await enter(address())
   const fetched = { 'sec-fetch-site': 'same-origin' }
   expect((await entered.post('actions', reset, fetched)).status).toBe(200)
 })
 
-test('by Origin alone it is believed where nginx keeps Host, and else is told what to do', async () => {
+test('an action with only an Origin is accepted if nginx keeps Host; otherwise the response says what to do', async () => {
   const named = await enter(address('/named'))
   expect((await named.post('actions', reset)).status).toBe(200)
   const entered = await enter(address())
@@ -74,7 +74,7 @@ test('by Origin alone it is believed where nginx keeps Host, and else is told wh
   ])
 })
 
-test('an Origin of another site is refused through it as well', async () => {
+test('the Origin of another site is also refused through the proxy', async () => {
   const named = await enter(address('/named'))
   const evil = { origin: 'https://evil.example' }
   expect((await named.post('actions', reset, evil)).status).toBe(403)

@@ -1,4 +1,4 @@
-// One table of requests over all servers that the dashboard is mounted in.
+// One table of requests for all servers that can mount the dashboard.
 
 import { connect, createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
@@ -28,14 +28,14 @@ describe.each(servers)('$name', ({ name, start }) => {
 
   const address = (): string => running.dashboard.address(running.url)
 
-  test('the mount without its slash leads to the one with it, by a relative address', async () => {
+  test('the mount without its slash redirects to the one with it, by a relative address', async () => {
     const { status, headers } = await ask(running.url, { headers: { host: 'evil.example' } })
     expect([status, headers.location]).toEqual([303, './weir/'])
     const { headers: withToken } = await ask(address().replace('/?', '?'))
     expect(withToken.location).toMatch(/^\.\/weir\/\?token=[\w-]{32}$/)
   })
 
-  test('the token is exchanged for a cookie, and leaves the address', async () => {
+  test('the token is exchanged for a cookie, and removed from the address', async () => {
     const { status, headers } = await ask(address())
     expect([status, headers.location]).toEqual([303, './'])
     const [cookie] = headers['set-cookie'] ?? []
@@ -47,7 +47,7 @@ describe.each(servers)('$name', ({ name, start }) => {
     expect(page.headers['content-type']).toMatch(/^text\/html/)
   })
 
-  test('without the token there is the page alone, with 401', async () => {
+  test('without the token, only the page is served, with 401', async () => {
     const page = await ask(`${running.url}/`)
     expect([page.status, page.headers['content-type']]).toEqual([401, 'text/html; charset=utf-8'])
     for (const [method, path] of [
@@ -66,7 +66,7 @@ describe.each(servers)('$name', ({ name, start }) => {
     }
   })
 
-  test('all answers have the strict headers', async () => {
+  test('all responses have the strict headers', async () => {
     const entered = await enter(address())
     const { cookie } = entered
     const all = [
@@ -90,7 +90,7 @@ describe.each(servers)('$name', ({ name, start }) => {
     }
   })
 
-  test('scripts and styles are asked about, and sent once', async () => {
+  test('scripts and styles are revalidated, and sent once', async () => {
     const { status, headers } = await ask(`${running.url}/app.js`)
     const { etag } = headers
     expect([status, headers['content-type']]).toEqual([200, 'text/javascript; charset=utf-8'])
@@ -109,7 +109,7 @@ describe.each(servers)('$name', ({ name, start }) => {
     }
   })
 
-  test('other methods are answered 405, with those that there are', async () => {
+  test('other methods get 405, with the allowed ones', async () => {
     const rows = [
       ['POST', '/', 'GET, HEAD'],
       ['PUT', '/app.js', 'GET, HEAD'],
@@ -123,7 +123,7 @@ describe.each(servers)('$name', ({ name, start }) => {
     }
   })
 
-  test('what is none of the page is left to the server', async () => {
+  test('paths outside the page are left to the server', async () => {
     for (const path of ['/nothing', '/app.js/', '/app.js/..%2fsecret']) {
       const { status, headers } = await ask(running.url + path)
       expect([path, status]).toEqual([path, 404])
@@ -131,7 +131,7 @@ describe.each(servers)('$name', ({ name, start }) => {
     }
   })
 
-  test('frames are sent, and end with the viewer', async () => {
+  test('frames are sent until the viewer leaves', async () => {
     const stream = await frames(await enter(address()))
     const first = await stream.next()
     expect(first).toMatchObject({ viewer: { mayAct: true }, limiters: [{ name: limiter.name }] })
@@ -161,7 +161,7 @@ describe.each(servers)('$name', ({ name, start }) => {
   })
 })
 
-test('HTTP/2 is answered as HTTP/1.1 is', async () => {
+test('HTTP/2 gets the same answers as HTTP/1.1', async () => {
   const limiter = new RateLimiter({
     name: 'http2',
     policy: fixedWindow({ limit: 2, window: '1h' }),

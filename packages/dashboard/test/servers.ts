@@ -1,4 +1,4 @@
-// The servers that the dashboard is mounted in, each at /weir, beside a handler for all else.
+// The servers that mount the dashboard at /weir, with a handler for everything else.
 
 import 'reflect-metadata'
 import { createServer, type RequestListener, type Server } from 'node:http'
@@ -17,7 +17,7 @@ import { type Dashboard, type DashboardOptions, dashboard } from '../src/index.j
 
 export interface Running {
   readonly dashboard: Dashboard
-  /** Of the mount, without a slash at its end. */
+  /** The URL of the mount, without a trailing slash. */
   readonly url: string
   close(): Promise<void>
 }
@@ -27,7 +27,7 @@ export interface ServerKind {
   start(options: DashboardOptions): Promise<Running>
 }
 
-/** What tests want of most dashboards. */
+/** The options of most dashboards in tests. */
 export const quiet: Pick<DashboardOptions, 'log'> = { log() {} }
 
 export async function listening(

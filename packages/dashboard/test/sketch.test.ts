@@ -16,7 +16,7 @@ function* seeded(seed: number): Generator<number, never> {
   }
 }
 
-/** Numbers of keys, by their share of a stream. */
+/** The numbers of keys, by their share of a stream. */
 const STREAMS: Readonly<Record<string, (random: () => number, i: number) => number>> = {
   'zipf, many keys': (random) => Math.floor((1 / (random() + 1e-5)) ** 1.2),
   'zipf, few keys': (random) => Math.floor(1_000 ** random()),
@@ -24,7 +24,7 @@ const STREAMS: Readonly<Record<string, (random: () => number, i: number) => numb
   'fewer keys than slots': (random) => Math.floor(random() * 200),
   // Each key comes just after it has lost its slot.
   'adversarial, in turns': (_, i) => i % (SLOTS + 1),
-  // Those that matter come first, and then only strangers.
+  // The frequent keys come first, and then only new ones.
   'adversarial, strangers last': (random, i) => (i < 5_000 ? Math.floor(random() * 10) : i),
   'adversarial, strangers first': (random, i) =>
     i < 25_000 ? 1_000 + i : Math.floor(random() * 10),
@@ -56,7 +56,7 @@ describe.each(Object.keys(STREAMS))('%s', (stream) => {
       expect(count - error).toBeLessThanOrEqual(truth)
       expect(error).toBeLessThanOrEqual(length / SLOTS)
     }
-    // All that was counted is in some slot.
+    // Everything that was counted is in some slot.
     expect(all.reduce((sum, { count }) => sum + count, 0)).toBe(length)
     const known = new Set(all.map(({ key }) => key))
     const frequent = [...exact].filter(([, count]) => count > length / SLOTS)
@@ -73,13 +73,13 @@ test('of 1,000 keys that are refused in a second, the top ten are right', () => 
       const own = exact.get(key) ?? 0
       expect(count - error).toBeLessThanOrEqual(own)
       expect(own).toBeLessThanOrEqual(count)
-      // Whoever stands at a place has at least what the one there has, less the bound.
+      // The key at each rank has at least the count of the true key at that rank, less the bound.
       expect(own).toBeGreaterThanOrEqual((truth[place] as number) - bound)
     })
   }
 })
 
-test('a handle finds its key as long as the key has its slot, and no other', () => {
+test('a handle finds its key as long as the key has its slot, and no other key', () => {
   let handles = 0
   const sketch = new Sketch(2, () => String(++handles))
   const { handle } = sketch.add('one')

@@ -1,4 +1,4 @@
-// What processes tell each other of themselves.
+// What processes report to each other about themselves.
 
 import { expect, test } from 'vitest'
 import {
@@ -30,7 +30,7 @@ function snapshotOf(limiters: number, key = 'al…~1f2a'): Snapshot {
 
 const reread = (text: string) => processFrame({ process: 'host-1-abc', text })
 
-test('a snapshot is read as it was told, the busiest limiters first', () => {
+test('a snapshot is read as it was written, the busiest limiters first', () => {
   const snapshot = snapshotOf(3)
   expect(reread(textOfSnapshot(snapshot))).toEqual({
     ...snapshot,
@@ -40,13 +40,13 @@ test('a snapshot is read as it was told, the busiest limiters first', () => {
   })
 })
 
-test.each([0, 1, 10, 40, 200, 5_000])('of %i limiters it has at most 4 kB', (limiters) => {
+test.each([0, 1, 10, 40, 200, 5_000])('with %i limiters it has at most 4 kB', (limiters) => {
   for (const key of ['k', '…'.repeat(60), '\u0000'.repeat(60), '\ud800'.repeat(60)]) {
     const text = textOfSnapshot(snapshotOf(limiters, key))
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(LONGEST_SNAPSHOT)
     const read = reread(text)
     expect(read?.limiters.length).toBeGreaterThanOrEqual(Math.min(limiters, 40))
-    // What is left out decided least.
+    // The limiters with the fewest decisions are left out.
     if (limiters > 0) expect(read?.limiters[0]?.name).toBe(`limiter-${limiters - 1}`)
   }
 })
@@ -65,17 +65,17 @@ test.each([
   '[1,0,"closed",0,0,[[]]]',
   '[1,0,"closed",0,0,[["a",1,0,0,0,0,0,"0",[]]]]',
   '[1,0,"closed",0,0,[["a",1,0,0,0,0,0,0,[["k","1",0]]]]]',
-])('%s is no snapshot', (text) => {
+])('%s is not a snapshot', (text) => {
   expect(reread(text)).toBeUndefined()
 })
 
-test('what is longer than a snapshot may be is none', () => {
+test('a snapshot that is too long is ignored', () => {
   const textOf = (length: number): string => '[1,0,"closed",0,0,[]]'.padEnd(length)
   expect(reread(textOf(LONGEST_SNAPSHOT))).toBeDefined()
   expect(reread(textOf(LONGEST_SNAPSHOT + 1))).toBeUndefined()
 })
 
-test('names of others are cut', () => {
+test('names from others are cut', () => {
   const long = 'x'.repeat(1_000)
   const read = processFrame({
     process: long,

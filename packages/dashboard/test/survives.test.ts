@@ -1,5 +1,5 @@
-// What a client does with a connection, and what functions of the user's throw, ends no process and
-// stays out of each other's way.
+// Nothing that a client does with a connection, or that a user's function throws, ends the process
+// or disturbs the others.
 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -15,7 +15,7 @@ function made(options: Partial<DashboardOptions>): Dashboard {
   return page
 }
 
-/** What nobody has caught while a test ran. */
+/** Errors that nobody has caught while a test ran. */
 function uncaught(): unknown[] {
   const errors: unknown[] = []
   const add = (error: unknown): void => void errors.push(error)
@@ -26,7 +26,7 @@ function uncaught(): unknown[] {
   return errors
 }
 
-/** Until what was thrown asynchronously has been told. */
+/** Waits until asynchronous errors have been reported. */
 function turns(): Promise<void> {
   return new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
 }
@@ -62,7 +62,7 @@ test('a stream whose request was aborted before it began has ended', async () =>
   expect((await new Response(body).text()).match(/^event: frame$/gm)).toHaveLength(1)
 })
 
-test('an async onAction that rejects is told once, and the action is answered', async () => {
+test('an async onAction that rejects is reported once, and the action is answered', async () => {
   const errors = uncaught()
   const log = vi.fn<(line: string) => void>()
   const onAction = async (): Promise<void> => {
@@ -85,7 +85,7 @@ test('a log that throws changes no answer', async () => {
   expect((await page.fetch(new Request('http://localhost/'))).status).toBe(500)
 })
 
-test('a client that goes away while it sends a body leaves nothing in the log', async () => {
+test('a client that leaves while it sends a body causes no log entry', async () => {
   const log = vi.fn<(line: string) => void>()
   const page = made({ log })
   const server = createServer(page.handler).listen(0, '127.0.0.1')
@@ -106,7 +106,7 @@ test('a client that goes away while it sends a body leaves nothing in the log', 
   expect(log).not.toHaveBeenCalled()
 })
 
-test('a Fetch server that has read the body is told so', async () => {
+test('a Fetch server that has already read the body gets an explanation', async () => {
   const request = posted('lookup', { limiter: 'api', key: 'u42' })
   await request.text()
   const answer = await made({}).fetch(request)

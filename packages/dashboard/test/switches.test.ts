@@ -1,4 +1,4 @@
-// Limiters that are switched off: all processes follow, in the order in which it was done.
+// Limiters that are switched off: all processes follow, in the order of the actions.
 
 import {
   fixedWindow,
@@ -36,7 +36,7 @@ async function acted(page: Dashboard, body: object): Promise<unknown> {
   return (await page.fetch(new Request('http://localhost/actions', init))).json()
 }
 
-test('a switch holds also after the clock of the store has stepped back', async () => {
+test('a switch applies even after the clock of the store has stepped back', async () => {
   let nowUs = Date.now() * 1_000
   const client = new Redis(server.port, '127.0.0.1', recommendedRedisOptions)
   const store = redisStore(client, { clock: { nowUs: () => nowUs } })
@@ -78,7 +78,7 @@ test('limiters that share a name and a store are switched together, at once', as
   expect([one.enabled, two.enabled, other.enabled]).toEqual([false, false, true])
 })
 
-test('a policy that is refused is noted, for those who look and for onAction', async () => {
+test('a refused policy is recorded, for viewers and for onAction', async () => {
   const notes: unknown[] = []
   const live = livePolicies(memoryStore(), { name: 'plans', defaults: { free: policy } })
   onTestFinished(() => live.close())

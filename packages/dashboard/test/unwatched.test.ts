@@ -1,4 +1,4 @@
-// While nobody looks, the dashboard costs nothing.
+// While nobody watches, the dashboard costs nothing.
 
 import { channel } from 'node:diagnostics_channel'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const each of open.splice(0).reverse()) await each.close()
 })
 
-test('there is no timer and no subscription, before, between and after viewers', async () => {
+test('there is no timer and no subscription before, between and after viewers', async () => {
   const time = fakeTime()
   const limiter = new RateLimiter({ name: 'unwatched', policy })
   const made = dashboardIn(time, { ...quiet, limiters: [limiter], path: '/weir' })
@@ -52,7 +52,7 @@ test('there is no timer and no subscription, before, between and after viewers',
   expect(isIdle()).toBe(true)
 })
 
-test('a viewer who comes back within 10 s finds what was seen before', async () => {
+test('a viewer who returns within 10 s finds the earlier figures', async () => {
   const time = fakeTime()
   const limiter = new RateLimiter({ name: 'reloaded', policy })
   const made = dashboardIn(time, { ...quiet, limiters: [limiter], path: '/weir' })
@@ -85,7 +85,7 @@ test('close ends timers, subscriptions and streams', async () => {
   expect(decisions.hasSubscribers).toBe(false)
 })
 
-test('Redis gets no command more', async () => {
+test('Redis gets no additional command', async () => {
   const server = await startRedis()
   open.push({ close: () => server.stop() })
   const client = new Redis(server.url, recommendedRedisOptions)
@@ -124,7 +124,7 @@ test('a decision allocates as much as without a dashboard', () => {
   }
   // Compiled, and refused.
   decide(100_000)()
-  // The least, as the compiler allocates at times of its own.
+  // The minimum, since the compiler also allocates now and then.
   const least = (): number => {
     return Math.min(...Array.from({ length: 20 }, () => heapOf(decide(5_000))))
   }
@@ -133,6 +133,6 @@ test('a decision allocates as much as without a dashboard', () => {
   const beside = least()
   made.close()
   expect(without).toBeGreaterThan(0)
-  // Less than a byte of each.
+  // Less than a byte for each decision.
   expect(Math.abs(beside - without)).toBeLessThan(5_000)
 })

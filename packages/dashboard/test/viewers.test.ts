@@ -1,4 +1,4 @@
-// Those who look: many, slow, gone.
+// Viewers: many, slow, gone.
 
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -26,7 +26,7 @@ afterEach(() => running.close())
 
 const entered = () => enter(running.dashboard.address(running.url))
 
-test('of 1,000 viewers 32 are let in, and the others come back later', async () => {
+test('of 1,000 viewers, 32 are let in, and the others come back later', async () => {
   const { url, cookie } = await entered()
   const all: IncomingMessage[] = []
   for (let i = 0; i < 20; i += 1) {
@@ -39,7 +39,7 @@ test('of 1,000 viewers 32 are let in, and the others come back later', async () 
   expect(away[0]?.headers['retry-after']).toBe('10')
   for (const each of away) each.resume()
   for (const each of open) each.destroy()
-  // Those who are gone make room.
+  // Viewers who have left make room.
   await waitUntil('a place', async () => {
     const stream = await frames({ url, cookie })
     stream.close()
@@ -78,7 +78,7 @@ function reader(takes: () => boolean): Reader & { readonly got: string[]; isOver
 
 const VIEWER = { name: undefined, mayAct: false }
 
-test('a frame is made once for all, and has what is of each viewer', () => {
+test('a frame is made once for all viewers, with what belongs to each', () => {
   const time = fakeTime()
   const { viewers, frames } = viewersIn(time)
   const all = ['ada', 'grace', 'joan'].map((name) => {
@@ -100,7 +100,7 @@ test('a frame is made once for all, and has what is of each viewer', () => {
   viewers.close()
 })
 
-test('a viewer who takes nothing for 30 s is sent away, one who is slow is not', () => {
+test('a viewer who reads nothing for 30 s is disconnected, a slow one is not', () => {
   const time = fakeTime()
   const { viewers } = viewersIn(time)
   let turn = 0
@@ -116,7 +116,7 @@ test('a viewer who takes nothing for 30 s is sent away, one who is slow is not',
   viewers.close()
 })
 
-test('after an hour a viewer has to show again that they may look', () => {
+test('after an hour, a viewer has to show again that they may watch', () => {
   const time = fakeTime()
   const { viewers } = viewersIn(time)
   const each = reader(() => true)
@@ -128,7 +128,7 @@ test('after an hour a viewer has to show again that they may look', () => {
   viewers.close()
 })
 
-/** A response to a client that reads nothing any more. */
+/** A response to a client that no longer reads. */
 function unread(): ServerResponse {
   const socket = new Duplex({ read() {}, write() {} }) as unknown as Socket
   const response = new ServerResponse(new IncomingMessage(socket))
@@ -136,7 +136,7 @@ function unread(): ServerResponse {
   return response
 }
 
-test('a viewer who does not read has one frame buffered, and no more', () => {
+test('a viewer who does not read has one buffered frame, not more', () => {
   const response = unread()
   const each = readerOf(response)
   expect(each.send('one')).toBe(true)
@@ -147,7 +147,7 @@ test('a viewer who does not read has one frame buffered, and no more', () => {
   expect(response.destroyed).toBe(true)
 })
 
-test('a viewer who reads nothing holds up nobody', async () => {
+test('a viewer who reads nothing delays nobody', async () => {
   const { url, cookie } = await entered()
   const response = await begin(`${url}events`, { headers: { cookie } })
   response.pause()

@@ -1,5 +1,5 @@
-// What went wrong elsewhere, as tests over real sockets. The unit tests of core/http have the
-// tables behind them.
+// Vulnerabilities of other libraries, as tests over real sockets. The unit tests of core/http have
+// the tables behind them.
 
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -48,7 +48,7 @@ beforeEach(() => {
 afterEach(() => vi.restoreAllMocks())
 
 describe.each(VERSIONS)('%s', (_, express) => {
-  test('CVE-2026-30827 (express-rate-limit): on a dual-stack server, IPv4 clients have a bucket each', async () => {
+  test('CVE-2026-30827 (express-rate-limit): on a dual-stack server, each IPv4 client has its bucket', async () => {
     const { get } = await serve(express().use(limited()).get('/', ok), '::')
     expect((await get('/', { from: '127.0.0.1' })).status).toBe(200)
     expect((await get('/', { from: '127.0.0.1' })).status).toBe(429)
@@ -98,7 +98,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     ["Express's hop count", (app) => void app.set('trust proxy', 1), {}],
     ['the option proxies', () => undefined, { proxies: { trusted: ['loopback'] } }],
   ])(
-    'behind a trusted proxy, by %s, entries that the client made up change nothing',
+    'behind a trusted proxy, with %s, entries that the client made up change nothing',
     async (_, configure, options) => {
       const app = express()
       configure(app)
@@ -109,13 +109,13 @@ describe.each(VERSIONS)('%s', (_, express) => {
         expect((await from(`${front}, 9.9.9.9`)).status).toBe(429)
       }
       expect((await from('9.9.9.8')).status).toBe(200)
-      // Azure appends a port, which is another for each connection.
+      // Azure appends a port, which differs for each connection.
       expect((await from('9.9.9.8:5678')).status).toBe(429)
       expect((await from('9.9.9.8:5679')).status).toBe(429)
     },
   )
 
-  test('better-auth CVE-2026-45364: rotating in one IPv6 network, or its spelling, stays on one key', async () => {
+  test('better-auth CVE-2026-45364: other addresses of one IPv6 network, or other spellings, stay on one key', async () => {
     const app = express().set('trust proxy', 'loopback').use(limited()).get('/', ok)
     const { get } = await serve(app)
     const statuses = []
@@ -130,7 +130,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     expect(statuses).toEqual([200, 429, 429, 429])
   })
 
-  test('better-auth GHSA-x732-6j76-qmhm: every form of a path that reaches the handler is counted on one key', async () => {
+  test('better-auth GHSA-x732-6j76-qmhm: every form of a path that reaches the handler counts on one key', async () => {
     const handled = vi.fn(ok)
     const app = express().post(
       '/login',
@@ -156,7 +156,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     expect(new Set(statuses)).toEqual(new Set([200, 404, 429]))
   })
 
-  test('Strapi CVE-2025-64526: rotating the account, or a field that identifies nobody, never escapes the address', async () => {
+  test('Strapi CVE-2025-64526: changing the account, or a field that identifies nobody, never escapes the address', async () => {
     const login = limited({
       policy: (req: Request) => {
         const email =
@@ -195,11 +195,11 @@ describe.each(VERSIONS)('%s', (_, express) => {
     for (const body of [{ email: 'dan@a.example' }, { email: 7 }, {}])
       replies.push(await attempt(body))
     expect(replies.slice(3).map(({ status }) => status)).toEqual([429, 429, 429])
-    // Draft 8.2: what an account has left is a stranger's clue to its owner's traffic.
+    // Draft 8.2: what an account has left would reveal its owner's traffic to strangers.
     for (const { text } of replies) expect(text).not.toMatch(/login-account|ann@|q=2\b/)
   })
 
-  test('CVE-2026-24398, -39409, -47674 (hono): a list of addresses missed clients by how their addresses were written', async () => {
+  test('CVE-2026-24398, -39409, -47674 (hono): lists of addresses missed clients whose addresses were written differently', async () => {
     const app = express()
       .set('trust proxy', 'loopback')
       .use(
@@ -232,7 +232,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     ).toEqual(new Set([403]))
     expect(await statusesOf(spelled('10.1.2.3', 'a01:203'))).toEqual(new Set([200]))
     expect(await statusesOf(['2001:db8:aa::1', '2001:0DB8:00AA:0::1'])).toEqual(new Set([200]))
-    // What is no address is on no list, and not unlimited: all of it is one client.
+    // What is not an address is on no list, and not unlimited: all of it counts as one client.
     const garbage = [
       '10.1.2.355',
       '010.1.2.3',
@@ -248,7 +248,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     expect(found).toEqual([200, ...garbage.slice(1).map(() => 429)])
   })
 
-  test('a Unix socket: one shared bucket and a warning, or the proxy is believed', async () => {
+  test('a Unix socket: one shared bucket and a warning, or the proxy is trusted', async () => {
     const path = join(tmpdir(), `weir-${process.pid}-${express === VERSIONS[0]?.[1] ? 5 : 4}.sock`)
     const app = express()
       .get('/', limited({ name: `unix-${path.length}-${path.at(-6)}` }), ok)
@@ -290,7 +290,7 @@ test('nft.storage #2180: preflights neither count nor are refused', async () => 
   expect((await get()).status).toBe(429)
 })
 
-describe('GHSA-984p-xq9m-4rjw (express-brute), nostream #467: parallel requests passed a limit that is read, then written', () => {
+describe('GHSA-984p-xq9m-4rjw (express-brute), nostream #467: parallel requests passed a limit that was read and then written', () => {
   let server: RedisServer
   let children: ChildProcess[] = []
   let ports: number[] = []
@@ -333,7 +333,7 @@ describe('GHSA-984p-xq9m-4rjw (express-brute), nostream #467: parallel requests 
   })
 })
 
-describe('OpenWA PR #1336: set-ups that count all clients as one, or let each be many, are warned of once', () => {
+describe('OpenWA PR #1336: setups that count all clients as one, or let each be many, cause one warning', () => {
   test.each([
     ['plain', []],
     ['forwarded', ['WEIR_FORWARDED_IGNORED']],
@@ -343,7 +343,7 @@ describe('OpenWA PR #1336: set-ups that count all clients as one, or let each be
     expect(await codesWarnedOf(setup)).toEqual(codes)
   })
 
-  test('and silenced by their code', async () => {
+  test('which can be silenced by its code', async () => {
     expect(await codesWarnedOf('forwarded', '--disable-warning=WEIR_FORWARDED_IGNORED')).toEqual([])
   })
 

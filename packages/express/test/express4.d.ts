@@ -1,4 +1,4 @@
-// Express 4 under its own name; as far as the tests use it, it has the types of Express 5.
+// Express 4 under another name. As far as the tests use it, it has the types of Express 5.
 declare module 'express4' {
   export { default } from 'express'
 }

@@ -1,4 +1,4 @@
-// Nothing of a request outlives its response.
+// Nothing of a request is kept after its response.
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -56,7 +56,7 @@ test.each(VERSIONS)(
       await body.dump()
     }
     expect(seen.length).toBeGreaterThan(80)
-    // The last request of each connection is held by Node until the next one comes.
+    // Node keeps the last request of each connection until the next one comes.
     await until(() => {
       gc()
       return seen.filter((ref) => ref.deref() !== undefined).length <= 4 * 6

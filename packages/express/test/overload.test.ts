@@ -1,5 +1,5 @@
-// Overload protection over real sockets: as many as may be are in flight, and nobody answers them
-// until the test says so.
+// Overload protection over real sockets: the limit is in flight, and no request is answered until
+// the test says so.
 
 import { request } from 'node:http'
 import type express from 'express'
@@ -8,7 +8,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { overload, rateLimit, recordResponses, responses } from '../src/index.js'
 import { serve, VERSIONS } from './serve.js'
 
-/** Machines may be busy. */
+/** For a busy machine. */
 const PATIENT = { timeout: 20_000, interval: 20 }
 
 async function stage(make: typeof express) {
@@ -26,7 +26,7 @@ async function stage(make: typeof express) {
 vi.setConfig({ testTimeout: 60_000 })
 
 describe.each(VERSIONS)('%s', (_, make) => {
-  test('what is more than may be in flight is refused at once, and the rest is served', async () => {
+  test('requests beyond what may be in flight are refused at once, and the others are served', async () => {
     const { guard, held, get } = await stage(make)
     const most = guard.limit
     expect([most, guard.inFlight, guard.refused]).toEqual([20, 0, 0])
@@ -51,7 +51,7 @@ describe.each(VERSIONS)('%s', (_, make) => {
     await vi.waitFor(() => expect(guard.inFlight).toBe(0), PATIENT)
   })
 
-  test('what earlier limiters charged a refused request is given back, where they ask for it', async () => {
+  test('what earlier limiters charged a refused request is refunded, if their options say so', async () => {
     const guard = overload()
     const held: Response[] = []
     const common = { limit: 1_000, window: '1h' } as const
@@ -72,7 +72,7 @@ describe.each(VERSIONS)('%s', (_, make) => {
     await Promise.all(others)
   })
 
-  test('a class leaves its part of the limit to those above, by the request', async () => {
+  test('a class leaves its part of the limit to those above it, by the request', async () => {
     const held: Response[] = []
     const guard = overload({
       reserve: { free: 0.5 },
@@ -97,7 +97,7 @@ describe.each(VERSIONS)('%s', (_, make) => {
     for (const other of others) expect((await other).status).toBe(200)
   })
 
-  test('what priority throws is an error of the request', async () => {
+  test('an error that priority throws is an error of the request', async () => {
     const app = make()
     app.use(
       overload({
@@ -112,7 +112,7 @@ describe.each(VERSIONS)('%s', (_, make) => {
     expect([status, body]).toEqual([500, 'no plan'])
   })
 
-  test('a client that leaves frees its place, and the signal hears how long it waited', async () => {
+  test('a client that leaves frees its place, and the signal gets the time that it waited', async () => {
     const { guard, signal, held, url } = await stage(make)
     const left = vi.spyOn(signal, 'left')
     const client = request(`${url}/held`).on('error', () => {})
@@ -127,10 +127,10 @@ describe.each(VERSIONS)('%s', (_, make) => {
     )
   })
 
-  test('a signal is told of responses that were served', async () => {
+  test('a signal gets the times of served responses', async () => {
     const { signal, get } = await stage(make)
     await get('/fails')
-    // Told once the response has ended, which its client may see before.
+    // Recorded when the response has ended, which its client may see earlier.
     await vi.waitFor(() => expect(signal()).toBe(2), PATIENT)
   })
 })

@@ -1,4 +1,4 @@
-// The middleware in real servers, of Express 5 and 4 alike.
+// The middleware in real servers, of both Express 5 and 4.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
@@ -42,7 +42,7 @@ const STORES: [string, () => Store][] = [
   ['a store that answers later', slowStore],
 ]
 
-test('everything of @weir/core is here too', async () => {
+test('all exports of @weir/core are here as well', async () => {
   expect(Object.keys(weir)).toEqual(expect.arrayContaining(Object.keys(await import('@weir/core'))))
   expect(weir).toHaveProperty('RATE_LIMIT_HEADERS')
   expect(weir).toHaveProperty('addressKey')
@@ -60,7 +60,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
       return rateLimit(all as RateLimitOptions)
     }
 
-    test('the functions of the options are given the response', async () => {
+    test('functions in options get the response', async () => {
       const seen: string[] = []
       const note = (name: string, res: Response) => seen.push(`${name} of ${res.locals.tenant}`)
       const { url } = await serve(
@@ -90,7 +90,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
       expect([...new Set(seen)].sort()).toEqual(names.map((name) => `${name} of t1`).sort())
     })
 
-    test('allows, tells and refuses', async () => {
+    test('allows requests, sends headers, and refuses', async () => {
       const app = express()
         .use(limited({ name: 'api', limit: 2, window: '1m' }))
         .get('/', ok)
@@ -120,7 +120,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
       expect(JSON.parse(body)).toMatchObject({ status: 429, 'violated-policies': ['api'] })
     })
 
-    test('HEAD is limited as GET is, and gets no body', async () => {
+    test('HEAD is limited like GET, and gets no body', async () => {
       const { get } = await serve(express().use(limited({})).get('/', ok))
       expect((await get('/', { method: 'HEAD' })).status).toBe(200)
       expect(await get('/', { method: 'HEAD' })).toMatchObject({
@@ -131,7 +131,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
       expect((await get()).status).toBe(429)
     })
 
-    test('several limiters: one line of each field, and the binding decision with all of them', async () => {
+    test('several limiters: one line for each field, and the binding decision with all others', async () => {
       let seen: Request['rateLimit']
       const app = express()
         .use(limited({ name: 'all', limit: 9, window: '1h', headers: ['draft-8', 'legacy'] }))
@@ -185,7 +185,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     })
 
     test.each([undefined, null, false, 0, '', 'route', 'router'])(
-      '%o, thrown by an option, let the request through to the next handler or route',
+      '%o thrown by an option let the request through to the next handler or route',
       async (thrown) => {
         const throws = () => {
           throw thrown
@@ -211,7 +211,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
       },
     )
 
-    test('a Promise that zone.js or bluebird put in place of the global one made an answer look like a promise, and back', async () => {
+    test('a global Promise that zone.js or bluebird replaced made an answer look like a promise, or the reverse', async () => {
       vi.stubGlobal('Promise', class extends Promise<unknown> {})
       onTestFinished(() => void vi.unstubAllGlobals())
       const app = express()
@@ -221,7 +221,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
       expect([(await get()).status, (await get()).status]).toEqual([200, 429])
     })
 
-    test('express-rate-limit on the same request was a 500: both use req.rateLimit', async () => {
+    test('express-rate-limit on the same request caused a 500: both use req.rateLimit', async () => {
       const theirs = (req: Request, _res: Response, next: NextFunction) => {
         Object.assign(req, {
           rateLimit: { limit: 10, used: 1, remaining: 9, resetTime: new Date() },
@@ -243,7 +243,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
       expect((await get('/before')).status).toBe(429)
     })
 
-    test('what handlers throw is theirs: next is called once, and the limit headers stay', async () => {
+    test('handlers handle what they throw: next is called once, and the limit headers stay', async () => {
       const onError = vi.fn(
         (_error: Error, _req: Request, res: Response, _next: NextFunction) =>
           void res.status(500).send('caught'),
@@ -261,7 +261,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
       expect(onError).toHaveBeenCalledTimes(1)
     })
 
-    test('onDenied answers instead, with the headers already set', async () => {
+    test('onDenied answers in place of the limiter, with the headers already set', async () => {
       const onDenied = vi.fn(
         (decision: Decision, req: Request, res: Response, next: NextFunction) => {
           if (req.query.pass) next()
@@ -280,7 +280,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
       expect(await get('/?pass=1')).toMatchObject({ status: 200, body: 'ok' })
     })
 
-    test('100 concurrent requests keep their own async context', async () => {
+    test('100 concurrent requests keep their async contexts', async () => {
       const storage = new AsyncLocalStorage<string>()
       const app = express()
         .use((req, _res, next) => storage.run(req.get('x-id') as string, next))
@@ -311,7 +311,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
       expect((await limit.limiter.peek('127.0.0.1')).remaining).toBe(94)
     })
 
-    test('refundWhen: asked once however a request ends', async () => {
+    test('refundWhen: called once, however a request ends', async () => {
       const outcomes: [string, number, boolean][] = []
       const arrived = vi.fn()
       const limit = limited({
@@ -394,7 +394,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     })
   })
 
-  test('the ESM and the CommonJS copy of this package on one request: the second was a 500', async () => {
+  test('the ESM and the CommonJS copy of this package on one request: the second caused a 500', async () => {
     const copy: typeof weir = createRequire(import.meta.url)('@weir/express')
     const app = express()
       .use(
@@ -409,7 +409,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     ])
   })
 
-  test('without an Express app around it, as in node:http or Connect, there was no `app` to ask for settings', async () => {
+  test('without an Express app around it, as in node:http or Connect, there was no `app` to read settings from', async () => {
     const limit = rateLimit({ policy: justOne })
     const failed = vi.fn()
     const { get } = await serve(((req: Request, res: Response) => {
@@ -432,7 +432,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     expect(next.mock.calls).toEqual([[]])
   })
 
-  test('over HTTP/2, as node:http2 alone has it, it limits, tells and refuses', async () => {
+  test('over plain node:http2, it limits, sends headers and refuses', async () => {
     const outcomes: boolean[] = []
     const limit = rateLimit({
       limit: 1,
@@ -476,19 +476,19 @@ describe.each(VERSIONS)('%s', (_, express) => {
     expect(outcomes).toEqual([true, true])
   })
 
-  test('in a router, its parameters are there, and each mounting counts by its own keys', async () => {
+  test('in a router, its parameters are available, and each mounting counts by its keys', async () => {
     const router = express.Router({ mergeParams: true })
     router.use(rateLimit({ policy: justOne, key: (req) => String(req.params.tenant) }))
     router.get('/search', ok)
     const { get } = await serve(express().use('/:tenant', router).get('/free', ok))
-    // A router’s middleware runs for paths that it has no route for, too.
+    // A router’s middleware also runs for paths without a route.
     const asked = ['/a/search', '/a/search', '/b/search', '/b/none', '/c/none', '/free']
     const found: number[] = []
     for (const path of asked) found.push((await get(path)).status)
     expect(found).toEqual([200, 429, 200, 429, 404, 200])
   })
 
-  test('in a sub-app, which has the proxy setting and the error handler of the app around it', async () => {
+  test('in a sub-app, which uses the proxy setting and the error handler of the app around it', async () => {
     const inner = express()
       .use(
         rateLimit({
@@ -519,7 +519,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     expect(failed.headers.ratelimit).toBe('"outer";r=8;t=60')
   })
 
-  test('a body that express.json() cannot read is counted where the limiter comes before, and may be given back', async () => {
+  test('a body that express.json() cannot read counts if the limiter comes first, and may be refunded', async () => {
     const limit = rateLimit({
       policy: fixedWindow({ name: 'p', limit: 2, window: '1m' }),
       key: () => 'k',
@@ -544,7 +544,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     expect(statuses.map(({ status }) => status)).toEqual([200, 200, 429])
   })
 
-  test('next is called in the same turn when nothing has to be waited for', () => {
+  test('next is called in the same turn if there is nothing to wait for', () => {
     const limit = rateLimit({
       limit: 1,
       window: '1m',
@@ -563,7 +563,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     expect(res.end).toHaveBeenCalledOnce()
   })
 
-  test('what next throws is not caught', () => {
+  test('an error that next throws is not caught', () => {
     const limit = rateLimit({ limit: 1, window: '1m', key: () => 'k' })
     const next = vi.fn((error?: unknown) => {
       if (error === undefined) throw new Error('downstream')
@@ -575,7 +575,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     expect(next).toHaveBeenCalledTimes(1)
   })
 
-  test('a response that has begun is not written to, and ends where its request is refused', async () => {
+  test('a response that has begun is not written to, and ends if its request is refused', async () => {
     const app = express()
       .use((_req, res, next) => {
         res.write('begun ')
@@ -588,7 +588,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     await expect(get()).rejects.toThrow(/aborted|socket hang up|ECONNRESET/)
   })
 
-  test('a route of its own: only its requests count', async () => {
+  test('on a single route, only its requests count', async () => {
     const app = express()
       .get(
         '/limited/:id',
@@ -602,7 +602,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     expect(await get('/free')).toMatchObject({ status: 200 })
   })
 
-  test('cookies, CORS and caching headers set before stay, but for Cache-Control of a refusal', async () => {
+  test('cookies, CORS and caching headers that were set before stay, except Cache-Control of a refusal', async () => {
     const app = express()
       .use((_req, res, next) => {
         res.set({ 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'public, max-age=60' })
@@ -618,7 +618,7 @@ describe.each(VERSIONS)('%s', (_, express) => {
     })
   })
 
-  test('keep-alive goes on after refusals', async () => {
+  test('keep-alive continues after refusals', async () => {
     const { get, server } = await serve(
       express()
         .use(rateLimit({ policy: justOne }))

@@ -1,4 +1,4 @@
-// Express 4 and 5 on real sockets, and clients for them.
+// Express 4 and 5 on real sockets, and their clients.
 
 import { once } from 'node:events'
 import { type Agent, createServer, type IncomingHttpHeaders, request, type Server } from 'node:http'
@@ -7,7 +7,7 @@ import express, { type Express } from 'express'
 import express4 from 'express4'
 import { onTestFinished } from 'vitest'
 
-/** What each suite runs over. */
+/** The versions that each suite runs on. */
 export const VERSIONS: [string, typeof express][] = [
   ['Express 5', express],
   ['Express 4', express4],
@@ -24,7 +24,7 @@ export interface GetOptions {
   readonly method?: string
   readonly headers?: Record<string, string>
   readonly host?: string
-  /** The address to come from. */
+  /** The client's address. */
   readonly from?: string
   readonly agent?: Agent
 }
@@ -74,7 +74,7 @@ export function linesOf(reply: Reply, name: string): number {
   return reply.rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === name).length
 }
 
-/** Resolves once a condition holds; the test's own time limit ends the waiting. */
+/** Resolves when a condition holds; the test's timeout ends the wait. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 2))
 }

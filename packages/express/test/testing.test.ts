@@ -1,4 +1,4 @@
-// An application that installs this package alone can test its limits.
+// An application that installs only this package can test its limits.
 
 import { memoryStore, RateLimiter, slidingWindow } from '@weir/express'
 import { fakeClock } from '@weir/express/testing'

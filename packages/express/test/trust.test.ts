@@ -1,5 +1,5 @@
-// Proxy settings that trust everybody are warned of. A process warns of that once, so the modules
-// are loaded anew for each.
+// Proxy settings that trust everybody cause a warning. A process warns once, so the modules are
+// loaded again for each test.
 
 import express from 'express'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'

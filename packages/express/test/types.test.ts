@@ -1,4 +1,4 @@
-// What users write, checked by the compiler; running it proves no more than that it can be built.
+// What users write, checked by the compiler; running it only proves that it can be built.
 
 import type { Request } from 'express'
 import express from 'express'
@@ -22,7 +22,7 @@ interface SignedIn extends Request {
 
 const daily = fixedWindow({ name: 'daily', limit: 10, window: '1d' })
 
-test('requests are inferred, and wrong options do not compile', () => {
+test('request types are inferred, and wrong options do not compile', () => {
   const plain = rateLimit({
     policy: (req) => (req.get('x-plan') === 'paid' ? unlimited() : daily),
     key: (req) => req.ip,
@@ -107,11 +107,11 @@ test('requests are inferred, and wrong options do not compile', () => {
     () => rateLimit({ limit: 1, window: '1w' }),
     // @ts-expect-error: no such format
     () => rateLimit({ policy: daily, headers: 'draft-9' }),
-    // @ts-expect-error: a text is no cost
+    // @ts-expect-error: a string is not a cost
     () => rateLimit({ policy: daily, cost: () => '1' }),
-    // @ts-expect-error: true is no key
+    // @ts-expect-error: true is not a key
     () => rateLimit({ policy: daily, key: () => true }),
-    // @ts-expect-error: requests have no such thing
+    // @ts-expect-error: requests have no such property
     () => rateLimit({ policy: daily, key: (req) => req.user.id }),
     // @ts-expect-error: not one of the choices
     () => rateLimit({ policy: daily, onMissingKey: 'allow' }),
@@ -131,7 +131,7 @@ test('requests are inferred, and wrong options do not compile', () => {
     () => rateLimit<SignedIn, Classes>({ policy: daily, reserve, priority: () => 'bacth' }),
     // @ts-expect-error: no such class
     () => rateLimit({ policy: daily, priority: () => 'batch' }),
-    // @ts-expect-error: a text is no fraction
+    // @ts-expect-error: a string is not a fraction
     () => rateLimit({ policy: daily, reserve: { batch: '50%' } }),
     // @ts-expect-error: options are needed
     () => rateLimit(),
@@ -139,7 +139,7 @@ test('requests are inferred, and wrong options do not compile', () => {
   expect(wrong).toHaveLength(20)
 })
 
-test('classes of overload protection are inferred, and other names do not compile', () => {
+test('classes of overload protection are inferred, and unknown names do not compile', () => {
   const reserve = { normal: 0.2, free: 0.5 }
   const guards = [
     overload(),
@@ -153,13 +153,13 @@ test('classes of overload protection are inferred, and other names do not compil
   const wrong = [
     // @ts-expect-error: no such class
     () => overload({ reserve, priority: () => 'fere' }),
-    // @ts-expect-error: it must be known at once
+    // @ts-expect-error: the class must be known synchronously
     () => overload({ reserve, priority: async () => 'free' }),
-    // @ts-expect-error: all requests of one class are none of any
+    // @ts-expect-error: priority is a function, not a class for all requests
     () => overload({ reserve, priority: 'free' }),
-    // @ts-expect-error: requests have no such thing
+    // @ts-expect-error: requests have no such property
     () => overload({ reserve, priority: (req) => req.user.plan }),
-    // @ts-expect-error: a text is no fraction
+    // @ts-expect-error: a string is not a fraction
     () => overload({ reserve: { free: '50%' }, priority: () => 'free' }),
   ]
   expect(wrong).toHaveLength(5)

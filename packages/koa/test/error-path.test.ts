@@ -1,5 +1,5 @@
-// Koa drops all headers when something throws. The limits' own must arrive all the same, and with
-// the right client.
+// Koa drops all headers when something throws. The limits' headers must still arrive, with the
+// figures of the right client.
 
 import { fakeClock } from '@weir/core/testing'
 import type Koa from 'koa'
@@ -18,7 +18,7 @@ describe.each(koas)('%s', (_, App) => {
     store = memoryStore({ clock: fakeClock() })
   })
 
-  /** An app with a limit of ten, whose handler does this. */
+  /** An app with a limit of ten and this handler. */
   function limited(handler: Koa.Middleware): Koa {
     const app: Koa = new App()
     app.use(rateLimit({ store, name: 'api', limit: 10, window: '1m' }))
@@ -44,7 +44,7 @@ describe.each(koas)('%s', (_, App) => {
     expect(response.headers.get('ratelimit-policy')).toBe('"api";q=10;w=60')
   })
 
-  test('the error’s own headers go first', async () => {
+  test('the error’s own headers take precedence', async () => {
     const headers = { 'WWW-Authenticate': 'Basic', RateLimit: '"own";r=1' }
     const response = await fetch(await serve(limited((ctx) => ctx.throw(401, { headers }))))
     expect(response.headers.get('www-authenticate')).toBe('Basic')
@@ -53,7 +53,7 @@ describe.each(koas)('%s', (_, App) => {
     expect(headers).toEqual({ 'WWW-Authenticate': 'Basic', RateLimit: '"own";r=1' })
   })
 
-  test('those of several limiters, and of what stands between them', async () => {
+  test('headers of several limiters arrive, and those of middleware between them', async () => {
     const app: Koa = new App()
     app.use(rateLimit({ store, name: 'outer', limit: 10, window: '1m' }))
     app.use(async (__, next) => {
@@ -95,7 +95,7 @@ describe.each(koas)('%s', (_, App) => {
     expect(response.headers.get('ratelimit')).toMatch(/^"api";r=0;/)
   })
 
-  test('one error object for many requests carries no client’s figures to another', async () => {
+  test('an error object that many requests share carries no client’s figures to another', async () => {
     const shared: HttpError = Object.assign(new Error('no'), { status: 403, expose: true })
     const app: Koa = new App()
     const limit = rateLimit({ store, limit: 10, window: '1m' })
@@ -109,7 +109,7 @@ describe.each(koas)('%s', (_, App) => {
     expect(shared.headers).toBeUndefined()
   })
 
-  test('requests that failed with one error at the same time were told the figures of each other', async () => {
+  test('requests that failed at the same time with one error got the figures of each other', async () => {
     const shared = Object.assign(new Error('database down'), { status: 503, expose: true })
     const arrived = vi.fn()
     let fail: (error: Error) => void = () => {}
@@ -147,13 +147,13 @@ describe.each(koas)('%s', (_, App) => {
     const left = replies.map(({ headers }) => headers.get('ratelimit')?.split(';')[1])
     expect(left).toEqual(['r=9', 'r=3', undefined])
     expect(await replies[0]?.text()).toBe('database down')
-    // And it is the same error that the app's own handlers see.
+    // The app's own handlers see the same error.
     expect(seen).toEqual([shared, shared, shared])
     expect(shared).not.toHaveProperty('headers')
   })
 
   test.each([undefined, null, 0, ''])(
-    '%o, thrown by an option, left a request without an answer',
+    '%o thrown by an option left a request without an answer',
     async (thrown) => {
       const app: Koa = new App()
       const key = () => Promise.reject(thrown)
@@ -168,7 +168,7 @@ describe.each(koas)('%s', (_, App) => {
     },
   )
 
-  test('a text that is thrown is answered as without a limit', async () => {
+  test('a thrown string is answered as without a limit', async () => {
     const response = await fetch(await serve(limited(() => Promise.reject('oops'))))
     expect(response.status).toBe(500)
   })
@@ -186,7 +186,7 @@ describe.each(koas)('%s', (_, App) => {
     expect(await (await fetch(await serve(app))).text()).toBe('true')
   })
 
-  test('what an error handler of the app answers keeps them', async () => {
+  test('the response of an error handler of the app keeps them', async () => {
     const app: Koa = new App()
     app.use(async (ctx, next) => {
       try {
@@ -202,7 +202,7 @@ describe.each(koas)('%s', (_, App) => {
     expect([response.status, response.headers.get('ratelimit')]).toEqual([502, '"api";r=9;t=60'])
   })
 
-  test('a cost is given back after a throw', async () => {
+  test('a cost is refunded after a throw', async () => {
     const app: Koa = new App()
     const limit = rateLimit({
       store,

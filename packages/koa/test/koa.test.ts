@@ -1,5 +1,5 @@
-// What is Koa's own: where the decision is, how a refusal is written, which address, and in which
-// turn things happen.
+// What is special to Koa: where the decision is, how a refusal is written, which address counts,
+// and in which turn things happen.
 
 import { once } from 'node:events'
 import { connect, constants, createServer } from 'node:http2'
@@ -12,7 +12,7 @@ import { memoryStore, type ResponseOutcome, rateLimit, type Store } from '../src
 import { koas, serve } from './server.js'
 
 test.each(koas)(
-  '%s over HTTP/2: each cancelled request was refunded, as if it had been answered',
+  '%s over HTTP/2: each cancelled request was refunded like an answered one',
   async (_, App) => {
     const outcomes: ResponseOutcome[] = []
     const later = memoryStore({ clock: fakeClock() })
@@ -67,7 +67,7 @@ test.each(koas)(
     await vi.waitFor(() => expect(outcomes[1]).toEqual({ status: 200, finished: false }))
     expect(await left()).toBe(9)
 
-    // Gone before the decision was there.
+    // The client leaves before the decision.
     const early = ask('/hang')
     await expect.poll(left).toBe(8)
     early.close(constants.NGHTTP2_CANCEL)
@@ -95,7 +95,7 @@ describe.each(koas)('%s', (_, App) => {
     expect(response.headers.get('ratelimit')).toBe('"all";r=4;t=60, "some";r=1;t=60')
   })
 
-  test('a refusal is written and not thrown', async () => {
+  test('a refusal is written, not thrown', async () => {
     const app = new App()
     const errors = vi.fn()
     app.on('error', errors)
@@ -120,7 +120,7 @@ describe.each(koas)('%s', (_, App) => {
     expect(errors).not.toHaveBeenCalled()
   })
 
-  test('goes on in the same turn where nothing has to be waited for', async () => {
+  test('continues in the same turn if there is nothing to wait for', async () => {
     const app = new App()
     const order: string[] = []
     app.use((_ctx, next) => {
@@ -137,7 +137,7 @@ describe.each(koas)('%s', (_, App) => {
     expect(order).toEqual(['handler', 'turn over'])
   })
 
-  test('waits for what follows', async () => {
+  test('waits for the next middleware', async () => {
     const app = new App()
     app.use(rateLimit({ store, limit: 1, window: '1m', key: async () => 'k' }))
     app.use(async (ctx) => {
@@ -147,7 +147,7 @@ describe.each(koas)('%s', (_, App) => {
     expect(await (await fetch(await serve(app))).text()).toBe('late')
   })
 
-  test('onDenied may go on', async () => {
+  test('onDenied may let the request go on', async () => {
     const app = new App()
     app.use(
       rateLimit({ store, limit: 1, window: '1m', onDenied: (_decision, _ctx, next) => next() }),
@@ -162,7 +162,7 @@ describe.each(koas)('%s', (_, App) => {
     ])
   })
 
-  test('leaves alone what is sent already', async () => {
+  test('does not change a response that was already sent', async () => {
     const app = new App()
     app.use(async (ctx, next) => {
       ctx.respond = false
@@ -174,7 +174,7 @@ describe.each(koas)('%s', (_, App) => {
     expect([response.status, await response.text()]).toEqual([404, 'sent'])
   })
 
-  test('a response that has begun is not written to, and ends where its request is refused', async () => {
+  test('a response that has begun is not written to, and ends if its request is refused', async () => {
     const app = new App()
     app.use((ctx, next) => {
       ctx.status = 200
@@ -201,7 +201,7 @@ describe.each(koas)('%s', (_, App) => {
       warn.mockReset()
     })
 
-    /** Statuses of requests with these X-Forwarded-For, where a client has one. */
+    /** The statuses of requests with these X-Forwarded-For headers, if any. */
     async function answers(
       settings: object,
       options: Partial<weir.RateLimitOptions>,
@@ -240,7 +240,7 @@ describe.each(koas)('%s', (_, App) => {
           200,
           ...refused,
         ])
-        // From a peer that nobody trusts the header says nothing at all.
+        // From a peer that nobody trusts, the header is ignored.
         expect(await answers(settings, { proxies: { trusted: ['10.0.0.0/8'] } }, asked)).toEqual([
           200,
           ...refused,
@@ -248,18 +248,18 @@ describe.each(koas)('%s', (_, App) => {
       },
     )
 
-    test('is the connection’s by default', async () => {
+    test('is by default that of the connection', async () => {
       expect(await answers({}, {}, forged)).toEqual([200, 429])
     })
 
-    test('is ctx.ip, by Koa’s rules', async () => {
+    test('may be ctx.ip, by Koa’s rules', async () => {
       expect(await answers({ proxy: true }, {}, forged)).toEqual([200, 200])
       expect(await answers({ proxy: true, maxIpsCount: 1 }, {}, forged)).toEqual([200, 429])
       const proxyIpHeader = 'X-Real-IP'
       expect(await answers({ proxy: true, proxyIpHeader }, {}, forged)).toEqual([200, 429])
     })
 
-    test('is found by trusted proxies, whatever Koa believes', async () => {
+    test('is found by trusted proxies, whatever Koa trusts', async () => {
       const proxies = { trusted: ['loopback'] }
       expect(await answers({ proxy: true }, { proxies }, [...forged, '8.8.8.8'])).toEqual([
         200, 429, 200,
@@ -268,12 +268,12 @@ describe.each(koas)('%s', (_, App) => {
   })
 })
 
-test('each warning about proxies is given once, and none where proxies are counted', async () => {
+test('each warning about proxies is given once, and none if proxies are counted', async () => {
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   vi.resetModules()
   const fresh: typeof weir = await import('../src/index.js')
 
-  /** Codes of the warnings that these settings lead to, in Koa 2 and 3. */
+  /** The codes of the warnings that these settings cause, in Koa 2 and 3. */
   async function codes(settings: object): Promise<unknown[]> {
     warn.mockClear()
     for (const [, App] of koas) {
@@ -291,7 +291,7 @@ test('each warning about proxies is given once, and none where proxies are count
   warn.mockRestore()
 })
 
-test('the surface of @weir/core is here', async () => {
+test('all exports of @weir/core are here', async () => {
   const core = await import('@weir/core')
   for (const name of Object.keys(core)) expect(weir).toHaveProperty(name)
   expect(weir).toHaveProperty('addressKey')

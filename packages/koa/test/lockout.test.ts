@@ -1,4 +1,4 @@
-// Lock-outs over HTTP: a block ends the guesses, and a right one among them ends the block.
+// Lock-outs over HTTP: a block ends the guesses, and a correct one among them ends the block.
 
 import { fakeClock } from '@weir/core/testing'
 import { describe, expect, test } from 'vitest'
@@ -24,7 +24,7 @@ describe.each(koas)('%s', (_, App) => {
     return { clock, limiter: limit.limiter, get }
   }
 
-  test('the attempt that reaches the limit is answered, and the next is told when the block ends', async () => {
+  test('the attempt that reaches the limit is answered, and the next response says when the block ends', async () => {
     const { clock, get } = await site()
     const fields = []
     for (let i = 0; i < 3; i += 1) fields.push((await get()).headers.get('ratelimit'))
@@ -39,7 +39,7 @@ describe.each(koas)('%s', (_, App) => {
     expect((await get('/right')).status).toBe(200)
   })
 
-  test('a right guess that was under way when the block began lifts it', async () => {
+  test('a correct guess that was in progress when the block began lifts it', async () => {
     const { get } = await site()
     const statuses = async (...paths: string[]) =>
       (await Promise.all(paths.map((path) => get(path)))).map(({ status }) => status).sort()

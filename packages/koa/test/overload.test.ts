@@ -3,13 +3,13 @@ import { describe, expect, test, vi } from 'vitest'
 import { overload, rateLimit, recordResponses, responses } from '../src/index.js'
 import { koas, serve } from './server.js'
 
-/** Machines may be busy. */
+/** For a busy machine. */
 const PATIENT = { timeout: 20_000, interval: 20 }
 
 vi.setConfig({ testTimeout: 60_000 })
 
 describe.each(koas)('%s', (_, App: typeof Koa) => {
-  test('what is more than may be in flight is refused at once, and the rest is served', async () => {
+  test('requests beyond what may be in flight are refused at once, and the others are served', async () => {
     const guard = overload()
     const signal = responses({ errors: 0.5 })
     let answer = () => {}
@@ -45,7 +45,7 @@ describe.each(koas)('%s', (_, App: typeof Koa) => {
     expect(signal()).toBe(2)
   })
 
-  test('a class leaves its part of the limit to those above, by the context', async () => {
+  test('a class leaves its part of the limit to those above it, by the context', async () => {
     let answer = () => {}
     const answered = new Promise<void>((resolve) => {
       answer = resolve
@@ -75,7 +75,7 @@ describe.each(koas)('%s', (_, App: typeof Koa) => {
     for (const other of others) expect((await other).status).toBe(200)
   })
 
-  test('what priority throws is an error of the request', async () => {
+  test('an error that priority throws is an error of the request', async () => {
     const app = new App()
     app.silent = true
     app.use(

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const UPDATE = 'api/ has what was public before; if the change is meant: npm run types:update'
 
-test('the types of @weir/koa change only on purpose', { timeout: 60_000 }, async () => {
+test('the public types of @weir/koa change only on purpose', { timeout: 60_000 }, async () => {
   const types = publicTypes(resolve(import.meta.dirname, '..'))
   await expect(types, UPDATE).toMatchFileSnapshot('../api/koa.api.md')
 })

@@ -12,7 +12,7 @@ export const koas: readonly [string, typeof Koa][] = [
   ['Koa 3', Koa],
 ]
 
-/** Serves an app for the running test, without what Koa writes to the console. */
+/** Serves an app for the running test, without Koa's output on the console. */
 export async function serve(app: Koa): Promise<string> {
   app.silent = true
   const listener = app.callback()

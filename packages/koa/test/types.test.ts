@@ -1,5 +1,5 @@
-// An app's code compiles under `strict`, against the types of Koa 3 and of Koa 2, and its mistakes
-// do not.
+// An app's code compiles in `strict` mode with the types of Koa 3 and of Koa 2, and its mistakes do
+// not.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -28,7 +28,7 @@ test.each(['koa', 'koa2'])(
     }
     await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(project))
     const tsc = join(dirname(resolve('typescript/package.json')), 'bin/tsc')
-    // Rejects with what the compiler said.
+    // Rejects with the compiler's output.
     await promisify(execFile)(process.execPath, [tsc, '-p', folder]).catch(({ stdout }) => {
       throw new Error(stdout)
     })

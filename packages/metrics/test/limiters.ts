@@ -1,8 +1,8 @@
-// Limiters that have seen something of everything.
+// Limiters with some of everything in their statistics.
 
 import { adaptive, fixedWindow, memoryStore, RateLimiter, resilient, tokenBucket } from '@weir/core'
 
-/** @param name of the test: each has limiters of its own */
+/** @param name the name of the test, so that each has separate limiters */
 export async function busyLimiters(name: string): Promise<RateLimiter[]> {
   const search = new RateLimiter({
     name: `${name}-search`,
@@ -34,7 +34,7 @@ export async function busyLimiters(name: string): Promise<RateLimiter[]> {
   return [search, login, jobs, adapted]
 }
 
-/** The series of a text of Prometheus. */
+/** The series in a text for Prometheus. */
 export function seriesOf(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return new Map(

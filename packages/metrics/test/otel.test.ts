@@ -1,4 +1,4 @@
-// OpenTelemetry: both lines of the SDK, in memory and over OTLP to a server of this test.
+// OpenTelemetry: both major lines of the SDK, in memory and over OTLP to a server of this test.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -25,7 +25,7 @@ const lines = [
 ] as const
 
 describe.each(lines)('SDK %s', (line, sdk, Exporter) => {
-  /** Long: it exports when it is told to. */
+  /** Long, so that it exports only on demand. */
   const exportIntervalMillis = 3_600_000
   const name = `otel-${line.replace('.', '-')}`
 
@@ -67,7 +67,7 @@ describe.each(lines)('SDK %s', (line, sdk, Exporter) => {
     await limiters[0]?.consume('later')
     await limiters[1]?.wait('later')
     await reader.forceFlush()
-    // What is not observed any more stays as it was.
+    // A series that is no longer observed stays as it was.
     const later = exporter
       .getMetrics()
       .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
@@ -80,7 +80,7 @@ describe.each(lines)('SDK %s', (line, sdk, Exporter) => {
     await provider.shutdown()
   })
 
-  test('the OTLP exporter brings it to a server', async () => {
+  test('the OTLP exporter sends it to a server', async () => {
     const bodies: Buffer[] = []
     const server = createServer(async (request, response) => {
       const chunks: Buffer[] = []
@@ -148,7 +148,7 @@ describe('the active span', () => {
     context.disable()
   })
 
-  test('is told of denials, of the request that was denied, and of nothing else', async () => {
+  test('gets denials, of the denied request, and nothing else', async () => {
     const limiter = new RateLimiter({
       name: 'spans',
       policy: fixedWindow({ name: 'two', limit: 2, window: '1h' }),
@@ -184,7 +184,7 @@ describe('the active span', () => {
     ])
   })
 
-  test('need not be there', async () => {
+  test('is not required', async () => {
     const limiter = new RateLimiter({
       name: 'no-span',
       policy: fixedWindow({ limit: 0, window: '1h' }),

@@ -1,4 +1,4 @@
-// What Prometheus is shown: the text, and the registries of both client libraries.
+// What Prometheus gets: the text, and the registries of both client libraries.
 
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -73,7 +73,7 @@ describe('the text', () => {
     expect(series.get('weir_policy_limit{limiter="text-search",policy="burst"}')).toBe(4)
   })
 
-  test('has the blocks of a lock-out by level, and of other policies none', async () => {
+  test('has the blocks of a lock-out by level, and none of other policies', async () => {
     const guesses = {
       name: 'guesses',
       limit: 2,
@@ -93,7 +93,7 @@ describe('the text', () => {
     expect(await shown()).toEqual([`${of} 1`])
   })
 
-  test('has the slots of a concurrency that are held here, and of other policies none', async () => {
+  test('has the slots of a concurrency that are held here, and none of other policies', async () => {
     const slots = concurrency({ name: 'streams', limit: 3, holdTimeout: '1m' })
     const limiter = new RateLimiter({ name: 'slots', policy: [slots, policy] })
     const held = await limiter.acquire('k')
@@ -107,14 +107,14 @@ describe('the text', () => {
     expect(await shown()).toEqual([`weir_slots_held${of} 0`, `weir_slots_expired_total${of} 0`])
   })
 
-  test('has no key in it', async () => {
+  test('contains no key', async () => {
     const key = 'somebody@example.org'
     const limiter = new RateLimiter({ name: 'private', policy })
     for (let i = 0; i < 9; i += 1) await limiter.consume(key)
     expect((await prometheus([limiter]).scrape()).body).not.toContain('somebody')
   })
 
-  test('has no series twice: two limiters of one name are one, and each limiter is read once', async () => {
+  test('has no series twice: two limiters with the same name are one, and each limiter is read once', async () => {
     const store = memoryStore()
     const [one, two] = [true, true].map(
       (shared) => new RateLimiter({ name: 'twice', store, shared, policy }),
@@ -146,7 +146,7 @@ describe('the text', () => {
     ['application/openmetrics-text;q=0', TEXT],
     ['application/openmetrics-text;q=nonsense', TEXT],
     [`application/openmetrics-text,${'a/b,'.repeat(10_000)}`, TEXT],
-  ])('is of the format that is asked for (%s)', async (accept, expected) => {
+  ])('has the requested format (%s)', async (accept, expected) => {
     const { contentType, body } = await prometheus([]).scrape(accept)
     expect(contentType).toBe(expected)
     expect(body.endsWith('# EOF\n')).toBe(expected === OPEN_METRICS)
@@ -154,7 +154,7 @@ describe('the text', () => {
     expect(body).toContain(`# TYPE ${family} counter\n`)
   })
 
-  test('escapes what a store of a user says, and writes numbers beyond 2^53', async () => {
+  test("escapes labels that a user's store sets, and writes numbers beyond 2^53", async () => {
     const store = storeSaying({ node: 'a"b\\c\nd', calls: { ok: 2 ** 60, timeout: 1e300 } })
     const { body } = await prometheus([limiterOn(store)]).scrape()
     expect(body).toContain(`node="a\\"b\\\\c\\nd",result="ok"} ${2 ** 60}\n`)
@@ -177,9 +177,9 @@ function limiterOn(store: Store): RateLimiter {
   return new RateLimiter({ name: `limiter-${limiters}`, store, policy })
 }
 
-describe('beside limiters', () => {
+describe('in addition to limiters', () => {
   const inFlight = 'weir_overload_in_flight'
-  test('overload protection of Express and of Koa is shown, and added up', async () => {
+  test('overload protection of Express and of Koa is shown, in sum', async () => {
     const guard = overload()
     const metrics = prometheus([limiterOn(memoryStore()), guard])
     let answer: (() => void) | undefined
@@ -199,7 +199,7 @@ describe('beside limiters', () => {
     expect(both.get('weir_overload_refused_total')).toBe(0)
   })
 
-  test('overload protection with classes is shown by class, and added up', async () => {
+  test('overload protection with classes is shown by class, in sum', async () => {
     const reserve = { free: 0.5 }
     const guards = [1, 2].map(() => overload({ reserve, priority: () => 'free' }))
     for (const guard of guards) {
@@ -235,7 +235,7 @@ describe('beside limiters', () => {
     expect(series.get('weir_live_current{settings="never-heard"}')).toBeDefined()
   })
 
-  test('there is nothing of either where none is given', async () => {
+  test('neither is shown if none is given', async () => {
     const { body } = await prometheus([limiterOn(memoryStore())]).scrape()
     expect([...seriesOf(body).keys()].filter((id) => /^weir_(overload|live)/.test(id))).toEqual([])
   })
@@ -312,14 +312,14 @@ describe('what cannot be read is left out and counted, and the rest is shown', (
 })
 
 describe('limiters', () => {
-  test('from an iterator that can be read once are read at every scrape', async () => {
+  test('from an iterator that can be read only once are read at every scrape', async () => {
     const limiter = limiterOn(memoryStore())
     const metrics = prometheus([limiter].values())
     for (let i = 0; i < 2; i += 1)
       expect((await metrics.scrape()).body).toContain(`limiter="${limiter.name}"`)
   })
 
-  test('of a function are those that there are at the scrape', async () => {
+  test('from a function are those that exist at the scrape', async () => {
     const all: RateLimiter[] = []
     const metrics = prometheus(() => all)
     expect((await metrics.scrape()).body).not.toContain('limiter=')
@@ -337,15 +337,15 @@ describe('limiters', () => {
     ['name'],
     [{ limiter: 7 }],
     [{ status: () => {} }],
-  ])('are refused where they are none: %j', (given) => {
+  ])('are refused if they are not limiters: %j', (given) => {
     expect(() => prometheus(given as never)).toThrow(
       expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
     )
   })
 
-  test('of the other format of this package and of another copy of @weir/core are read as well', async () => {
+  test('of the other format of this package and of another copy of @weir/core are also read', async () => {
     const require = createRequire(import.meta.url)
-    // An application may have it bundled, and a library beside it from node_modules.
+    // An application may have bundled it, beside a library that loads it from node_modules.
     const { href: copy } = new URL('../../core/dist/module/index.js', import.meta.url)
     const core: typeof import('@weir/core') = await import(copy)
     const other = new core.RateLimiter({
@@ -373,7 +373,7 @@ describe('a registry', () => {
       return registry
     },
   }
-  test.each(Object.entries(registries))('of %s shows what the text shows', async (name, make) => {
+  test.each(Object.entries(registries))('%s shows what the text shows', async (name, make) => {
     const registry = make()
     const metrics = prometheus(await busyLimiters(`of-${name.replace(/\W/g, '-')}`))
     const remove = metrics.register(registry)
@@ -396,14 +396,14 @@ describe('a registry', () => {
   test.each([
     ['prom-client', promClient],
     ['@prometheus-io/client', successor],
-  ])('of %s makes one of what several processes show', async (_, library) => {
+  ])('of %s merges the figures of several processes', async (_, library) => {
     const limiter = limiterOn(resilient(memoryStore(), { instances: 2 }))
     await limiter.consume('a')
     const registry = new library.Registry()
     prometheus([limiter]).register(registry)
     const shown = [await registry.getMetricsAsJSON()]
     limiter.enabled = false
-    // What is asked for in one turn of the event loop is one scrape.
+    // Reads in one turn of the event loop are one scrape.
     await new Promise(setImmediate)
     shown.push(await registry.getMetricsAsJSON())
     const all = library.AggregatorRegistry.aggregate(shown as never)
@@ -440,7 +440,7 @@ describe('a registry', () => {
     },
   )
 
-  test('that has such a name already keeps what it has, and gets nothing', async () => {
+  test('that already uses such a name keeps what it has, and gets nothing', async () => {
     const registry = new promClient.Registry()
     new promClient.Gauge({ name: 'weir_waiting', help: 'mine', registers: [registry] })
     expect(() => prometheus([]).register(registry)).toThrow('weir_waiting')

@@ -9,7 +9,11 @@ test.each([
   ['@weir/metrics/prometheus', 'prometheus', 'metrics-prometheus.api.md'],
   ['@weir/metrics/otel', 'otel', 'metrics-otel.api.md'],
   ['@weir/metrics/nest', 'nest', 'metrics-nest.api.md'],
-])('the types of %s change only on purpose', { timeout: 60_000 }, async (_name, entry, file) => {
-  const types = publicTypes(resolve(import.meta.dirname, '..'), entry)
-  await expect(types, UPDATE).toMatchFileSnapshot(`../api/${file}`)
-})
+])(
+  'the public types of %s change only on purpose',
+  { timeout: 60_000 },
+  async (_name, entry, file) => {
+    const types = publicTypes(resolve(import.meta.dirname, '..'), entry)
+    await expect(types, UPDATE).toMatchFileSnapshot(`../api/${file}`)
+  },
+)

@@ -1,5 +1,4 @@
-// How many series there are, and how long a scrape holds up the application, with hundreds of
-// limiters.
+// The number of series, and how long a scrape blocks the application, with hundreds of limiters.
 
 import type { Meter } from '@opentelemetry/api'
 import * as sdk from '@opentelemetry/sdk-metrics'
@@ -17,7 +16,7 @@ async function idsOf(limiters: Iterable<WatchedLimiter>): Promise<string[]> {
   return [...seriesOf((await prometheus([...limiters]).scrape()).body).keys()]
 }
 
-describe('series are those of what can happen', () => {
+describe('the number of series depends on what can happen', () => {
   const ofLimiter = async (limiter: RateLimiter) =>
     (await idsOf([limiter]))
       .filter((id) => id.includes(`limiter="${limiter.name}"`))
@@ -37,14 +36,14 @@ describe('series are those of what can happen', () => {
     'units_total{policy="few",kind="taken"}',
   ]
 
-  test('in memory: ten, before the first request and after', async () => {
+  test('in memory: ten, before the first request and afterwards', async () => {
     const limiter = new RateLimiter({ name: 'size-memory', store: memoryStore(), policy })
     expect(await ofLimiter(limiter)).toEqual(usual)
     for (let i = 0; i < 3; i += 1) await limiter.consume('a')
     expect(await ofLimiter(limiter)).toEqual(usual)
   })
 
-  test('on a store that asks a server: four more, for what is decided without it', async () => {
+  test('on a store that asks a server: four more, for local decisions', async () => {
     const store = resilient(memoryStore(), { instances: 1 })
     expect(await ofLimiter(new RateLimiter({ name: 'size-server', store, policy }))).toEqual([
       usual[0]?.replace('store', 'local').replace('false', 'true'),
@@ -57,7 +56,7 @@ describe('series are those of what can happen', () => {
     ])
   })
 
-  test('of a wait, a refund, a penalty, a switch: when it has happened', async () => {
+  test('for a wait, a refund, a penalty, a switch: once it has happened', async () => {
     const limiter = new RateLimiter({ name: 'size-rare', store: memoryStore(), policy })
     const decision = await limiter.consume('a')
     await limiter.refund(decision)
@@ -77,12 +76,12 @@ describe('series are those of what can happen', () => {
         'wait_duration_seconds_count{}',
       ]),
     )
-    // Nothing goes away.
+    // No series disappears.
     expect(await ofLimiter(limiter)).toEqual(series)
   })
 })
 
-describe('there is a bound to them', () => {
+describe('the number of series is bounded', () => {
   const made = (count: number, name: (i: number) => string) => {
     const store = memoryStore()
     return Array.from(
@@ -91,7 +90,7 @@ describe('there is a bound to them', () => {
     )
   }
 
-  test('2,000 limiters are told apart, the others are one', async () => {
+  test('2,000 limiters are distinguished, the others are summed', async () => {
     const limiters = made(2_010, (i) => `bound-${i}`)
     for (const limiter of limiters.slice(1_995)) await limiter.consume('a')
     const metrics = prometheus(limiters)
@@ -108,7 +107,7 @@ describe('there is a bound to them', () => {
     expect(series.size).toBeLessThan(2_001 * 11)
   })
 
-  test('4,000 policies are told apart, and none is lost in the sums', async () => {
+  test('4,000 policies are distinguished, and none is missing in the sums', async () => {
     const store = memoryStore()
     const limiters = Array.from({ length: 25 }, (_, i) => {
       const of = (key: string) => slidingWindow({ name: `plan-${key}`, limit: 1, window: '1h' })
@@ -123,7 +122,7 @@ describe('there is a bound to them', () => {
 })
 
 describe('a scrape of 600 limiters leaves the application its turns', () => {
-  /** What is done in each turn of the event loop, while it is done in several. */
+  /** The work of each turn of the event loop, while a scrape takes several. */
   function watched(count: number) {
     const store = memoryStore()
     const turns: number[] = []
@@ -180,7 +179,7 @@ describe('a scrape of 600 limiters leaves the application its turns', () => {
     expect(Math.max(...turns)).toBeLessThanOrEqual(LIMITERS_OF_TURN)
   })
 
-  test('text is written in turns as well', async () => {
+  test('text is also written in turns', async () => {
     let turns = 0
     const work = (function* () {
       for (let i = 0; i < 10; i += 1) {

@@ -10,12 +10,12 @@ import { onTestFinished } from 'vitest'
 
 export type Platform = 'express' | 'fastify'
 
-/** Where a test does not say which. */
+/** The platform if a test does not name one. */
 const PLATFORM = (process.env.WEIR_NEST_PLATFORM ?? 'express') as Platform
 
 export interface StartOptions {
   readonly platform?: Platform
-  /** Of Express's `trust proxy`, or Fastify's `trustProxy`. */
+  /** For Express's `trust proxy`, or Fastify's `trustProxy`. */
   readonly trust?: boolean | number | string
   /** Called before the application listens. */
   readonly prepare?: (app: INestApplication) => void
@@ -25,7 +25,7 @@ export interface Running {
   readonly app: INestApplication
   readonly url: string
   get(path: string, headers?: Record<string, string>): Promise<Response>
-  /** The statuses of requests made one after the other. */
+  /** The statuses of requests, one after another. */
   statuses(...paths: string[]): Promise<number[]>
 }
 

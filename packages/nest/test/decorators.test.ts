@@ -1,4 +1,4 @@
-// Which limits a handler has, by what is written on it, on its class and in the module.
+// Which limits a handler has, by the decorators of the handler and its class, and by the module.
 
 import { Controller, Get, Scope } from '@nestjs/common'
 import {
@@ -40,7 +40,7 @@ test('the default policy counts all handlers together', async () => {
   expect(await app.statuses('/a/x', '/a/y', '/a/x', '/a/y')).toEqual([200, 200, 200, 429])
 })
 
-test('without a default policy only what is decorated is limited', async () => {
+test('without a default policy, only decorated handlers are limited', async () => {
   @Controller()
   class A {
     @Get('free') free() {}
@@ -76,7 +76,7 @@ test('a method decorator counts per handler, and replaces that of the class', as
   expect(await granted(app, '/a/z')).toBe(1)
 })
 
-test('a named policy counts together all that name it', async () => {
+test('a named policy counts all handlers that name it together', async () => {
   @Controller('a')
   class A {
     @RateLimit('login') @Get('x') x() {}
@@ -90,7 +90,7 @@ test('a named policy counts together all that name it', async () => {
   expect(await app.statuses('/a/x', '/b/y', '/a/x', '/b/y')).toEqual([200, 200, 429, 429])
 })
 
-test('several policies are one decision, several names are asked one after the other', async () => {
+test('several policies are one decision, several names are asked one after another', async () => {
   @Controller()
   class A {
     @RateLimit(thrice, fixedWindow({ name: 'small', limit: 1, window: '1m' })) @Get('one') one() {}
@@ -100,14 +100,14 @@ test('several policies are one decision, several names are asked one after the o
   await app.get('/one')
   const refused = await app.get('/one')
   expect(refused.status).toBe(429)
-  // The denied request has charged neither of the two.
+  // The denied request has charged neither policy.
   expect(refused.headers.get('RateLimit')).toMatch(
     /^"fixed-window-1h";r=2;t=\d+, "small";r=0;t=60$/,
   )
   expect(await granted(app, '/two')).toBe(2)
 })
 
-test('also asks the default policy besides, on a class and on a method', async () => {
+test('RateLimit.also asks the default policy as well, on a class and on a method', async () => {
   @Controller('a')
   @RateLimit.also(twice)
   class A {
@@ -121,7 +121,7 @@ test('also asks the default policy besides, on a class and on a method', async (
   expect(await app.statuses('/a/x', '/a/y', '/a/x')).toEqual([200, 200, 429])
 })
 
-test('options of a decorator: cost, key, and what it inherits of the module', async () => {
+test('options of a decorator: cost, key, and what it inherits from the module', async () => {
   @Controller()
   class A {
     @RateLimit({ policy: thrice, cost: 2 }) @Get('costly') costly() {}
@@ -160,7 +160,7 @@ test('an async skip is awaited, and an async policy', async () => {
   expect((await app.get('/plan', { 'x-plan': 'pro' })).status).toBe(200)
 })
 
-describe('@nestjs/throttler #1729, OpenWA PR #1199: a bare skip was inert where policies had names', () => {
+describe('@nestjs/throttler #1729, OpenWA PR #1199: a bare skip had no effect if policies had names', () => {
   @Controller('method')
   class OnMethod {
     @SkipRateLimit() @Get('all') all() {}
@@ -208,7 +208,7 @@ describe('@nestjs/throttler #1729, OpenWA PR #1199: a bare skip was inert where 
     ['/class/all', 5],
     ['/class/own', 2],
     ['/class/again', 3],
-    // A class frees no method from what the method itself says.
+    // A class does not free a method from the method's own decorators.
     ['/own/named', 2],
     ['/own/also', 1],
     ['/own/also-named', 2],
@@ -226,7 +226,7 @@ describe('@nestjs/throttler #1729, OpenWA PR #1199: a bare skip was inert where 
   })
 })
 
-test('a decorator that is kept and has a name is one limiter wherever it is written', async () => {
+test('a decorator that is stored and has a name is one limiter wherever it is used', async () => {
   const Strict = RateLimit({ name: 'strict', policy: once })
   const Loose = RateLimit(once)
   @Controller('a')
@@ -243,7 +243,7 @@ test('a decorator that is kept and has a name is one limiter wherever it is writ
   expect(await app.statuses('/a/x', '/b/x', '/a/own', '/b/own')).toEqual([200, 429, 200, 200])
 })
 
-test('handlers and class limits that are inherited count for each class', async () => {
+test('handlers and class limits that are inherited count for each class separately', async () => {
   @RateLimit(once)
   abstract class Base {
     @Get('x') x() {}
@@ -276,7 +276,7 @@ test('a decorator above that wraps the method dropped the limit', async () => {
   expect(await granted(app, '/free')).toBe(5)
 })
 
-test('a method that is written anew in a derived class has what is written on it there', async () => {
+test('a method that a derived class overrides has the decorators of the override', async () => {
   class Base {
     @RateLimit(once) @Get('x') x() {}
   }
@@ -307,7 +307,7 @@ describe.each([
     expect(await granted(await started([A], { policy: thrice }), '/')).toBe(1)
   })
 
-  test('takes no memory for each request where it is made anew', async () => {
+  test('takes no memory per request if it is created for each', async () => {
     let made = 0
     @Controller({ scope: Scope.REQUEST })
     class A {
@@ -327,7 +327,7 @@ describe.each([
   })
 })
 
-test("@SkipRateLimit('default') skips the default also where the module has a name", async () => {
+test("@SkipRateLimit('default') also skips the default if the module gives it a name", async () => {
   @Controller()
   class A {
     @SkipRateLimit('default') @Get('default') byDefault() {}

@@ -1,4 +1,4 @@
-// What is limited nowhere is found at start.
+// A limit that nothing would enforce is reported at the start.
 
 import {
   type CanActivate,
@@ -56,7 +56,7 @@ describe('RateLimitModule without forRoot', () => {
     })
   })
 
-  test('beside one with it, as in a feature module: nothing changes', async () => {
+  test('beside one with forRoot, as in a feature module: nothing changes', async () => {
     @Module({ imports: [RateLimitModule], controllers: [Decorated] })
     class Feature {}
     const app = await start({ imports: [Feature, RateLimitModule.forRoot({})] })
@@ -64,7 +64,7 @@ describe('RateLimitModule without forRoot', () => {
   })
 })
 
-describe('global, as in all of Nest: who can inject without importing', () => {
+describe('global, as elsewhere in Nest: who can inject without importing', () => {
   @Injectable()
   class Service {
     constructor(@Inject(RateLimits) readonly limits: RateLimits) {}
@@ -79,7 +79,7 @@ describe('global, as in all of Nest: who can inject without importing', () => {
     await start({ imports: [RateLimitModule.forRoot({}), feature()] })
   })
 
-  test('false: those that import it, and the guard is still that of the application', async () => {
+  test('false: those that import it, and the guard still applies to the whole application', async () => {
     const limits = RateLimitModule.forRoot({ global: false })
     await expect(start({ imports: [limits, feature()] })).rejects.toThrow(/RateLimits/)
     const app = await start({ imports: [limits, feature(limits)] })
@@ -99,7 +99,7 @@ describe('global, as in all of Nest: who can inject without importing', () => {
     expect(app.get(ApplicationConfig).getGlobalGuards()).toEqual([])
   })
 
-  test('a guard that is none', () => {
+  test('an invalid guard', () => {
     expect(() => RateLimitModule.forRoot({ guard: true as never })).toThrow(
       expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
     )
@@ -130,7 +130,7 @@ describe('a decorator that nothing would enforce', () => {
   class ServiceClass {
     charge() {}
   }
-  // As @Cron marks it.
+  // Marked as by @Cron.
   @Injectable()
   class Jobs {
     @RateLimit(once) @SetMetadata('SCHEDULER_TYPE', 1) tick() {}
@@ -171,14 +171,14 @@ describe('a decorator that nothing would enforce', () => {
   class Intercepted {
     @RateLimit(late) @UseInterceptors(RateLimitInterceptor) @Get() get() {}
   }
-  // As libraries mark what they call.
+  // Marked as by a library that calls it.
   @Injectable()
   @UseGuards(RateLimitGuard)
   class Consumer {
     @RateLimit(once) @SetMetadata('queue', 'mails') consume() {}
   }
 
-  // A library may call methods of controllers, too.
+  // A library may also call methods of controllers.
   @Controller()
   class Mixed {
     @Get() get() {}
@@ -214,7 +214,7 @@ describe('a decorator that nothing would enforce', () => {
   })
 })
 
-test('in a gateway: Nest 10 and 11 run no global guards there, so one must stand there', async () => {
+test('in a gateway: Nest 10 and 11 run no global guards there, so it needs its own', async () => {
   @WebSocketGateway()
   class Chat {
     @RateLimit(once) @SubscribeMessage('say') say() {}
@@ -232,7 +232,7 @@ test('in a gateway: Nest 10 and 11 run no global guards there, so one must stand
   else await expect(started(Chat)).rejects.toMatchObject({ code: 'WEIR_NOT_ENFORCED' })
 })
 
-test('in a gateway, undecorated: the default just does not reach it, also after the guards', async () => {
+test('in a gateway, without a decorator: the default does not apply to it, even after the guards', async () => {
   @WebSocketGateway()
   class Chat {
     @SubscribeMessage('say') say() {}
@@ -241,7 +241,7 @@ test('in a gateway, undecorated: the default just does not reach it, also after 
   await start({ imports: [RateLimitModule.forRoot(late)], providers: [Chat] }, { prepare })
 })
 
-test('without a server, as for a script, only messages come: what is for requests starts', async () => {
+test('without a server, as in a script, only messages come: limits for requests start', async () => {
   const context = await NestFactory.createApplicationContext(
     moduleOf({ imports: [unguarded], controllers: [Decorated] }),
     { logger: false, abortOnError: false },
@@ -277,11 +277,11 @@ describe('on a resolver whose fields no guard reaches', () => {
   const started = (resolver: new () => object) =>
     start({ imports: [RateLimitModule.forRoot({})], providers: [resolver] })
 
-  test('it holds for the others', async () => {
+  test('the limit applies to the others', async () => {
     await started(Authors)
   })
 
-  test('on such a field itself, or where there is nothing else, it is found', async () => {
+  test('on such a field itself, or if there is nothing else, it is reported', async () => {
     for (const resolver of [Posts, Fields])
       await expect(started(resolver)).rejects.toMatchObject({
         code: 'WEIR_NOT_ENFORCED',

@@ -1,5 +1,5 @@
-// Fields below the root and references of a federation: their guards and interceptors run only
-// where GraphQLModule is told so.
+// Fields below the root, and references of a federation: their guards and interceptors run only if
+// an option of GraphQLModule says so.
 
 import { ApolloServerPluginInlineTraceDisabled } from '@apollo/server/plugin/disabled'
 import { ApolloFederationDriver, type ApolloFederationDriverConfig } from '@nestjs/apollo'
@@ -86,7 +86,7 @@ function started(
     driver: ApolloFederationDriver,
     autoSchemaFile: { federation: 2 },
     playground: false,
-    // It would write a line at start.
+    // It would print a line at the start.
     plugins: [ApolloServerPluginInlineTraceDisabled()],
     ...(fieldResolverEnhancers && { fieldResolverEnhancers }),
   })
@@ -147,7 +147,7 @@ test.for<[string, new () => object, Enhancers, RateLimitModuleOptions, RegExp]>(
     { policy: once, order: 'afterGuards' },
     /"default" of Plain\.reference.*fieldResolverEnhancers: \['guards', 'interceptors'\]/,
   ],
-])('is found at start: %s', async ([, resolver, enhancers, options, message]) => {
+])('is reported at the start: %s', async ([, resolver, enhancers, options, message]) => {
   await expect(started(resolver, enhancers, options)).rejects.toMatchObject({
     code: 'WEIR_NOT_ENFORCED',
     message: expect.stringMatching(message),

@@ -1,4 +1,4 @@
-// GraphQL by @nestjs/graphql: with Apollo on Express, with and without a response in the context;
+// GraphQL with @nestjs/graphql: with Apollo on Express, with and without a response in the context;
 // on Fastify; and subscriptions over a socket.
 
 import { createRequire } from 'node:module'
@@ -104,23 +104,20 @@ function asking(url: string) {
 test.each([
   { statusCode: 429, message: 'ThrottlerException: Too Many Requests' },
   () => ({ statusCode: 429, message: 'ThrottlerException: Too Many Requests' }),
-])(
-  "a refusal with the body of Nest's throttler keeps its code and when to come again",
-  async (body) => {
-    const store = memoryStore({ clock: fakeClock() })
-    const driver = GraphQLModule.forRoot<ApolloDriverConfig>({
-      driver: ApolloDriver,
-      autoSchemaFile: true,
-      playground: false,
-    })
-    const limits = RateLimitModule.forRoot({ policy: once, store, body })
-    const ask = asking((await start({ imports: [limits, driver], providers: [Greetings] })).url)
-    await ask('{ hello }')
-    const { error } = await ask('{ hello }', 429)
-    const { extensions } = refused
-    expect(error).toMatchObject({ message: 'ThrottlerException: Too Many Requests', extensions })
-  },
-)
+])("a refusal with the body of Nest's throttler keeps its code and its wait", async (body) => {
+  const store = memoryStore({ clock: fakeClock() })
+  const driver = GraphQLModule.forRoot<ApolloDriverConfig>({
+    driver: ApolloDriver,
+    autoSchemaFile: true,
+    playground: false,
+  })
+  const limits = RateLimitModule.forRoot({ policy: once, store, body })
+  const ask = asking((await start({ imports: [limits, driver], providers: [Greetings] })).url)
+  await ask('{ hello }')
+  const { error } = await ask('{ hello }', 429)
+  const { extensions } = refused
+  expect(error).toMatchObject({ message: 'ThrottlerException: Too Many Requests', extensions })
+})
 
 const refused = {
   message: 'Request cannot be satisfied as assigned quota has been exceeded',
@@ -135,7 +132,7 @@ test('with a response in the context: by address, with headers', async () => {
   const first = await ask('{ hello }')
   expect(first.data).toEqual({ hello: '127.0.0.1 1' })
   expect(first.headers.get('RateLimit')).toBe('"twice";r=1;t=3600')
-  // Each field is a request of its own to the limiter.
+  // Each field is a separate request to the limiter.
   const second = await ask('{ a: hello b: hello }', 429)
   expect(second.error).toMatchObject(refused)
   expect(second.headers.get('Retry-After')).toBe('3600')
@@ -143,7 +140,7 @@ test('with a response in the context: by address, with headers', async () => {
 })
 
 test('without a response in the context: by address, without headers', async () => {
-  // Nest adds the request to whatever the context is.
+  // Nest adds the request to any context.
   const ask = await started(() => ({ mine: true }))
   expect((await ask('{ hello }')).data).toEqual({ hello: '127.0.0.1 1' })
   await ask('{ hello }')
@@ -161,7 +158,7 @@ test('decorators, and keys from arguments', async () => {
   expect((await ask('{ named(name: "b") }')).data).toEqual({ named: 'b' })
 })
 
-test('aliases of a field: each counts, and what they cost does not grow with their number', async () => {
+test('aliases of a field each count, at a cost that does not grow with their number', async () => {
   const ask = await started(({ req, res }: object & { req?: unknown; res?: unknown }) => ({
     req,
     res,
@@ -172,7 +169,7 @@ test('aliases of a field: each counts, and what they cost does not grow with the
   expect(headers.get('RateLimit')).toBe('"twice";r=0;t=3600')
 })
 
-test('a field that is refused gives nothing back of what other fields of the query were charged', async () => {
+test('a refused field refunds nothing of what other fields of the query were charged', async () => {
   const ask = await started(undefined, { refundWhenRefused: true })
   for (let i = 0; i < 2; i += 1)
     expect((await ask('{ hello never }', 429)).error?.message).toBe(
@@ -181,12 +178,11 @@ test('a field that is refused gives nothing back of what other fields of the que
   expect((await ask('{ hello }', 429)).error).toMatchObject(refused)
 })
 
-// As Nest does it: the ESM copy of the same package is another realm to it.
+// Loaded as Nest does: the ESM copy of the package would be another realm.
 const { graphql }: typeof import('graphql') = createRequire(import.meta.url)('graphql')
 
 /**
- * Nest has a driver for Apollo on Fastify, which is another package; this is one of its own kind,
- * without Apollo.
+ * Nest's driver for Apollo on Fastify is another package; this is a driver without Apollo.
  */
 class FastifyDriver extends AbstractGraphQLDriver {
   async start({ schema }: GqlModuleOptions): Promise<void> {
@@ -215,7 +211,7 @@ test('on Fastify: by address, with headers', async () => {
   expect(third.headers.get('Retry-After')).toBe('3600')
 })
 
-test('a subscription counts once, by address, and not for what it sends', async () => {
+test('a subscription counts once, by address, and its messages do not count', async () => {
   const { url } = await started(({ req, res, extra }: Record<string, unknown>) => ({
     req,
     res,

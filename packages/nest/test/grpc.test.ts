@@ -1,4 +1,4 @@
-// Services of gRPC: who calls, and what a refused call is answered with.
+// gRPC services: who calls, and the answer to a refused call.
 
 import { type Client, credentials, loadPackageDefinition, type ServiceError } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
@@ -48,7 +48,7 @@ let client: Client & Record<'greet' | 'count' | 'refuse', Call>
 let keys: string[]
 
 beforeEach(async () => {
-  // Nest 10 starts its server in a way that gRPC warns of.
+  // gRPC warns of how Nest 10 starts its server.
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   const port = await freePort()
   keys = []
@@ -85,7 +85,7 @@ const greet = () =>
     ),
   )
 
-test('a refused call ends with RESOURCE_EXHAUSTED, and says in its metadata when to come again', async () => {
+test('a refused call ends with RESOURCE_EXHAUSTED, and its metadata says when to retry', async () => {
   expect(await greet()).toEqual({ text: 'hello you' })
   await greet()
   const error = (await greet().catch((failed) => failed)) as ServiceError
@@ -97,7 +97,7 @@ test('a refused call ends with RESOURCE_EXHAUSTED, and says in its metadata when
   expect(keys).toEqual(['127.0.0.1', '127.0.0.1', '127.0.0.1'])
 })
 
-test('functions get the call, with its metadata; a stream is refused, too', async () => {
+test('functions get the call, with its metadata; a stream is also refused', async () => {
   const { Metadata } = await import('@grpc/grpc-js')
   const count = (user?: string) => {
     const metadata = new Metadata()
@@ -115,7 +115,7 @@ test('functions get the call, with its metadata; a stream is refused, too', asyn
   expect(await count()).toBe(7)
 })
 
-test('who is on the deny list is told so: PERMISSION_DENIED', async () => {
+test('a client on the deny list gets PERMISSION_DENIED', async () => {
   const code = await new Promise((resolve) =>
     client.refuse({ name: 'you' }, (error: ServiceError) => resolve(error.code)),
   )

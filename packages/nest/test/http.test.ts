@@ -1,5 +1,5 @@
-// Over HTTP, on Express and on Fastify: what clients are told, what exception filters see, who the
-// client is.
+// HTTP on Express and on Fastify: what clients get, what exception filters see, and who the client
+// is.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { ServerResponse } from 'node:http'
@@ -75,7 +75,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     return start({ imports, controllers: more.controllers ?? [Plain] }, { ...more, platform })
   }
 
-  test('an allowed response says what is left, also when the handler throws', async () => {
+  test('a response to an allowed request says what is left, even if the handler throws', async () => {
     const app = await started({ policy: thrice, headers: ['draft-8', 'legacy-delta'] })
     for (const [path, status, left] of [
       ['/', 200, 2],
@@ -89,12 +89,12 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     }
   })
 
-  test('a decorator with a key of its own is in order beside the module’s ipv6Prefix', async () => {
+  test('a decorator with its own key works with the module’s ipv6Prefix', async () => {
     const app = await started({ policy: thrice, ipv6Prefix: 64 }, { controllers: [Keyed] })
     expect([(await app.get('/keyed')).status, (await app.get('/keyed')).status]).toEqual([200, 429])
   })
 
-  test('a refusal is a problem document, byte by byte as core/http says', async () => {
+  test('a refusal is a problem document, byte by byte as in core/http', async () => {
     const app = await started({ policy: once })
     await app.get('/')
     const response = await app.get('/')
@@ -115,7 +115,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     expect([head.status, await head.text()]).toEqual([429, ''])
   })
 
-  test('a response that has begun is not written to, and ends where its request is refused', async () => {
+  test('a response that has begun is not written to, and ends if its request is refused', async () => {
     const begin = (_: unknown, res: ServerResponse, next: () => void): void => {
       res.write('begun ')
       next()
@@ -130,7 +130,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     await expect(second).rejects.toThrow(/terminated|fetch failed/)
   })
 
-  test('a body, media type and status of its own', async () => {
+  test('body, media type and status can be set', async () => {
     const app = await started({
       policy: once,
       status: 420,
@@ -144,7 +144,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     expect(await response.text()).toBe('calm down, 127.0.0.1: once of Plain')
   })
 
-  test('two limiters on one request share each field, and the decision has all', async () => {
+  test('two limiters on one request share each field, and the decision has both', async () => {
     @Controller()
     class A {
       @RateLimit.also(once) @Get() get(@RateLimitDecision() { limit, all }: RequestDecision) {
@@ -174,13 +174,13 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
       expect(await (await app.get('/')).json()).toEqual({ decision: 'undefined' })
   })
 
-  test('a cost that is none: 400, and charged as 1', async () => {
+  test('an invalid cost: 400, and charged as 1', async () => {
     const app = await started({})
     expect((await app.get('/cost?cost=no')).status).toBe(400)
     expect((await app.get('/cost?cost=1')).status).toBe(429)
   })
 
-  test('a store that cannot decide: 503 where it is told to deny, else 500', async () => {
+  test('a store that cannot decide: 503 if it is told to deny, else 500', async () => {
     const broken: Store = { decide: () => Promise.reject(new Error('gone')), reset: () => {} }
     const unavailable: Store = {
       decide: ({ target }) => ({
@@ -206,7 +206,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '2'])
   })
 
-  test('refundWhen gives back what failed', async () => {
+  test('refundWhen refunds failed requests', async () => {
     const app = await started({
       policy: once,
       refundWhen: (req, { status }, context) =>
@@ -215,7 +215,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     const limiter = app.app.get(RateLimits).get('default')
     for (let i = 0; i < 3; i += 1) {
       expect(await app.statuses('/fails')).toEqual([403])
-      // The refund follows the end of the response, which the client may see first.
+      // The refund follows the end of the response, which the client may see earlier.
       await expect.poll(async () => (await limiter.peek('127.0.0.1')).remaining).toBe(1)
     }
     expect(await app.statuses('/', '/')).toEqual([200, 429])
@@ -296,7 +296,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
       expect(watching).toHaveBeenCalledTimes(1)
     })
 
-    test('a guard of your own chooses what is thrown', async () => {
+    test('your own guard chooses what is thrown', async () => {
       class Own extends RateLimitGuard {
         protected override exception(refusal: Refusal): unknown {
           return new HttpException({ own: refusal.status }, 499)
@@ -311,7 +311,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
   })
 
   describe('who the client is', () => {
-    // Settings like these are warned of: see warnings.test.ts.
+    // Such settings cause warnings: see warnings.test.ts.
     beforeEach(() => void vi.spyOn(process, 'emitWarning').mockImplementation(() => {}))
     afterEach(() => void vi.restoreAllMocks())
 
@@ -328,7 +328,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
       return [await from('6.6.6.1, 9.9.9.9'), await from('6.6.6.2, 9.9.9.9')]
     }
 
-    test('CVE-2026-3635, Fastify before 5.12.1: an untrusted peer named its own address. A forged one changes nothing', async () => {
+    test('CVE-2026-3635, Fastify before 5.12.1: an untrusted peer chose its address. A forged one changes nothing', async () => {
       expect(await forged({})).toEqual([200, 429])
       expect(await forged({}, 'loopback')).toEqual([200, 429])
       expect(await forged({}, '10.0.0.0/8')).toEqual([200, 429])
@@ -341,7 +341,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     })
   })
 
-  test('100 requests at once each keep their own context', async () => {
+  test('100 requests at once keep their contexts', async () => {
     const storage = new AsyncLocalStorage<number>()
     const slow = memoryStore()
     const store: Store = {
@@ -415,7 +415,7 @@ describe('the names that clients see', () => {
   })
 })
 
-test('no interceptor runs where nothing is asked after the guards', async () => {
+test('no interceptor runs if nothing is asked after the guards', async () => {
   const { app } = await start({
     imports: [RateLimitModule.forRoot({ policy: once })],
     controllers: [Plain],

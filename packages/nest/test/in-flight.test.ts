@@ -1,5 +1,5 @@
-// Slots of handlers that are refused, never begun, or given up by an interceptor around them.
-
+// The slots of handlers that are refused, never begin, or are given up by an interceptor around
+// them.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Controller, Get, type NestInterceptor, UseInterceptors } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
@@ -28,8 +28,8 @@ import { moduleOf, start } from './app.js'
 const PATIENT = { timeout: 20_000, interval: 10 }
 const once = fixedWindow({ name: 'once', limit: 1, window: '1h' })
 
-/** A store that answers so many ms later and notes how often slots were renewed, and the module of
- *  an application with slots. */
+/** A store that answers after this many ms and counts renewals of slots, and the module of an
+ *  application with slots. */
 function slots(holdTimeout: '1s' | '30s', delayMs: number = 0, guard?: false) {
   const memory = memoryStore()
   const renewed: unknown[] = []
@@ -74,7 +74,7 @@ function failing(): string {
   throw new Error('of the key')
 }
 
-test('a message that is refused behind its slot, or fails there, gives it back', async () => {
+test('a message that is refused after it got its slot, or fails there, releases it', async () => {
   @Controller()
   class Jobs {
     @RateLimit.also(once) @MessagePattern('job') job() {
@@ -88,7 +88,7 @@ test('a message that is refused behind its slot, or fails there, gives it back',
     }
   }
   const send = await messages(slots('30s').module, Jobs)
-  // Of a slot it would be a second.
+  // The wait for a slot would be a second.
   const byRate = expect.toSatisfy((ms: number) => ms > 3_000_000)
   expect(await send('job')).toBe('done')
   for (let i = 0; i < 3; i += 1)
@@ -99,7 +99,7 @@ test('a message that is refused behind its slot, or fails there, gives it back',
   expect(await send('other')).toBe('done')
 })
 
-test('a message that was given up before it was decided is not renewed: its slot expires', async () => {
+test('a message that is given up before its decision is not renewed: its slot expires', async () => {
   @Controller()
   class Jobs {
     @UseInterceptors(impatient, RateLimitInterceptor) @MessagePattern('late') late() {
@@ -116,7 +116,7 @@ test('a message that was given up before it was decided is not renewed: its slot
   expect(renewed).toEqual([])
 })
 
-test('a handler that an interceptor gives up counts as ended, but for the work that it gave to `until`', async () => {
+test('a handler that an interceptor gives up counts as ended, except for the work that it passed to `until`', async () => {
   const working: (() => void)[] = []
   @Controller()
   class Reports {

@@ -24,7 +24,7 @@ import { describe, expect, test } from 'vitest'
 import { start } from './app.js'
 
 const once = fixedWindow({ limit: 1, window: '1h' })
-// As a library marks what it calls.
+// Marked as by a library that calls it.
 const Consume = () => SetMetadata('queue', 'mails')
 const Decided = RateLimitDecision()
 
@@ -94,12 +94,12 @@ describe.each([
   ['a type of its own', 'queue'] as const,
   ['a context that says it is HTTP', undefined],
 ])('%s', (_, type) => {
-  test('the default is not for it', async () => {
+  test('the default does not apply', async () => {
     const call = await caller(type)
     for (let i = 0; i < 5; i += 1) expect(await call('plain', { user: 'u1' })).toBe('consumed')
   })
 
-  test('a decorator is, on whatever it is called with; the refusal is what is thrown', async () => {
+  test('a decorator applies, with whatever arguments; the refusal is thrown', async () => {
     const call = await caller(type)
     for (const message of [{ user: 'u1' }, { user: 'u2' }, 'a text']) {
       expect(await call('limited', message)).toBe('consumed')
@@ -109,13 +109,13 @@ describe.each([
     await expect(call('late')).rejects.toMatchObject({ refusal: { status: 429 } })
   })
 
-  test('in a controller, too', async () => {
+  test('the same in a controller', async () => {
     const call = await caller(type, Mails)
     expect(await call('consume', { user: 'u1' })).toBe('consumed')
     await expect(call('consume', {})).rejects.toBeInstanceOf(RateLimitException)
   })
 
-  test('one that names the default is asked, too, and leaves nothing on the message', async () => {
+  test('a decorator that names the default applies, and leaves nothing on the message', async () => {
     const call = await caller(type)
     const message = {}
     expect(await call('asked', message)).toBe('consumed')

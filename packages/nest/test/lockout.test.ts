@@ -1,4 +1,4 @@
-// Lock-outs over HTTP: a block ends the guesses, and a right one among them ends the block.
+// Lock-outs over HTTP: a block ends the guesses, and a correct one among them ends the block.
 
 import { Controller, Get, UnauthorizedException } from '@nestjs/common'
 import {
@@ -38,7 +38,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform) => {
     return { clock, limiter, ...running }
   }
 
-  test('the attempt that reaches the limit is answered, and the next is told when the block ends', async () => {
+  test('the attempt that reaches the limit is answered, and the next response says when the block ends', async () => {
     const { clock, get } = await site()
     const fields = []
     for (let i = 0; i < 3; i += 1) fields.push((await get('/')).headers.get('ratelimit'))
@@ -53,7 +53,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform) => {
     expect((await get('/right')).status).toBe(200)
   })
 
-  test('a right guess that was under way when the block began lifts it', async () => {
+  test('a correct guess that was in progress when the block began lifts it', async () => {
     const { get } = await site()
     const statuses = async (...paths: string[]) =>
       (await Promise.all(paths.map((path) => get(path)))).map(({ status }) => status).sort()

@@ -1,4 +1,4 @@
-// Tests that call the guard by themselves: a context that is made up is limited as a real one, or
+// Tests of users that call the guard directly: a made-up context is limited like a real one, or
 // refused.
 
 import { Controller, type ExecutionContext, Get } from '@nestjs/common'
@@ -24,7 +24,7 @@ async function guardOf() {
   return app.get(RateLimitGuard)
 }
 
-test('one of the class that Nest uses is limited', async () => {
+test('a context of the class that Nest uses is limited', async () => {
   const guard = await guardOf()
   const context = () => {
     const host = new ExecutionContextHost([{ ...request }, response], Plain, Plain.prototype.get)
@@ -37,7 +37,7 @@ test('one of the class that Nest uses is limited', async () => {
 
 const handler = { getClass: () => Plain, getHandler: () => Plain.prototype.get }
 const http = { switchToHttp: () => ({ getRequest: () => request, getResponse: () => response }) }
-// As libraries for tests make what they are not told.
+// Made as libraries for tests do for unknown values.
 const unknown = { getArgs: () => [], getArgByIndex: () => undefined }
 
 test.for<[string, object]>([
@@ -51,7 +51,7 @@ test.for<[string, object]>([
     'with a request that has no method',
     new ExecutionContextHost([{ ip: '192.0.2.1' }, response], Plain, Plain.prototype.get),
   ],
-])('one %s is refused, and does not pass in silence', async ([, context]) => {
+])('one %s is refused, and does not pass silently', async ([, context]) => {
   const guard = await guardOf()
   await expect(
     (async () => guard.canActivate(context as ExecutionContext))(),

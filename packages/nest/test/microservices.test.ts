@@ -1,4 +1,4 @@
-// Microservice handlers, over TCP: an application of their own, and one beside HTTP.
+// Microservice handlers over TCP: a separate application, and one beside HTTP.
 
 import { Controller, Get, UseFilters, UseGuards } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
@@ -65,7 +65,7 @@ const refused = {
 const limited = () =>
   RateLimitModule.forRoot({ policy: twice, store: memoryStore({ clock: fakeClock() }) })
 
-test('an application of its own: by the address of the caller', async () => {
+test('a separate application: by the address of the caller', async () => {
   const port = await freePort()
   const app = await NestFactory.createMicroservice(
     moduleOf({ imports: [limited()], controllers: [Sums] }),
@@ -87,7 +87,7 @@ test('an application of its own: by the address of the caller', async () => {
   expect(await send('free', {})).toBe('free')
 })
 
-test('beside HTTP: with inheritAppConfig, or with the guard and the filter at the handler', async () => {
+test('beside HTTP: with inheritAppConfig, or with the guard and the filter on the handler', async () => {
   @Controller()
   class Both {
     @Get() get() {}

@@ -1,4 +1,4 @@
-// Setting the module up, what it gives to services, what is wrong at start, and what happens at the
+// Setting up the module, what it provides to services, errors at the start, and what happens at the
 // end.
 
 import { createRequire } from 'node:module'
@@ -115,7 +115,7 @@ describe('where the guard runs', () => {
     expect(await left('/', { policy: once, key }, A)).toEqual([200, 429, 429])
   })
 
-  test('guard: false and the guard after the one that authenticates', async () => {
+  test('guard: false, and the guard after the one that authenticates', async () => {
     @Controller()
     class A {
       @UseGuards(AuthGuard, RateLimitGuard) @Get() get() {}
@@ -131,7 +131,7 @@ describe('where the guard runs', () => {
     expect(await left('/', { policy: once, key, guard: false }, A)).toEqual([200, 429, 200])
   })
 
-  test('afterGuards: one limit by address before, one by user after', async () => {
+  test('afterGuards: one limit by address before the guards, one by user after them', async () => {
     @Controller()
     class A {
       @UseGuards(AuthGuard)
@@ -145,7 +145,7 @@ describe('where the guard runs', () => {
     ])
   })
 
-  test('a guard that is not global asks everything where it stands', async () => {
+  test('a guard that is not global asks all limits where it is used', async () => {
     @Controller()
     class A {
       @UseGuards(AuthGuard, RateLimitGuard)
@@ -156,7 +156,7 @@ describe('where the guard runs', () => {
     expect(await left('/', { guard: false }, A)).toEqual([200, 429, 200])
   })
 
-  test('no request counts twice where guards and interceptors meet', async () => {
+  test('no request counts twice where guards and interceptors are combined', async () => {
     @Controller()
     class A {
       @UseGuards(RateLimitGuard) @UseInterceptors(RateLimitInterceptor) @Get() get() {}
@@ -165,7 +165,7 @@ describe('where the guard runs', () => {
   })
 })
 
-describe('a guard of your own', () => {
+describe('your own guard', () => {
   @Injectable()
   class Quiet extends RateLimitGuard {
     protected override lookUp(context: ExecutionContext): Looked {
@@ -184,7 +184,7 @@ describe('a guard of your own', () => {
       providers: [{ provide: APP_GUARD, useClass: Quiet }],
     },
   }
-  test.for(Object.entries(ways))('%s: what it overrides holds', async ([, metadata]) => {
+  test.for(Object.entries(ways))('%s: its overrides apply', async ([, metadata]) => {
     const app = await start({ ...metadata, controllers: [A] })
     const { status, headers } = await app.get('/')
     expect([status, headers.get('RateLimit')]).toEqual([200, null])
@@ -193,7 +193,7 @@ describe('a guard of your own', () => {
     expect(await app.statuses('/')).toEqual([200])
   })
 
-  test('limits by a copy of the request, which has not what a request has from its class', async () => {
+  test('limits by a copy of the request, without what a request has from its class', async () => {
     class Copying extends RateLimitGuard {
       protected override lookUp(context: ExecutionContext): Looked {
         const { request, response } = super.lookUp(context)
@@ -254,7 +254,7 @@ describe('@InjectRateLimiter', () => {
     constructor(@InjectRateLimiter('api') readonly api: RateLimiter) {}
   }
 
-  test('knows the name that forRoot gave the default', async () => {
+  test('knows the name that forRoot gave to the default', async () => {
     const imports = [RateLimitModule.forRoot({ name: 'api', policy: once })]
     const { app } = await start({ imports, providers: [Api] })
     expect(app.get(Api).api).toBe(app.get(RateLimits).get('default'))
@@ -273,7 +273,7 @@ describe('@InjectRateLimiter', () => {
   })
 })
 
-test('behind a Proxy, as libraries put providers, all works', async () => {
+test('everything works behind a Proxy, as libraries provide', async () => {
   @Injectable()
   class Service {
     constructor(@Inject(RateLimits) readonly limits: RateLimits) {}
@@ -288,7 +288,7 @@ test('behind a Proxy, as libraries put providers, all works', async () => {
   await proxied.onApplicationShutdown()
 })
 
-describe('misuse is found at start', () => {
+describe('misuse is reported at the start', () => {
   const thing = (name: string, decorate: (target: never) => void) => {
     const named = { [name]: class {} }[name] as new () => object
     Controller(name)(named)
@@ -329,7 +329,7 @@ describe('misuse is found at start', () => {
     )
   })
 
-  describe('of the module, where what is wrong was taken for no limit', () => {
+  describe('of the module, if the mistake was taken for no limit', () => {
     const factory = (made: unknown) =>
       RateLimitModule.forRootAsync({ useFactory: () => made as never })
     test.for<[string, () => DynamicModule, RegExp]>([
@@ -392,7 +392,7 @@ describe('misuse is found at start', () => {
       })
     })
 
-    test('what a module hides need not be in every decorator, and is hidden there where it is', async () => {
+    test('a policy that a module hides need not be in every decorator, and is hidden where it is', async () => {
       const [open, hidden] = ['open', 'hidden'].map((name) =>
         fixedWindow({ name, limit: 5, window: '1h' }),
       )
@@ -410,7 +410,7 @@ describe('misuse is found at start', () => {
     })
   })
 
-  test('a limit of 0 was taken for none', async () => {
+  test('a limit of 0 was taken for no limit', async () => {
     @Injectable()
     class Service {
       constructor(@InjectRateLimiter() readonly general: RateLimiter) {}
@@ -451,7 +451,7 @@ describe('misuse is found at start', () => {
     })
   })
 
-  test('one module that several import is one', async () => {
+  test('one module that several others import is one', async () => {
     const module = RateLimitModule.forRoot({ policy: once })
     @Module({ imports: [module], controllers: [Plain] })
     class Feature {}
@@ -460,7 +460,7 @@ describe('misuse is found at start', () => {
     ])
   })
 
-  test('a guard that lives as long as a request was a 500 from the second request on', async () => {
+  test('a request-scoped guard caused a 500 from the second request on', async () => {
     @Injectable({ scope: Scope.REQUEST })
     class Tenant {}
     @Module({ providers: [Tenant], exports: [Tenant] })
@@ -476,7 +476,7 @@ describe('misuse is found at start', () => {
     await expect(start({ imports, controllers: [Plain] })).rejects.toThrow(
       /the guard that forRoot was given is, or needs, Tenant, which is request-scoped \(Scoped\)/,
     )
-    // Where it stands on a handler, it may.
+    // On a handler, the guard may be request-scoped.
     @Controller()
     class A {
       @UseGuards(Scoped) @Get() get() {}
@@ -487,7 +487,7 @@ describe('misuse is found at start', () => {
     )
   })
 
-  test('names tell them apart, and shared: true lets them count together', async () => {
+  test('names distinguish them, and shared: true lets them count together', async () => {
     const apart = [limited('Same'), thing('Same', RateLimit({ name: 'other', policy: once }))]
     await start({ imports: [RateLimitModule.forRoot({})], controllers: apart })
     const together = [limited('A', { name: 'x' }), limited('B', { name: 'x', shared: true })]
@@ -520,7 +520,7 @@ describe('at shutdown', () => {
     expect(calls).toHaveLength(expected)
   })
 
-  test('and a function is called when the store is closed, as to end the client', async () => {
+  test('and a function is called when the store is closed, for instance to end the client', async () => {
     const calls: string[] = []
     const store = { ...memoryStore(), close: async () => void calls.push('close') }
     const closeStore = async () => void calls.push('quit')
@@ -534,7 +534,7 @@ describe('at shutdown', () => {
     ).rejects.toThrow(/closeStore is "yes"; give true, false or a function/)
   })
 
-  test('what cannot be closed, as its server is away, is said and does not fail the shutdown', async () => {
+  test('what cannot be closed, since its server is away, is logged and does not fail the shutdown', async () => {
     const said: unknown[] = []
     const warn = vi
       .spyOn(Logger.prototype, 'warn')
@@ -547,7 +547,7 @@ describe('at shutdown', () => {
     const store = { ...memoryStore(), close: fails }
     const options = { store, policy: once, closeStore }
     const { app } = await start({ imports: [RateLimitModule.forRoot(options)] })
-    // On a busy machine Nest 10 says how long it took to start.
+    // On a busy machine, Nest 10 logs how long it took to start.
     said.length = 0
     await app.close()
     expect(closeStore).toHaveBeenCalledOnce()
@@ -555,7 +555,7 @@ describe('at shutdown', () => {
     expect(said).toEqual([`the store was closed${because}`, `closeStore was called${because}`])
   })
 
-  test('a store of its own is closed, after the last request', async () => {
+  test('its own store is closed after the last request', async () => {
     const { app } = await start({ imports: [RateLimitModule.forRoot({ policy: once })] })
     const { store } = app.get(RateLimits).get('default')
     let closed = false
@@ -569,7 +569,7 @@ describe('at shutdown', () => {
   })
 })
 
-test('what is written with the one module format is found by the other', async () => {
+test('decorators of one module format are found by the other', async () => {
   const cjs: typeof import('@weir/nest') = createRequire(import.meta.url)('@weir/nest')
   expect(cjs.RateLimitGuard).not.toBe(RateLimitGuard)
   @Controller()
@@ -594,7 +594,7 @@ test('what is written with the one module format is found by the other', async (
   expect(app.get(Service).login.name).toBe('login')
 })
 
-// What the types must allow and refuse; compiled by `typecheck`.
+// What the types must allow and refuse; `typecheck` compiles it.
 export function types(): unknown[] {
   interface MyRequest {
     readonly user: { readonly id: string; readonly pages: number }
@@ -628,7 +628,7 @@ export function types(): unknown[] {
 }
 
 test.each(['express', 'fastify'] as const)(
-  'at shutdown those who wait for a turn are refused, so that they do not hold it up: %s',
+  'at shutdown, waiting requests are refused, so that they do not delay it: %s',
   async (platform) => {
     const policy = leakyBucket({ capacity: 1, leak: 1, every: '1h' })
     @Controller()

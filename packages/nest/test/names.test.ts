@@ -1,5 +1,5 @@
-// What limiters are called that are named after classes and methods, in applications with hundreds
-// of them.
+// The names of limiters that are named after classes and methods, in applications with hundreds of
+// them.
 
 import { Controller, Get, Module, type ModuleMetadata } from '@nestjs/common'
 import { fixedWindow, RateLimit, RateLimitModule, RateLimits } from '@weir/nest'
@@ -35,7 +35,7 @@ function moduleNamed(name: string, metadata: ModuleMetadata): new () => object {
 const LONG = 'SubscriptionInvoicesController'
 const METHODS = ['findAllInvoicesOfCustomerByPeriod', 'findAllInvoicesOfCustomerByPlan']
 
-describe('a class and a method whose names are together too long for one', () => {
+describe('a class and a method whose names together are too long for a limiter', () => {
   test.for<[string, Parameters<typeof RateLimitModule.forRoot>[0], RegExp]>([
     [
       'perHandler',
@@ -62,7 +62,7 @@ describe('a class and a method whose names are together too long for one', () =>
     for (const each of names) expect(each.length).toBeLessThanOrEqual(64)
   })
 
-  test('it is found by both names, and is the same in every process', async () => {
+  test('it is found by both names, and has the same name in every process', async () => {
     const [method] = METHODS as [string]
     const app = await start({
       imports: [RateLimitModule.forRoot({})],
@@ -81,7 +81,7 @@ test.for([
   ['Users', '$list'],
   ['Üser', 'übersicht'],
   ['', 'list'],
-])('a class %j and a method %j that are no names have one', async ([name, method]) => {
+])('a class %j and a method %j that cannot be names have one', async ([name, method]) => {
   const app = await start({
     imports: [RateLimitModule.forRoot(perHandler)],
     controllers: [controller(name as string, 'a', [method as string, 'other'])],
@@ -89,7 +89,7 @@ test.for([
   expect(await app.statuses('/a/0', '/a/1', '/a/0', '/a/1')).toEqual([200, 200, 429, 429])
 })
 
-test('a name that somebody has given is not changed, but refused', async () => {
+test('a name that the user has given is not changed, but refused', async () => {
   const name = 'a'.repeat(65)
   const controllers = [controller('Users', 'a', ['list'], RateLimit({ name, policy: once }))]
   await expect(
@@ -108,9 +108,9 @@ describe('two classes of one name', () => {
   test.for([
     ['perHandler', RateLimitModule.forRoot(perHandler), [], '.list.default'],
     ['decorators', RateLimitModule.forRoot({}), [RateLimit(once)], '.list'],
-  ] as const)('%s: are told apart by their modules', async ([, limits, decorators, ending]) => {
+  ] as const)('%s: are distinguished by their modules', async ([, limits, decorators, ending]) => {
     const modules = inModules(...decorators)
-    // In whatever order they are imported.
+    // Whatever the order of imports.
     for (const imports of [modules, [...modules].reverse()]) {
       const app = await start({ imports: [limits, ...imports] })
       expect(await app.statuses('/admin/0', '/public/0', '/admin/0')).toEqual([200, 200, 429])
@@ -127,7 +127,7 @@ describe('two classes of one name', () => {
     })
   })
 
-  test('of which one has no handler: the name of the other stays', async () => {
+  test('one of which has no handler: the other keeps its name', async () => {
     const service = { Users: class {} }.Users as new () => object
     const app = await start({
       imports: [RateLimitModule.forRoot(perHandler)],
@@ -137,14 +137,14 @@ describe('two classes of one name', () => {
     expect(app.app.get(RateLimits).get('Users.list.default').name).toBe('Users.list.default')
   })
 
-  test('a class that several modules have is one', async () => {
+  test('a class in several modules is one', async () => {
     const shared = users('a')
     const imports = [
       RateLimitModule.forRoot(perHandler),
       moduleNamed('One', { controllers: [shared] }),
       moduleNamed('Two', { controllers: [shared] }),
     ]
-    // Fastify has no route twice.
+    // Fastify refuses to register a route twice.
     const app = await start({ imports }, { platform: 'express' })
     expect(app.app.get(RateLimits).get('Users.list.default').name).toBe('Users.list.default')
   })

@@ -1,4 +1,4 @@
-// Before or after the guards that authenticate, in every layout that Nest's users write.
+// Before or after the guards that authenticate, in every layout that Nest applications have.
 
 import {
   type CanActivate,
@@ -127,7 +127,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
         expect(await ask(...forged)).toEqual([401, 401, 401, 429, 429, 429])
       })
 
-      test("order: 'afterGuards': the key has the user, and what guards refuse is not counted", async () => {
+      test("order: 'afterGuards': the key has the user, and requests that guards refuse are not counted", async () => {
         const key = (req: NestRequest) => req.user.id
         const ask = await asking({ policy, key, order: 'afterGuards' })
         const forged = Array.from({ length: 6 }, () => 'forged')
@@ -140,7 +140,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
   })
 })
 
-test('by address first and by user after, as one list of defaults: forged tokens and users are limited each by their own', async () => {
+test('by address first and by user afterwards, as one list of defaults: forged tokens and users are each limited by their own policy', async () => {
   const limits = RateLimitModule.forRoot({
     policies: {
       address: { limit: 8, window: '1h' },
@@ -155,7 +155,7 @@ test('by address first and by user after, as one list of defaults: forged tokens
   expect(statuses).toEqual([200, 200, 429, 200, 401, 401, 401, 401, 429])
 })
 
-describe('a key of what a guard puts there never meets a request without it', () => {
+describe('a key that a guard provides is never computed without it', () => {
   const late = RateLimit({ policy, key: (req) => req.user.id, order: 'afterGuards' })
   @Controller()
   class Before {

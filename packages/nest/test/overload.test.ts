@@ -5,13 +5,13 @@ import { overload, recordResponses, responses } from '@weir/nest'
 import { expect, test, vi } from 'vitest'
 import { start } from './app.js'
 
-/** Machines may be busy. */
+/** For a busy machine. */
 const PATIENT = { timeout: 20_000, interval: 20 }
 
 vi.setConfig({ testTimeout: 60_000 })
 
 test.each(['express', 'fastify'] as const)(
-  'on %s it refuses what is too much',
+  'on %s it refuses requests beyond its limit',
   async (platform) => {
     const guard = overload()
     const signal = responses({ latency: '1h' })
@@ -46,7 +46,7 @@ test.each(['express', 'fastify'] as const)(
 )
 
 test.each(['express', 'fastify'] as const)(
-  'on %s a class leaves its part of the limit to those above, and what priority throws is an error',
+  'on %s a class leaves its part of the limit to those above, and an error that priority throws is an error of the request',
   async (platform) => {
     const guard = overload({
       reserve: { free: 0.5, none: 1 },

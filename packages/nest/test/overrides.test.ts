@@ -1,5 +1,5 @@
-// In an application's own tests: what Nest's documents say of overriding holds for what this module
-// provides, and time is a test's own.
+// In an application's tests: overriding, as Nest's documents describe it, works for what this
+// module provides, and a test controls the time.
 
 import {
   type CanActivate,
@@ -78,7 +78,7 @@ describe.each([
     expect(await statuses(closed, ...paths)).toEqual([403, 403, 403, 403])
   })
 
-  test('overrideProvider(RateLimitGuard), where the guard is one of your own', async () => {
+  test('overrideProvider(RateLimitGuard), if the guard is your own', async () => {
     @Injectable()
     class Own extends RateLimitGuard {}
     const own = () =>
@@ -91,7 +91,7 @@ describe.each([
     expect(await statuses(free, '/', '/')).toEqual([200, 200])
   })
 
-  test('overrideProvider(Own), where it is an APP_GUARD by useExisting', async () => {
+  test('overrideProvider(Own), if it is an APP_GUARD by useExisting', async () => {
     @Injectable()
     class Own extends RateLimitGuard {}
     const testing = () =>
@@ -105,8 +105,8 @@ describe.each([
     expect(await statuses(free, '/', '/')).toEqual([200, 200])
   })
 
-  test('overrideGuard and overrideInterceptor: what stands in @UseGuards and @UseInterceptors', async () => {
-    // Without the module: nothing of it needs to be there.
+  test('overrideGuard and overrideInterceptor: those in @UseGuards and @UseInterceptors', async () => {
+    // Without the module: nothing of it is needed.
     const free = Test.createTestingModule({ controllers: [ByHand] })
       .overrideGuard(RateLimitGuard)
       .useValue(lets)
@@ -127,7 +127,7 @@ describe.each([
     expect(await statuses(more, '/', '/', '/')).toEqual([200, 200, 429])
   })
 
-  test('time is a test’s own', async () => {
+  test('a test controls the time', async () => {
     const clock = fakeClock()
     const store = memoryStore({ clock })
     const testing = await limited({ policy: once, store }).compile()

@@ -1,4 +1,4 @@
-// Decorators that change a part of what holds otherwise; several defaults; a default per handler.
+// Decorators that change a part of the default; several defaults; a default for each handler.
 
 import { Controller, Get } from '@nestjs/common'
 import {
@@ -33,7 +33,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     return statuses.filter((status) => status === 200).length
   }
 
-  test('{ cost } charges more to the default, and { key } asks it by another key', async () => {
+  test('{ cost } charges more to the default, and { key } uses another key for it', async () => {
     @Controller()
     class A {
       @Get('plain') plain() {}
@@ -49,7 +49,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     expect(await granted(app, '/other')).toBe(8)
   })
 
-  test('{ limit } keeps the window, { window } the limit; both count for the handler alone', async () => {
+  test('{ limit } keeps the window, { window } the limit; both count for the handler only', async () => {
     @Controller()
     class A {
       @Get('plain') plain() {}
@@ -65,7 +65,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     expect(await granted(app, '/plain')).toBe(5)
   })
 
-  test('what is undefined in a decorator is inherited', async () => {
+  test('an option that is undefined in a decorator is inherited', async () => {
     @Controller()
     class A {
       @RateLimit({ cost: 2, limit: undefined, key: undefined, order: undefined })
@@ -77,7 +77,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     expect(await app.statuses('/three', '/two', '/two')).toEqual([200, 200, 429])
   })
 
-  test('on a class: for its handlers together; on a method: what its class says, changed', async () => {
+  test('on a class: for its handlers together; on a method: a change to what its class says', async () => {
     @Controller('class')
     @RateLimit({ limit: 3 })
     class A {
@@ -127,13 +127,13 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
       ['/also', 1],
       ['/costly', 1],
       ['/class/x', 3],
-      // The class frees it from what its own decorator leaves as it is.
+      // The class frees it from the policies that its own decorator does not mention.
       ['/class/y', 7],
     ] as const)('%s: %i of 9', async ([path, expected]) => {
       expect(await granted(await started(options, A, OfClass), path)).toBe(expected)
     })
 
-    test('what is overridden is shown under its name, beside the others', async () => {
+    test('an overridden policy is shown under its name, beside the others', async () => {
       const app = await started(options, A)
       expect((await app.get('/one')).headers.get('RateLimit-Policy')).toBe(
         '"short";q=1;w=60, "long";q=5;w=3600',
@@ -141,7 +141,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
     })
   })
 
-  describe('perHandler: a default for each handler by itself, as the throttler counts', () => {
+  describe('perHandler: a separate default for each handler, as in the throttler', () => {
     @Controller('a')
     class A {
       @Get('x') x() {}
@@ -188,7 +188,7 @@ describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
   })
 })
 
-describe('misuse is found at start', () => {
+describe('misuse is reported at the start', () => {
   const decorated = (decorator: MethodDecorator) => {
     @Controller()
     class A {
@@ -241,7 +241,7 @@ describe('misuse is found at start', () => {
   })
 })
 
-test('a class overrides a policy that is called as one of its methods: each has its own limit', async () => {
+test('a class overrides a policy that has the name of one of its methods: each has its own limit', async () => {
   @Controller()
   @RateLimit({ override: { search: { limit: 2 } } })
   class A {
@@ -290,7 +290,7 @@ describe('perHandler: two classes of one name', () => {
     message: expect.stringMatching(/"Users\.\w+\.default".*@RateLimit\(\{ name, \.\.\. \}\)/),
   }
 
-  test('do not come to share a counter, whatever else their decorators change', async () => {
+  test('do not share a counter, whatever else their decorators change', async () => {
     await expect(started(users('v1', none), users('v2', none))).rejects.toMatchObject(clash)
     const costs = RateLimit({ cost: 1 })
     await expect(started(users('v1', none, costs), users('v2', none, costs))).rejects.toMatchObject(
@@ -298,7 +298,7 @@ describe('perHandler: two classes of one name', () => {
     )
   })
 
-  test('count by themselves when one has a name', async () => {
+  test('count separately when one has a name', async () => {
     const app = await started(users('v1', none), users('v2', RateLimit({ name: 'v2' })))
     for (const path of ['/v1', '/v2', '/v1/one', '/v2/one'])
       expect(await app.statuses(path, path)).toEqual([200, 429])
@@ -307,7 +307,7 @@ describe('perHandler: two classes of one name', () => {
 })
 
 test.each([false, true])(
-  'a limiter is switched off with all that is made of it (perHandler: %s)',
+  'a limiter is switched off together with all that are made from it (perHandler: %s)',
   async (perHandler) => {
     @Controller()
     class A {
@@ -338,7 +338,7 @@ test.each([false, true])(
   },
 )
 
-test('of key and ipv6Prefix, the nearer one holds', async () => {
+test('of key and ipv6Prefix, the nearer one applies', async () => {
   @Controller()
   class A {
     @RateLimit({ policy: once, ipv6Prefix: 64 }) @Get('prefix') prefix() {}
@@ -358,7 +358,7 @@ test('of key and ipv6Prefix, the nearer one holds', async () => {
   expect((await limits.get('short').peek('theirs')).remaining).toBe(1)
 })
 
-test('what is undefined in a policy of the module is inherited', async () => {
+test('an option that is undefined in a policy of the module is inherited', async () => {
   @Controller()
   class A {
     @Get() get() {}

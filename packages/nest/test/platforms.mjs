@@ -1,12 +1,12 @@
-// All tests run on Express, and again on Fastify, but for those that know one of them only: GraphQL
+// All tests run on Express, and again on Fastify, except those that know only one of them: GraphQL
 // is served by Apollo's integration of Express. Files share a process, since loading Nest takes
-// longer than most of them do; what a process says once has one of its own.
+// longer than most of them; files about what a process reports once have a separate one.
 const EXPRESS_ONLY = ['**/graphql.test.ts', '**/federation.test.ts', '**/public-types.test.ts']
 const ALONE = '**/warnings.test.ts'
 
 /**
- * @param {string} folder of the tests, with a slash at its end, or ''
- * @param {readonly string[]} exclude tests that are not run at all
+ * @param {string} folder of the tests, with a trailing slash, or ''
+ * @param {readonly string[]} exclude tests that do not run at all
  */
 export function platforms(folder, exclude = []) {
   const project = (name, more) => ({ extends: true, test: { name, ...more } })

@@ -1,4 +1,4 @@
-// Classes in the module and in decorators: what a route is, beside who asks.
+// Classes in the module and in decorators: by route, and by who asks.
 
 import { Controller, Get } from '@nestjs/common'
 import { fixedWindow, RateLimit, RateLimitModule, type RateLimitModuleOptions } from '@weir/nest'
@@ -45,12 +45,12 @@ test('routes of several classes share a limit of the module', async () => {
   expect(await passed(app, '/checkout')).toBe(2)
 })
 
-test('a class stands beside a policy of the route, with the module’s reserve', async () => {
+test('a class works with a policy of the route, with the module’s reserve', async () => {
   const app = await shop({ reserve }, Own)
   expect(await passed(app, '/')).toBe(5)
 })
 
-test('a class that there is not is refused at start', async () => {
+test('an unknown class is refused at the start', async () => {
   const code = 'WEIR_INVALID_PRIORITY'
   await expect(shop({ policy, reserve }, Wrong)).rejects.toMatchObject({ code })
 })

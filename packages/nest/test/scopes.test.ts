@@ -1,5 +1,4 @@
-// What limits are made of is made once, at start; where it cannot be, the application does not
-// start.
+// Limits are made once, at the start; if they cannot be, the application does not start.
 
 import {
   Controller,
@@ -183,7 +182,7 @@ test('a test that replaces options by some that depend on the request is limited
   }
 })
 
-test('RateLimits that are request-scoped keep the application from starting', async () => {
+test('request-scoped RateLimits keep the application from starting', async () => {
   const testing = await Test.createTestingModule({
     imports: [RateLimitModule.forRoot({ policy: once })],
   })
@@ -193,7 +192,7 @@ test('RateLimits that are request-scoped keep the application from starting', as
   await expect(testing.init()).rejects.toMatchObject(refused(/RateLimits depends on REQUEST/))
 })
 
-test('a guard that is request-scoped is named, and so is what it needs', async () => {
+test('a request-scoped guard is named, and so is the provider that makes it so', async () => {
   @Injectable({ scope: Scope.REQUEST })
   class Scoped extends RateLimitGuard {}
   @Injectable()
@@ -212,7 +211,7 @@ test('a guard that is request-scoped is named, and so is what it needs', async (
   )
 })
 
-test('a policy of RateLimit is found where the options are request-scoped', async () => {
+test('a policy of RateLimit is found if the options are request-scoped', async () => {
   @Controller()
   class Decorated {
     @RateLimit(once) @Get() get() {}

@@ -1,10 +1,10 @@
-// Whom a platform trusts for a client's address.
+// Which proxies a platform trusts with a client's address.
 
 import { FastifyAdapter } from '@nestjs/platform-fastify'
 import { describe, expect, test } from 'vitest'
 import { trustOf } from '../src/trust.js'
 
-/** What Express has of its setting, and what it makes of it. */
+/** Express's setting, and the function that it compiles to. */
 function express(setting: unknown, trusts: unknown): Parameters<typeof trustOf>[0] {
   const settings: Record<string, unknown> = { 'trust proxy': setting, 'trust proxy fn': trusts }
   return { app: { get: (name: string) => settings[name] } }

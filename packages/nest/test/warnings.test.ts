@@ -1,4 +1,4 @@
-// Proxy settings that surely are not meant are warned of once. A process warns once of each, so
+// Proxy settings that are certainly mistakes cause a warning. A process gives each warning once, so
 // this file is one test.
 
 import { Controller, Get } from '@nestjs/common'
@@ -12,7 +12,7 @@ class Plain {
   @Get() get() {}
 }
 
-/** Codes of the warnings that a server's requests led to. */
+/** The codes of the warnings that a server's requests caused. */
 async function warned(options: StartOptions): Promise<unknown[]> {
   const codes: unknown[] = []
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation(((
@@ -33,11 +33,11 @@ async function warned(options: StartOptions): Promise<unknown[]> {
   return codes.filter((code) => String(code).startsWith('WEIR_'))
 }
 
-test('each is told once, by the platform that shows it', async () => {
+test('each warning is given once, by the platform that shows it', async () => {
   expect(await warned({ platform: 'fastify', trust: 'loopback' })).toEqual([])
   expect(await warned({ platform: 'express', trust: 'loopback' })).toEqual([])
   expect(await warned({ platform: 'express', trust: 1 })).toEqual([])
-  // A number of hops: Fastify believes nobody then since 5.12.1, and counts hops before.
+  // A number of hops: since 5.12.1, Fastify then trusts nobody; before, it counts hops.
   const inert = countsHops() ? [] : ['WEIR_TRUST_INERT']
   expect(await warned({ platform: 'fastify', trust: 1 })).toEqual(inert)
   expect(await warned({ platform: 'fastify', trust: true })).toEqual(['WEIR_TRUST_ALL'])
@@ -46,7 +46,7 @@ test('each is told once, by the platform that shows it', async () => {
   expect(await warned({ platform: 'express' })).toEqual([])
 })
 
-/** What the server does, asked of Fastify itself. */
+/** What the server does, according to Fastify itself. */
 function countsHops(): boolean {
   const instance = new platform.FastifyAdapter().getInstance()
   const [major = 0, minor = 0, patch = 0] = String(instance.version).split('.').map(Number)

@@ -114,8 +114,8 @@ describe.each(['ws', 'socket.io'] as const)('%s', (transport) => {
     const connect = await connected()
     const [first, second] = [await connect(), await connect()]
     expect(await first.send('say', 'a text')).toEqual({ event: 'said', data: '127.0.0.1 1 1' })
-    // `all` holds this message's decisions, not those of the whole connection, which is all that a
-    // text is told by.
+    // `all` has this message's decisions, not those of the whole connection, although a string can
+    // only be matched by its connection.
     expect(await first.send('say', 'a text')).toEqual({ event: 'said', data: '127.0.0.1 0 1' })
     expect(await second.send('say', { n: 3 })).toEqual({
       event: 'exception',
@@ -124,14 +124,14 @@ describe.each(['ws', 'socket.io'] as const)('%s', (transport) => {
         message: 'Request cannot be satisfied as assigned quota has been exceeded',
         code: 'TOO_MANY_REQUESTS',
         retryAfterMs: 3_600_000,
-        // As Nest's own exceptions have it.
+        // As in Nest's own exceptions.
         cause: { pattern: 'say', data: { n: 3 } },
       },
     })
     expect(await second.send('ping', {})).toEqual({ event: 'pong', data: 'pong' })
   })
 
-  test('a skipped message with a text was told the decision on an earlier one', async () => {
+  test('a skipped message with a string got the decision on an earlier one', async () => {
     const client = await (await connected())()
     expect(await client.send('say', 'a text')).toEqual({ event: 'said', data: '127.0.0.1 1 1' })
     expect(await client.send('ping', 'a text')).toEqual({ event: 'pong', data: 'pong' })
@@ -151,7 +151,7 @@ describe.each(['ws', 'socket.io'] as const)('%s', (transport) => {
   })
 })
 
-test('a message that asks for an acknowledgement is acknowledged with the refusal, too', async () => {
+test('a message that asks for an acknowledgement is also acknowledged with the refusal', async () => {
   const limit = fixedWindow({ limit: 1, window: '1h' })
   const store = memoryStore({ clock: fakeClock() })
   const app = await start(
@@ -175,7 +175,7 @@ test('a message that asks for an acknowledgement is acknowledged with the refusa
   await expect.poll(() => events).toEqual([refused])
 })
 
-test('a client on the allow list has no decision, and not that of an earlier message', async () => {
+test('a client on the allow list has no decision, not even that of an earlier message', async () => {
   @WebSocketGateway()
   @UseGuards(RateLimitGuard)
   class Free {

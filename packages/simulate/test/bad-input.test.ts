@@ -1,4 +1,4 @@
-// Whatever a log holds, it is read to the end: lines that cannot be read are counted and shown.
+// Any log is read to the end: lines that cannot be read are counted and shown.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -9,7 +9,7 @@ import { combined, START_US } from './log-lines.js'
 
 const FORMATS: readonly LogFormat[] = ['clf', 'nginx-json', 'caddy', 'json', 'har']
 
-/** Pieces that mean something to a parser, in any order. */
+/** Text that means something to a parser, in any order. */
 const pieces = fc.oneof(
   fc.constantFrom('"', '\\', '[', ']', ' ', '-', '\\"', '\\x2', '\r', '{', '}', ':', ',', '/', '+'),
   fc.constantFrom('10/Oct/2026:12:00:01 +0000', '200', 'GET / HTTP/1.1', '2026-10-10T12:00:01Z'),
@@ -40,7 +40,7 @@ describe.each(FORMATS)('%s', (format) => {
     )
   })
 
-  test('a changed line is read, or it is said why not', () => {
+  test('a changed line is read, or the reason why not is given', () => {
     const line =
       format === 'clf' ? combined({ timeUs: START_US }) : '{"ts":1796472001,"status":200}'
     fc.assert(
@@ -53,9 +53,9 @@ describe.each(FORMATS)('%s', (format) => {
     )
   })
 
-  // A parser that looks at each character as often as there are others takes hours for these.
+  // A parser whose time grows with the square of the length would take hours for these.
   test.each(['"', '\\', '\\"', '[', '] "', ' ', '-', '{"a":', '[[', '10/Oct/2026:', '1'])(
-    'a line of a million times %s is read at once',
+    'a line with a million times %s is read at once',
     (piece) => {
       const long = piece.repeat(1_000_000 / piece.length)
       const begun = combined({ timeUs: START_US }).slice(0, -30) + long
@@ -72,7 +72,7 @@ describe.each(FORMATS)('%s', (format) => {
   )
 })
 
-test('no text is a time that is no whole number', () => {
+test('no text is read as a time that is not a whole number', () => {
   fc.assert(
     fc.property(fc.oneof(lines, fc.double(), fc.string()), (value) => {
       const timeUs = timeOf(value)
@@ -82,7 +82,7 @@ test('no text is a time that is no whole number', () => {
   )
 })
 
-test('wherever a log is cut into parts, it has the same entries and broken lines', () => {
+test('a log has the same entries and broken lines wherever it is cut into parts', () => {
   const log = [
     combined({ timeUs: START_US }),
     'broken',
@@ -113,7 +113,7 @@ test('wherever a log is cut into parts, it has the same entries and broken lines
   )
 })
 
-test('a line without an end is dropped where it is too long, and what follows is read', () => {
+test('a line without an end is dropped if it is too long, and what follows is read', () => {
   const entries: LogEntry[] = []
   const reader = logReader({ format: 'clf' }, (entry) => entries.push(entry))
   for (let i = 0; i < 40; i += 1) reader.write('x'.repeat(100_000))
@@ -126,7 +126,7 @@ test('a line without an end is dropped where it is too long, and what follows is
   expect(broken.first[0]?.text.length).toBeLessThan(110)
 })
 
-test('of broken lines the first five are shown, cut and printable', () => {
+test('the first five broken lines are shown, cut and printable', () => {
   const reader = logReader({ format: 'clf' }, () => {})
   for (let i = 0; i < 9; i += 1) reader.write(`\u001b[31m${i}\u202e${'x'.repeat(200)}\n`)
   reader.end()
@@ -136,7 +136,7 @@ test('of broken lines the first five are shown, cut and printable', () => {
   expect(broken.first[0]?.text).toMatch(/^\\u\{1b\}\[31m0\\u\{202e\}x{93}…$/)
 })
 
-test('whatever a log says is shown without what a terminal would obey', () => {
+test('the content of a log is shown without terminal control characters', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about these
@@ -145,7 +145,7 @@ test('whatever a log says is shown without what a terminal would obey', () => {
   )
 })
 
-test('what comes in one log after another is read, with a mark before each', () => {
+test('logs that follow one another are read, with a byte order mark before each', () => {
   let entries = 0
   const reader = logReader({}, () => {
     entries += 1

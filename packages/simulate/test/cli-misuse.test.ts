@@ -84,14 +84,14 @@ describe('a policies file that', () => {
       `import { slidingWindow } from '@weir/core'\n\nexport default slidingWindow({ limit: -1, window: '1m' })\n`,
       /limit is -1.*makes-a-wrong-policy\.mjs:3:16\)/,
     ],
-  ])('%s is told with its line', async (name, text, message) => {
+  ])('%s is reported with its line', async (name, text, message) => {
     const file = files.write(`${name.replaceAll(' ', '-')}.mjs`, text)
     const failing = weir('simulate', [log, '--policy', file])
     await expect(failing).rejects.toThrow(message)
     await expect(failing).rejects.toMatchObject({ exitCode: 2 })
   })
 
-  test('is not there', async () => {
+  test('does not exist', async () => {
     const failing = weir('simulate', [log, '--policy', files.path('none.mjs')])
     await expect(failing).rejects.toThrow(
       /the policies file .*none\.mjs is not there, or cannot be read/,
@@ -126,7 +126,7 @@ describe('a policies file that', () => {
     await expect(failing).rejects.toMatchObject({ exitCode: 2 })
   })
 
-  test('has a limiter whose name is none fails with exit code 2, and prints no control character', async () => {
+  test('has a limiter with an invalid name fails with exit code 2, and prints no control character', async () => {
     const file = files.write('names.mjs', `${made}export default { 'a\\u001b[2J': policy }`)
     for (const more of [[], ['--limiter', 'b']]) {
       const failing = weir('simulate', [log, '--policy', file, ...more])

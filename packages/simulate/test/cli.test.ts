@@ -9,7 +9,7 @@ import { LINES, SHORT, weir } from './weir.js'
 const files = folder()
 const HOSTILE = '<script>alert(1)</script>|`@team\u001b[31m\u202e'
 
-/** A HAR has no client's address. */
+/** A HAR file has no client addresses. */
 const HAR_ENTRY = {
   startedDateTime: '2026-10-10T00:00:00.500Z',
   request: { method: 'GET', url: 'https://example.com/' },
@@ -18,7 +18,7 @@ const HAR_ENTRY = {
 const log = files.write('access.log', LINES.join('\n'))
 
 describe('weir simulate', () => {
-  test('prints who would have been refused, as tables', async () => {
+  test('prints which keys would have been refused, as tables', async () => {
     const { code, out } = await weir('simulate', [log, ...SHORT])
     expect(code).toBe(0)
     expect(out).toBe(`weir simulate: 22 requests, 2026-10-10 00:00:00 to 2026-10-10 00:00:02 UTC
@@ -41,7 +41,7 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
 `)
   })
 
-  test('prints JSON, of which all figures are numbers', async () => {
+  test('prints JSON in which all figures are numbers', async () => {
     const { out } = await weir('simulate', [log, ...SHORT, '--json'])
     const report = JSON.parse(out)
     expect(report).toMatchObject({ entries: 22, isCoarse: false, exceeded: [] })
@@ -49,7 +49,7 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
     expect(report.limiters[0].runs[0]).toMatchObject({ refused: 10, affected: 1 })
   })
 
-  test('reads standard input, zipped or not, and several logs', async () => {
+  test('reads standard input, compressed or not, and several logs', async () => {
     const bytes = gzipSync(`${LINES[0]}\n`)
     const { out } = await weir('simulate', ['-', log, ...SHORT, '--json'], {
       input: Readable.from([bytes]),
@@ -57,7 +57,7 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
     expect(JSON.parse(out)).toMatchObject({ entries: 23 })
   })
 
-  test('says that logs of several days in one stream are to be given as files', async () => {
+  test('says to pass logs of several days as files, not in one stream', async () => {
     const dayUs = 86_400_000_000
     const of = (timeUs: number, count: number) =>
       Array.from({ length: count }, (_, i) => `${combined({ ip: 'a', timeUs: timeUs + i })}\n`)
@@ -150,7 +150,7 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
     expect(out).not.toContain('of the old file')
   })
 
-  test('says what to do where the log has no key', async () => {
+  test('says what to do if the log has no key', async () => {
     const har = files.write('one.har', JSON.stringify({ log: { entries: [HAR_ENTRY] } }))
     const { code, out } = await weir('simulate', [har, ...SHORT])
     expect(code).toBe(0)
@@ -186,7 +186,7 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
     expect([json.code, JSON.parse(json.out).exceeded.length]).toEqual([code, code])
   })
 
-  test('says where whole seconds leave it open what would have happened', async () => {
+  test('says so when whole seconds do not determine what would have happened', async () => {
     const coarse = LINES.map((line) => line.replace(/\.\d{6} /, ' ')).join('\n')
     const { out } = await weir('simulate', [
       files.write('coarse.log', coarse),
@@ -196,7 +196,7 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
     expect(out).toMatch(/requests {6}22 +\d+ to \d+/)
   })
 
-  test('what a log says is printed harmlessly, as text, Markdown and HTML', async () => {
+  test('prints a hostile log harmlessly, as text, Markdown and HTML', async () => {
     const lines = Array.from({ length: 9 }, (_, i) =>
       JSON.stringify({ time: (START_US + 1 + i) / 1e6, user: HOSTILE }),
     )
@@ -237,7 +237,7 @@ describe('weir suggest', () => {
     expect(out).toContain('In 1 s\n------\nlimit')
   })
 
-  test('of requests, with another algorithm, as JSON and as a page', async () => {
+  test('counts requests, with another algorithm, as JSON and as a page', async () => {
     const html = files.path('suggest.html')
     const args = ['--affect-requests', '10%', '--windows', '1s', '--algorithm', 'token-bucket']
     const { out } = await weir('suggest', [log, ...args, '--json', '--html', html])
@@ -266,7 +266,7 @@ describe('weir suggest', () => {
     expect(JSON.parse(out)).toMatchObject({ keys: 1, windows: [{ limit: 44 }] })
   })
 
-  test('has a word for windows without a limit that is large enough', async () => {
+  test('says so for windows without a limit that is large enough', async () => {
     const costly = files.write(
       'costly.jsonl',
       `{"time":${START_US / 1e6 + 0.5},"ip":"a","n":90000}`,
@@ -276,7 +276,7 @@ describe('weir suggest', () => {
     expect(out).toContain('none is large enough')
   })
 
-  test('suggests nothing, and fails, where no request can be decided on', async () => {
+  test('suggests nothing, and fails, if no request can be decided', async () => {
     const { code, out } = await weir('suggest', [log, '--affect', '1%', '--key', 'mistyped'])
     expect(code).toBe(1)
     expect(out).toContain('Left out: 22 without a key')
@@ -296,7 +296,7 @@ describe('weir suggest', () => {
   })
 })
 
-test('a search shows how far it is, and says before that it will not hear an interrupt', async () => {
+test('a search shows its progress, and says first that it will not handle an interrupt', async () => {
   const lines: string[] = []
   await weir('suggest', [log, '--affect', '50%', '--windows', '1s,1m'], {
     progress: (line) => lines.push(line),
@@ -330,7 +330,7 @@ test('progress is shown on a terminal: how far, how fast, and how long it takes'
   )
   const large = files.write('large.log', many.join('\n'))
   const lines: string[] = []
-  // The clock of the process is asked how long it took, and told that each look takes a second.
+  // The command reads the clock of the process, which here advances by a second at each read.
   const { now } = Date
   let calls = 0
   Date.now = () => {

@@ -17,14 +17,14 @@ const LINES = Array.from({ length: 500 }, (_, i) =>
 const LOG = `${LINES.join('\n')}\n`
 const plain = files.write('access.log', LOG)
 
-/** What a simulation found, without how the log was read. */
+/** The results of a simulation, without how the log was read. */
 async function simulated(logs: readonly LogSource[]) {
   const { log, ...report } = await simulateLog({ logs, policies })
   return report
 }
 
 describe('a log', () => {
-  test('is read from a file, zipped or not, whatever its name, and from a stream', async () => {
+  test('is read from a file, compressed or not, whatever its name, and from a stream', async () => {
     const { log, ...expected } = await simulateLog({ logs: [plain], policies })
     expect(log).toEqual({ format: 'clf', lines: 500, broken: { count: 0, first: [] } })
     expect(expected).toMatchObject({ entries: 500, limiters: [{ requests: 500, keys: 5 }] })
@@ -37,7 +37,7 @@ describe('a log', () => {
     expect(await simulated([stream(members)])).toEqual(expected)
   })
 
-  test('in several files is merged by time, in whatever order the files are given', async () => {
+  test('in several files is merged by time, whatever the order of the files', async () => {
     const expected = await simulated([plain])
     const parts = [0, 1, 2].map((part) =>
       files.write(`part-${part}.log`, LINES.filter((_, i) => i % 3 === part).join('\n')),
@@ -48,10 +48,10 @@ describe('a log', () => {
     expect(await simulated([newer, older])).toEqual(expected)
   })
 
-  test('may be a named pipe: what writes to it writes all of it', async () => {
+  test('may be a named pipe, and is then read to the end', async () => {
     const pipe = files.path('pipe')
     execFileSync('mkfifo', [pipe])
-    // To open it, and to close it again, would end who writes to it.
+    // Opening and closing it again would end the writer.
     expect(await sizeOf([pipe])).toBeUndefined()
     const writer = spawn('cp', [plain, pipe])
     const ended = new Promise((resolve) => writer.on('close', resolve))
@@ -59,7 +59,7 @@ describe('a log', () => {
     expect(await ended).toBe(0)
   })
 
-  test('may be cut anywhere, also within a character', async () => {
+  test('may be cut anywhere, even within a character', async () => {
     const bytes = Buffer.from(LINES.slice(0, 20).join('\n'))
     const logOf = (parts: readonly Uint8Array[]) =>
       simulateLog({ logs: [Readable.from(parts)], policies, key: 'user' })
@@ -75,7 +75,7 @@ describe('a log', () => {
     )
   })
 
-  test('has its broken lines counted and shown, with the file where there are several', async () => {
+  test('has its broken lines counted and shown, with the file if there are several', async () => {
     const broken = files.write('broken.log', `what\n${LINES[0]}\n\u001b[2J\n`)
     const { log } = await simulateLog({ logs: [plain, broken], policies })
     expect(log).toMatchObject({ lines: 503, broken: { count: 2 } })
@@ -86,7 +86,7 @@ describe('a log', () => {
   })
 })
 
-describe('fails, and says why, where', () => {
+describe('fails, with a reason, if', () => {
   const code = { code: 'WEIR_LOG_UNREADABLE' }
 
   test('it is UTF-16, in either order of bytes', async () => {
@@ -107,26 +107,26 @@ describe('fails, and says why, where', () => {
     )
   })
 
-  test('the end of a zipped file is missing', async () => {
+  test('the end of a compressed file is missing', async () => {
     const cut = files.write('cut.gz', gzipSync(LOG).subarray(0, 500))
     const failing = simulateLog({ logs: [cut], policies })
     await expect(failing).rejects.toThrow(/cut\.gz cannot be read: unexpected end of file/)
     await expect(failing).rejects.toMatchObject(code)
   })
 
-  test('it only begins like a zipped one', async () => {
+  test('it only begins like a compressed one', async () => {
     const fake = files.write('fake.gz', Buffer.from([0x1f, 0x8b, 1, 2, 3]))
     await expect(simulateLog({ logs: [fake], policies })).rejects.toMatchObject(code)
   })
 
-  test('none of its lines can be read, as no verdict on it means anything', async () => {
+  test('none of its lines can be read, since no verdict would mean anything', async () => {
     const odd = files.write('odd.log', 'one\ntwo\n')
     await expect(simulateLog({ logs: [odd], policies })).rejects.toThrow(
       /none of 2 lines could be read as clf; line 1 has no address.*: one; give --format/,
     )
   })
 
-  test('its reader has had enough', async () => {
+  test('its reader gives up', async () => {
     const reason = new Error('enough')
     const signal = AbortSignal.abort(reason)
     await expect(simulateLog({ logs: [plain], policies, signal })).rejects.toBe(reason)
@@ -143,7 +143,7 @@ describe('fails, and says why, where', () => {
   })
 })
 
-test('progress tells how much of how much was read', async () => {
+test('progress reports how much of how much was read', async () => {
   const told: Progress[] = []
   const slow = async function* () {
     for (const line of LINES.slice(0, 3)) {
@@ -159,7 +159,7 @@ test('progress tells how much of how much was read', async () => {
   }
 })
 
-test('of a JSON array it is said how its objects are given', async () => {
+test('a JSON array is refused, with how to pass its objects', async () => {
   const log = files.write('array.json', JSON.stringify([{ time: 1 }], undefined, 2))
   await expect(simulateLog({ logs: [log], policies })).rejects.toThrow(
     /none of 5 lines could be read as clf; .*; of a JSON array, give one object per line: jq -c/,
@@ -194,7 +194,7 @@ test('two sets of policies are compared by the keys that they refuse', async () 
   expect([named.onlyBefore, named.onlyAfter]).toEqual([['one'], ['three']])
 })
 
-test('a set of policies that decides on nothing, or on other requests, can be compared', async () => {
+test('a set of policies that decides nothing, or other requests, can be compared', async () => {
   const at = (timeUs: number) => combined({ ip: 'a', timeUs })
   const whole = START_US - (START_US % 1_000_000) + 1_000_000
   const log = files.write('whole.log', [at(whole), at(whole), at(whole + 1_000_000)].join('\n'))

@@ -1,5 +1,5 @@
-// A folder for the files of a test, which is removed after it. It lies in the package, so that what
-// a policies file imports is found.
+// A folder for the files of a test, which is removed afterwards. It is inside the package, so that
+// a policies file finds its imports.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

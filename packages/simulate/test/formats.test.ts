@@ -18,7 +18,7 @@ function saidBy(entry: LogEntry) {
 const COMMON = '203.0.113.7 - ann [10/Oct/2026:05:00:01 -0700] "GET /a?b=1 HTTP/1.0" 404 2326'
 
 describe('the Common and the Combined Log Format', () => {
-  test('have who asked for what, when, and what the answer was', () => {
+  test('have the client, the request, the time and the response', () => {
     expect(saidBy(entryOf('clf', COMMON))).toEqual({
       timeUs: NOON,
       ip: '203.0.113.7',
@@ -31,7 +31,7 @@ describe('the Common and the Combined Log Format', () => {
     })
   })
 
-  test('of the Combined one, the referer and the agent are headers, and others are not known', () => {
+  test('the referer and the agent of the Combined one are headers, and others are unknown', () => {
     const entry = entryOf('clf', `${COMMON} "https://a.example/" "curl/8 \\"x\\" \\\\" "more"\r`)
     expect(entry.header('Referer')).toBe('https://a.example/')
     expect(entry.header('user-agent')).toBe('curl/8 "x" \\')
@@ -41,7 +41,7 @@ describe('the Common and the Combined Log Format', () => {
     expect(entry.field('constructor')).toBeUndefined()
   })
 
-  test("of Apache's vhost_combined, the address is behind the virtual host", () => {
+  test("in Apache's vhost_combined, the address follows the virtual host", () => {
     const entry = entryOf('clf', `www.example.com:443 ${COMMON} "-" "curl/8.5.0"`)
     expect(saidBy(entry)).toEqual({
       ...saidBy(entryOf('clf', COMMON)),
@@ -58,12 +58,12 @@ describe('the Common and the Combined Log Format', () => {
     'a:',
     'a:b',
     '::1',
-  ])('%s is no virtual host, but the address', (ip) => {
+  ])('%s is not a virtual host, but the address', (ip) => {
     const entry = entryOf('clf', COMMON.replace('203.0.113.7', ip))
     expect([entry.ip, entry.host, entry.user]).toEqual([ip, undefined, 'ann'])
   })
 
-  test('a dash is what is not known', () => {
+  test('a dash means an unknown value', () => {
     const line = '2001:db8::1 - - [10/Oct/2026:12:00:01 +0000] "-" 408 - "-" "-"'
     const entry = entryOf('clf', line)
     expect(saidBy(entry)).toEqual({
@@ -85,7 +85,7 @@ describe('the Common and the Combined Log Format', () => {
     expect(path).toBe('/a b"c"ÿ')
   })
 
-  test('a name of a user cannot forge a time', () => {
+  test('a user name cannot forge a time', () => {
     const user = 'x [11/Oct/2026:12:00:01 +0000] \\"GET / HTTP/1.1\\" 200'
     const entry = entryOf('clf', COMMON.replace('ann', user))
     expect(entry.timeUs).toBe(NOON)
@@ -94,7 +94,7 @@ describe('the Common and the Combined Log Format', () => {
 })
 
 describe('JSON', () => {
-  test('of nginx', () => {
+  test('from nginx', () => {
     const line = JSON.stringify({
       time_iso8601: '2026-10-10T14:00:01+02:00',
       remote_addr: '203.0.113.7',
@@ -121,13 +121,13 @@ describe('JSON', () => {
     expect(entry.header('X-Api-Key')).toBe('k1')
   })
 
-  test('of nginx with msec has a fraction of a second', () => {
+  test('from nginx with msec has fractions of a second', () => {
     const line = '{"msec":"1796472001.250","remote_addr":"203.0.113.7","request":"GET / HTTP/1.1"}'
     expect(formatOf(line)).toBe('nginx-json')
     expect(entryOf('nginx-json', line).timeUs).toBe(1_796_472_001_250_000)
   })
 
-  test('of Caddy', () => {
+  test('from Caddy', () => {
     const line = JSON.stringify({
       level: 'info',
       ts: 1796472001.5241024,
@@ -161,7 +161,7 @@ describe('JSON', () => {
     expect(entry.field('request.proto')).toBe('HTTP/2.0')
   })
 
-  test('of any kind, with the fields that are named', () => {
+  test('of any kind, with the named fields', () => {
     const line = '{"ts":"2026-10-10T12:00:01Z","user":{"id":42},"tokens":7,"a.b":"dotted"}'
     const entry = entryOf('json', line, { time: 'ts', key: 'user.id', cost: 'tokens' })
     expect([entry.timeUs, entry.key, entry.cost, entry.user]).toEqual([NOON, '42', 7, '42'])
@@ -170,7 +170,7 @@ describe('JSON', () => {
     expect(entry.field('__proto__.constructor')).toBeUndefined()
   })
 
-  test('where no cost is there although one is named, the cost is no number', () => {
+  test('if an entry lacks the named cost, its cost is not a number', () => {
     const entry = entryOf('json', '{"time":1796472001}', { cost: 'tokens' })
     expect(entry.cost).toBeNaN()
     expect(entryOf('json', '{"time":1796472001}').cost).toBeUndefined()
@@ -195,7 +195,7 @@ const HAR = {
   },
 }
 
-test('an HTTP Archive is one document, of which each entry is read for itself', () => {
+test('an HTTP Archive is one document, whose entries are read one by one', () => {
   const text = JSON.stringify(HAR, undefined, 2)
   expect(formatOf(text)).toBe('har')
   const parsed = parserOf('har').parse(text) as readonly unknown[]
@@ -244,14 +244,14 @@ test.each<[LogFormat, string, string]>([
 })
 
 test.each(['clf', 'json', 'caddy', 'nginx-json'] as const)(
-  '%s: a blank line is nothing',
+  '%s: a blank line is ignored',
   (format) => {
     expect(parserOf(format).parse('')).toBeUndefined()
     expect(parserOf(format).parse('\r')).toBeUndefined()
   },
 )
 
-test('what is no format or field is refused', () => {
+test('an unknown format or field is refused', () => {
   expect(() => parserOf('xml' as 'clf')).toThrow(/format is "xml"; give auto, clf/)
   expect(() => parserOf('json', { fields: { when: 'ts' } as never })).toThrow(/a field is "when"/)
 })

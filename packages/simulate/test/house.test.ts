@@ -1,4 +1,4 @@
-// Rules of the source tree: the main entry runs in a browser, imports make no circle, files are
+// Rules of the source tree: the main entry runs in a browser, imports form no cycle, files are
 // short.
 
 import { readdirSync, readFileSync } from 'node:fs'
@@ -31,14 +31,14 @@ function reachedFrom(file: string): Set<string> {
   return reached
 }
 
-test('what the main entry reaches imports nothing but @weir/core', () => {
+test('the main entry imports nothing but @weir/core, directly or indirectly', () => {
   const reached = ['index.ts', ...reachedFrom('index.ts')]
   expect(reached).toContain('run/limiter-run.ts')
   const others = reached.flatMap(specifiersIn).filter((name) => !name.startsWith('.'))
   expect([...new Set(others)].sort()).toEqual(['@weir/core', '@weir/core/http'])
 })
 
-test('imports make no circle, not even of types', () => {
+test('imports form no cycle, not even of types', () => {
   expect(files.filter((file) => reachedFrom(file).has(file))).toEqual([])
 })
 

@@ -15,7 +15,7 @@ test('keys are numbered in the order in which they come, however many there are'
   expect([table.count, table.texts]).toEqual([50_000, texts])
 })
 
-test('keys that were made to have like hashes are told apart, and found in a few steps', () => {
+test('keys that were chosen for similar hashes are distinguished, and found in a few steps', () => {
   const alike: string[] = []
   for (let i = 0; alike.length < 1_000; i += 1)
     if ((hashOf(`k${i}`) & 0xfff) === 0) alike.push(`k${i}`)

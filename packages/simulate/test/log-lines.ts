@@ -15,7 +15,7 @@ function two(value: number): string {
   return String(value).padStart(2, '0')
 }
 
-/** In the Combined Log Format; a time that is no whole second has its fraction. */
+/** In the Combined Log Format; a time that is not a whole second has a fraction. */
 export function combined(line: Line): string {
   const { ip = '203.0.113.7', user = '-', timeUs, request = 'GET / HTTP/1.1', status = 200 } = line
   const date = new Date(Math.floor(timeUs / 1_000))

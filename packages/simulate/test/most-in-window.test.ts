@@ -1,5 +1,5 @@
-// The most in any window is measured apart from the kernels: here it is held to a count of each
-// window, and the kernels to what they promise.
+// The most in any window is measured without the kernels: here the measure is compared with a count
+// of each window, and the kernels with what they promise.
 
 import {
   fixedWindow,
@@ -39,7 +39,7 @@ function withTimes(list: readonly { key: number; units: number; wait: number }[]
   })
 }
 
-/** By looking at each window that begins with a request. */
+/** Counts each window that begins with a request. */
 function counted(list: readonly Passed[], span: number): number {
   const sums = list.map(({ key, at }) =>
     list
@@ -62,7 +62,7 @@ test('it is the largest count of any window of any key', () => {
   )
 })
 
-test('where there is no room for all keys, it is never too much, and says how many were left out', () => {
+test('without room for all keys, it is never too large, and the number of omitted keys is reported', () => {
   let left = 0
   fc.assert(
     fc.property(passed, fc.integer({ min: 1, max: 30 }), (some, span) => {
@@ -80,16 +80,16 @@ test('where there is no room for all keys, it is never too much, and says how ma
   expect(left).toBe(0)
 })
 
-test('with more requests in a window than there is room for, the busiest keys are measured on', () => {
+test('with more requests in a window than there is room for, the busiest keys are still measured', () => {
   const measure = new MostInWindow(1e9, 1_024)
   for (let i = 0; i < 10_000; i += 1) measure.pass(i % 3 === 0 ? 0 : i, 1, i)
   expect(measure.leftOut).toBeGreaterThan(500)
-  // The key 0 has a third of the requests, and half of the room is enough for it at first.
+  // Key 0 has a third of the requests, for which half of the room is enough at first.
   expect(measure.most).toMatchObject({ key: 0 })
   expect(measure.most?.units).toBeGreaterThan(500)
 })
 
-test('in a period, it is the largest count of one', () => {
+test('for a calendar period, it is the largest count of one', () => {
   const measure = new MostInPeriod((at) => Math.floor(at / 10) * 10)
   for (const at of [1, 8, 9, 10, 11, 19, 19, 30]) measure.pass(at % 2, 1, at)
   expect(measure.most).toEqual({ units: 3, key: 1, at: 19 })
@@ -107,7 +107,7 @@ const POLICIES: readonly Policy[] = [
   lockout({ limit: 4, window: 50, block: [20, 60], forget: 100 }),
 ]
 
-/** Steps in us: mostly forward, in bursts, now and then back. */
+/** Steps in us: mostly forward, in bursts, sometimes back. */
 const steps = fc.array(
   fc.record({
     us: fc.oneof(
@@ -140,12 +140,12 @@ describe.each(POLICIES)('$name', (policy) => {
       }),
       { numRuns: 100 },
     )
-    // What is measured is not nothing: the limit was reached.
+    // The limit was reached, so the test means something.
     expect(most).toBeGreaterThanOrEqual(policy.limit)
   })
 })
 
-describe.each(POLICIES)('$name, where the clock goes back', (policy) => {
+describe.each(POLICIES)('$name, when the clock goes back', (policy) => {
   test('passes no more than its bound in any window in which it does not', () => {
     fc.assert(
       fc.property(steps, (some) => {
@@ -178,16 +178,13 @@ test.each([
   [tokenBucket({ capacity: 4, refill: 4, every: '1s' }), [0, 0.25, 0.5, 0.75], 7],
   [slidingLog({ limit: 4, window: '1s' }), [0.999, 1.0], 4],
   [slidingCounter({ limit: 4, window: '1s' }), [0.999, 1.9], 7],
-])(
-  'somebody who aims at the edges of $name gets to its bound, and it is seen',
-  (policy, times, most) => {
-    const simulated = simulation({ policies: policy, key: () => 'all' })
-    for (const second of times)
-      for (let i = 0; i < 4; i += 1)
-        simulated.add({ timeUs: START_US + second * 1e6 + i } as LogEntry)
-    const [measured] = simulated.report().limiters[0]?.runs[0]?.policies ?? []
-    const { units, bound } = measured?.mostInWindow ?? {}
-    expect([units, bound]).toEqual([policy.algorithm === 'sliding-counter' ? units : most, bound])
-    expect(bound).toBe(most)
-  },
-)
+])('an attack on the edges of $name reaches its bound, and is measured', (policy, times, most) => {
+  const simulated = simulation({ policies: policy, key: () => 'all' })
+  for (const second of times)
+    for (let i = 0; i < 4; i += 1)
+      simulated.add({ timeUs: START_US + second * 1e6 + i } as LogEntry)
+  const [measured] = simulated.report().limiters[0]?.runs[0]?.policies ?? []
+  const { units, bound } = measured?.mostInWindow ?? {}
+  expect([units, bound]).toEqual([policy.algorithm === 'sliding-counter' ? units : most, bound])
+  expect(bound).toBe(most)
+})

@@ -8,7 +8,11 @@ test.each([
   ['index', 'simulate'],
   ['node', 'simulate-node'],
   ['cli', 'simulate-cli'],
-])('the types of entry %s change only on purpose', { timeout: 60_000 }, async (entry, name) => {
-  const types = publicTypes(resolve(import.meta.dirname, '..'), entry)
-  await expect(types, UPDATE).toMatchFileSnapshot(`../api/${name}.api.md`)
-})
+])(
+  'the public types of entry %s change only on purpose',
+  { timeout: 60_000 },
+  async (entry, name) => {
+    const types = publicTypes(resolve(import.meta.dirname, '..'), entry)
+    await expect(types, UPDATE).toMatchFileSnapshot(`../api/${name}.api.md`)
+  },
+)

@@ -5,7 +5,7 @@ import { at, EXACT_US, simulate } from './simulate.js'
 
 const policies = slidingLog({ limit: 2, window: '10s' })
 
-describe('what a log cannot tell is refused', () => {
+describe('policies that need what a log does not have are refused', () => {
   const api = (policy: unknown) => ({ policies: { api: { policy } } }) as SimulationOptions
 
   test('slots', () => {
@@ -28,7 +28,7 @@ describe('what a log cannot tell is refused', () => {
     expect(() => simulation(api(policy))).toThrow(/adaptive policy, which follows the load/)
   })
 
-  test('policies that take a while to be looked up', () => {
+  test('policies that are looked up asynchronously', () => {
     const simulated = simulation(api(async () => policies))
     simulated.add({ timeUs: EXACT_US, ip: '192.0.2.1' } as never)
     expect(() => simulated.report()).toThrow(/answers with a promise/)
@@ -40,7 +40,7 @@ describe('what a log cannot tell is refused', () => {
     expect(() => simulate({ ...api(policy), sample: 2 }, lines)).toThrow(/leave out --sample/)
   })
 
-  test('policies and functions that are none', () => {
+  test('invalid policies and functions', () => {
     expect(() => simulation({ policies: 5 as never })).toThrow(
       /policies is 5; give a policy, a list/,
     )

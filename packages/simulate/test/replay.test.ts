@@ -1,6 +1,6 @@
-// A limiter's live decisions are recorded as a log, with times in microseconds. Replayed, the log
-// gives the same decisions: for every algorithm, for several policies in one decision, and for
-// costs; recorded on a real Redis and on memory.
+// Live decisions of a limiter are recorded as a log, with times in microseconds. A replay of the
+// log gives the same decisions: for every algorithm, for several policies in one decision, and for
+// costs; recorded on a real Redis and in memory.
 
 import {
   type Decision,
@@ -111,7 +111,7 @@ function replayed(policy: PolicyInput, name: string, lines: readonly string[]): 
   return decisions
 }
 
-/** What a decision says, but not what made it. */
+/** A decision without its source. */
 function told(decision: Decision) {
   const { allowed, key, policy, remaining, limit, resetAfterMs, reason, retryAfterMs } = decision
   const policies = decision.policies.map(({ cost, remaining: left }) => ({ cost, left }))
@@ -158,7 +158,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** Without the deny cache, which answers with what was said up to a second before. */
+/** Without the deny cache, which may repeat an answer for up to a second. */
 function onRedis(clock: { nowUs(): number }): Store {
   const options = { whenUnavailable: 'throw', deadlineMs: 10_000, denyCache: false } as const
   return redisStore(client, { ...options, clock })

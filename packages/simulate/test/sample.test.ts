@@ -8,7 +8,7 @@ import { START_US } from './log-lines.js'
 const policies = slidingLog({ limit: 3, window: '1m' })
 const KEYS = 2_000
 
-/** Keys of which a fifth asks for more than the limit, some of them for much more. */
+/** Keys, a fifth of which request more than the limit, some of them much more. */
 function log(salt: string): LogEntry[] {
   const next = chance(11)
   const entries: LogEntry[] = []
@@ -30,7 +30,7 @@ function runOf(entries: readonly LogEntry[], sample: number) {
 }
 
 describe('a sample', () => {
-  test('has one of so many keys, with all of their requests', () => {
+  test('has one of that many keys, with all of their requests', () => {
     const entries = log('a')
     const whole = runOf(entries, 1)
     const sample = runOf(entries, 16)
@@ -55,18 +55,18 @@ describe('a sample', () => {
       off.ofKeys += (affectedShare.error ?? 0) ** 2
       off.ofRequests += (refusedShare.error ?? 0) ** 2
     }
-    // Of 200 samples, the root of the mean square is known within 5 %: these are four times that.
+    // The root mean square of 200 samples is known within 5 %; the bound is four times that.
     expect(Math.abs(Math.sqrt(off.keys / off.ofKeys) - 1)).toBeLessThan(0.2)
     expect(Math.abs(Math.sqrt(off.requests / off.ofRequests) - 1)).toBeLessThan(0.2)
   })
 
-  test('of fewer than two keys has no error that could be known', () => {
+  test('of fewer than two keys has no known error', () => {
     const { keys, affectedShare, refusedShare } = runOf(log('a').slice(0, 1), 1_000_000)
     expect(keys).toBeLessThan(2)
     expect([affectedShare.error, refusedShare.error]).toEqual([Number.NaN, Number.NaN])
   })
 
-  test('takes keys that look alike as any others', () => {
+  test('takes similar keys like any others', () => {
     for (const form of [
       (i: number) => `${i}`,
       (i: number) => `10.0.0.${i}`,

@@ -1,4 +1,4 @@
-// Simulates a log in a process of its own, and prints what it took.
+// Simulates a log in a separate process, and prints what it took.
 import { slidingWindow } from '@weir/core'
 import { simulateLog } from '@weir/simulate/node'
 

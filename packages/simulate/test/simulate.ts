@@ -1,4 +1,4 @@
-// Simulations of lines of a log.
+// Simulations of log lines.
 
 import {
   type LimiterReport,
@@ -11,7 +11,7 @@ import {
 import { combined, type Line, START_US } from './log-lines.js'
 
 export const S = 1_000_000
-/** No whole second, so that the log is as exact as its times. */
+/** Not a whole second, so that the log is as exact as its times. */
 export const EXACT_US: number = START_US + 1
 
 export function simulate(options: SimulationOptions, lines: readonly Line[]): SimulationReport {
@@ -28,7 +28,7 @@ export function first(report: SimulationReport): LimiterReport & { readonly run:
   return { ...limiter, run }
 }
 
-/** Requests of an address at so many seconds. */
+/** Requests from an address at these seconds. */
 export function at(seconds: readonly number[], more: Partial<Line> = {}): Line[] {
   return seconds.map((second) => ({ timeUs: EXACT_US + Math.round(second * S), ...more }))
 }

@@ -6,7 +6,7 @@ import { at, EXACT_US, first, S, simulate } from './simulate.js'
 const policies = slidingLog({ limit: 2, window: '10s' })
 
 describe('a report', () => {
-  test('says who was refused, when, how often, and for how long', () => {
+  test('says which keys were refused, when, how often, and for how long', () => {
     const lines = [
       ...at([0, 1, 2, 3, 11, 12.5, 13, 40], { ip: '192.0.2.1' }),
       ...at([50, 51], { ip: '192.0.2.2' }),
@@ -30,7 +30,7 @@ describe('a report', () => {
     ])
   })
 
-  test('says of each policy what passed, what it refused, and the most in any window', () => {
+  test('has what each policy passed and refused, and the most in any window', () => {
     const input = [
       slidingLog({ name: 'short', limit: 2, window: '10s' }),
       slidingLog({ name: 'long', limit: 3, window: '1m' }),
@@ -53,7 +53,7 @@ describe('a report', () => {
     })
   })
 
-  test('has the ten keys with the most refusals, the first of the log before its equals', () => {
+  test('has the ten keys with the most refusals, equals in the order of the log', () => {
     const lines = Array.from({ length: 14 }, (_, i) =>
       at(
         Array.from({ length: 3 + (i === 13 ? 5 : i % 2) }, (_, j) => i * 20 + j / 10),
@@ -68,7 +68,7 @@ describe('a report', () => {
     expect(run.affected).toBe(14)
   })
 
-  test('has requests and refusals over time, in 240 steps at the most, to the request', () => {
+  test('has requests and refusals over time, in at most 240 steps, to the request', () => {
     const lines = Array.from({ length: 3_000 }, (_, i) => at([i / 2])).flat()
     const { run } = first(simulate({ policies: slidingLog({ limit: 1, window: '1s' }) }, lines))
     expect(run.steps.length).toBeLessThanOrEqual(240)
@@ -78,7 +78,7 @@ describe('a report', () => {
     expect(run.steps[1]).toEqual({ fromUs: START_US + 8 * S, requests: 16, refused: 8 })
   })
 
-  test('of an empty log is one of nothing', () => {
+  test('of an empty log is empty', () => {
     const report = simulate({ policies }, [])
     expect(report).toMatchObject({ entries: 0, firstUs: undefined, isCoarse: false })
     expect(first(report)).toMatchObject({ requests: 0, keys: 0, run: { refused: 0, affected: 0 } })
@@ -86,7 +86,7 @@ describe('a report', () => {
 })
 
 describe('limiters', () => {
-  test('several, each with its key, cost and what it skips', () => {
+  test('may be several, each with its key, cost and skip', () => {
     const lines = [
       ...at([0, 1, 2], { user: 'ann', request: 'POST /a HTTP/1.1' }),
       ...at([3, 4], { request: 'GET /b HTTP/1.1' }),
@@ -121,7 +121,7 @@ describe('limiters', () => {
     expect(limiters.map(({ runs }) => runs[0]?.refused)).toEqual([1, 2, 0])
   })
 
-  test('an IPv6 client is its network of 56 bits, as the middlewares count', () => {
+  test('an IPv6 client is its network of 56 bits, as in the middlewares', () => {
     const ips = ['2001:db8:0:1::1', '2001:db8:0:2::2', '2001:db8:0:100::1', '::ffff:192.0.2.1']
     const report = simulate(
       { policies },
@@ -130,7 +130,7 @@ describe('limiters', () => {
     expect(first(report).keys).toBe(3)
   })
 
-  test('a policy by a function of the key, with a key of its own', () => {
+  test('a policy by a function of the key, with a policy key', () => {
     const total = slidingLog({ name: 'total', limit: 3, window: '1m' })
     const own = (limit: number) => slidingLog({ name: 'own', limit, window: '1m' })
     const policy = (key: string) => [own(key === 'ann' ? 9 : 1), { policy: total, key: 'all' }]
@@ -165,13 +165,13 @@ describe('limiters', () => {
     expect(run.refused).toBe(3)
   })
 
-  test('a cost that is no whole number is counted as such, and not decided on', () => {
+  test('an invalid cost is counted as such, and not decided', () => {
     const cost = vi.fn().mockReturnValueOnce(1.5).mockReturnValueOnce(-1).mockReturnValue(2)
     const report = simulate({ policies: { api: { policy: policies, cost } } }, at([0, 1, 2]))
     expect(first(report)).toMatchObject({ requests: 1, withoutCost: 2 })
   })
 
-  test('a month of a time zone ends at its midnight, and the most is measured in each', () => {
+  test('a month in a time zone ends at its midnight, and the most is measured in each', () => {
     const month = fixedWindow({ limit: 2, window: 'month', timeZone: 'America/New_York' })
     const startUs = Date.UTC(2026, 10, 1, 3, 59, 59) * 1_000 + 1
     const lines = [0, 0, 0, 2, 2, 2].map((second) => ({ timeUs: startUs + second * S }))
@@ -186,13 +186,13 @@ describe('keys', () => {
     at([i / 100], { ip: `10.0.0.${i % 100}` }),
   ).flat()
 
-  test('as many as there is room for are simulated exactly', () => {
+  test('that fit into the room are simulated exactly', () => {
     const whole = simulate({ policies }, lines)
     expect(simulate({ policies, maxKeys: 100 }, lines)).toEqual(whole)
     expect(first(whole)).toMatchObject({ keys: 100, run: { refused: 100 } })
   })
 
-  test('one more fails the simulation, and says what to do', () => {
+  test('one more key fails the simulation, with what to do', () => {
     expect(() => simulate({ policies, maxKeys: 99 }, lines)).toThrow(
       /limiter "default" has more than 99 keys, the next is "10.0.0.99"; .*raise --max-keys/,
     )
@@ -201,7 +201,7 @@ describe('keys', () => {
     )
   })
 
-  test('so does one more key of a policy that has keys of its own', () => {
+  test('so does one more policy key', () => {
     let count = 0
     const policy = () => {
       count += 1

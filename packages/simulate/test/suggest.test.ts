@@ -1,5 +1,5 @@
-// A limit is found as by hand: by a simulation at each limit, from the largest on down, until one
-// refuses more than is wanted.
+// A limit is found as by hand: by a simulation at each limit, from the largest down, until one
+// refuses too much.
 
 import {
   type Duration,
@@ -36,7 +36,7 @@ const ALGORITHMS = Object.keys(MAKERS) as SuggestedAlgorithm[]
 
 interface Log {
   readonly entries: readonly LogEntry[]
-  /** All costs together: no limit above it refuses anything. */
+  /** All costs together: no larger limit refuses anything. */
   readonly units: number
 }
 
@@ -56,7 +56,7 @@ function logs(most: { entries: number; cost: number; wait: number }): fc.Arbitra
   })
 }
 
-/** The share that a limit refuses, by a simulation. */
+/** The share that a limit refuses, according to a simulation. */
 function shareAt(policy: Policy, { entries }: Log, of: 'keys' | 'requests'): number {
   const simulated = simulation({ policies: policy })
   for (const entry of entries) simulated.add(entry)
@@ -64,13 +64,13 @@ function shareAt(policy: Policy, { entries }: Log, of: 'keys' | 'requests'): num
   return (of === 'keys' ? run?.affectedShare.share : run?.refusedShare.share) ?? 0
 }
 
-/** The smallest limit that, as all larger ones, refuses no larger share. */
+/** The smallest limit that, like all larger ones, refuses no larger share. */
 function byHand(
   algorithm: SuggestedAlgorithm,
   log: Log,
   { of, affect, least }: { of: 'keys' | 'requests'; affect: number; least: number },
 ): number {
-  // A limit of 62 of `slidingWindow` counts more coarsely than that of 61, and so may need more.
+  // From 62 on, `slidingWindow` counts more coarsely than at 61, and so may need a larger limit.
   let limit = Math.max(log.units, 63)
   while (limit > least) {
     const policy = MAKERS[algorithm](limit - 1, WINDOW)
@@ -95,7 +95,7 @@ const affects = fc.constantFrom(0, 0.1, 0.25, 0.34, 0.5, 1)
 describe.each(ALGORITHMS)('%s', (algorithm) => {
   const least = /bucket|gcra/.test(algorithm) ? 1 : 0
 
-  test.each(['keys', 'requests'] as const)('is found as by hand, of %s', (of) => {
+  test.each(['keys', 'requests'] as const)('is found as by hand, by %s', (of) => {
     fc.assert(
       fc.property(logs({ entries: 40, cost: 1, wait: 40 }), affects, (log, affect) => {
         const { limit, isSmallest } = suggested({ algorithm, of, affect }, log)
@@ -106,7 +106,7 @@ describe.each(ALGORITHMS)('%s', (algorithm) => {
   })
 
   test.each(['keys', 'requests'] as const)(
-    'is found as by hand where costs differ, of %s',
+    'is found as by hand with different costs, by %s',
     (of) => {
       fc.assert(
         fc.property(logs({ entries: 20, cost: 5, wait: 60 }), affects, (log, affect) => {
@@ -118,7 +118,7 @@ describe.each(ALGORITHMS)('%s', (algorithm) => {
     },
   )
 
-  test('its curve says what a simulation says at each of its limits', () => {
+  test('its curve has the result of a simulation at each of its limits', () => {
     fc.assert(
       fc.property(logs({ entries: 60, cost: 3, wait: 20 }), affects, (log, affect) => {
         const { curve, limit } = suggested({ algorithm, of: 'requests', affect }, log)
@@ -134,9 +134,9 @@ describe.each(ALGORITHMS)('%s', (algorithm) => {
   })
 })
 
-/** One key, a burst that passes at 61 exactly, and at 62 must wait for the end of a part. */
+/** One key, with a burst that passes at 61 exactly, and at 62 must wait for the end of a part. */
 function burst(): Log {
-  // Windows of 100 ms are counted in parts of 2 ms from a limit of 62 on.
+  // From a limit of 62 on, windows of 100 ms are counted in parts of 2 ms.
   const times = [
     ...Array.from({ length: 61 }, () => 0),
     ...Array.from({ length: 30 }, () => 100_001),
@@ -145,7 +145,7 @@ function burst(): Log {
   return { entries, units: times.length }
 }
 
-test('where a larger limit refuses more than a smaller one, the smaller one is not suggested', () => {
+test('if a larger limit refuses more than a smaller one, the smaller one is not suggested', () => {
   const log = burst()
   const refusedAt = (limit: number) =>
     shareAt(slidingWindow({ limit, window: WINDOW }), log, 'keys')
@@ -154,7 +154,7 @@ test('where a larger limit refuses more than a smaller one, the smaller one is n
   expect(limit).toBe(91)
 })
 
-test('a limit that does well between two that do not is not suggested', () => {
+test('a limit that suffices, between two that do not, is not suggested', () => {
   const entries = [4, 1, 1, 1].map((cost) => ({ timeUs: START_US + 1, key: 'k', cost }) as LogEntry)
   const log = { entries, units: 7 }
   const refusedAt = (limit: number) =>
@@ -165,7 +165,7 @@ test('a limit that does well between two that do not is not suggested', () => {
   expect(limit).toBe(6)
 })
 
-test('the default is a sliding window of 1 s, 10 s, 1 min and 1 h, by the keys that are refused', () => {
+test('the default is a sliding window of 1 s, 10 s, 1 min and 1 h, by the refused keys', () => {
   const search = suggestion({ affect: 0.1 })
   for (let i = 0; i < 100; i += 1)
     search.add({ timeUs: START_US + 1 + i * 1e6, ip: `10.0.0.${i % 3}` } as LogEntry)
@@ -179,7 +179,7 @@ test('the default is a sliding window of 1 s, 10 s, 1 min and 1 h, by the keys t
   ])
 })
 
-test('of a log of whole seconds, there is a limit for each way to take it', () => {
+test('for a log with whole seconds, there is a limit for each reading of it', () => {
   const search = suggestion({ affect: 0, windows: ['1s', '500ms'], algorithm: 'sliding-log' })
   for (let i = 0; i < 40; i += 1)
     search.add({ timeUs: START_US + Math.floor(i / 4) * 1e6, ip: '10.0.0.1' } as LogEntry)
@@ -194,7 +194,7 @@ test('of a log of whole seconds, there is a limit for each way to take it', () =
   ])
 })
 
-test('requests that have no key, no cost, or that are skipped, take no part', () => {
+test('requests without a key or a cost, and skipped ones, take no part', () => {
   const search = suggestion({
     affect: 0,
     windows: ['1m'],
@@ -209,7 +209,7 @@ test('requests that have no key, no cost, or that are skipped, take no part', ()
   expect(windows[0]?.limit).toBe(4)
 })
 
-test('where no limit is large enough, there is none', () => {
+test('if no limit is large enough, there is none', () => {
   const search = suggestion({ affect: 0, windows: ['1s'], algorithm: 'token-bucket' })
   search.add({ timeUs: START_US + 1, key: 'k', cost: 80_000 } as LogEntry)
   expect(search.report().windows[0]?.limit).toBeUndefined()

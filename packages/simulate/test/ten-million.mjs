@@ -1,10 +1,10 @@
-// How long a log of ten million lines takes, and how much memory: 200,000 different clients, one
+// Measures the time and memory for a log of ten million lines: 200,000 different clients, one
 // policy, in the Combined Log Format or as JSON.
 //
 //   node packages/simulate/test/ten-million.mjs [--lines 10000000] [--json] [--keep]
 //
-// Writes the log to the folder for temporary files first, 1.3 GB, and removes it at the end. Then a
-// process of its own simulates it, as the command does: its time and memory are what is printed.
+// Writes the log, 1.3 GB, to the folder for temporary files, and removes it at the end. A separate
+// process simulates it, as the command does; its time and memory are printed.
 import { spawnSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ function addressOf(key) {
   return `10.${key >> 16}.${(key >> 8) & 255}.${key & 255}`
 }
 
-/** Most keys are seen now and then, and some of them very often. */
+/** Most keys appear now and then, and some of them very often. */
 export function* linesOf(count, isJson) {
   const next = chance(7)
   for (let i = 0; i < count; i += 1) {

@@ -1,4 +1,4 @@
-// The short form of ten-million.mjs: what a log takes does not grow with its length.
+// A short form of ten-million.mjs: the memory for a log does not grow with its length.
 
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
@@ -22,7 +22,7 @@ test.each([
   ['Combined', false],
   ['JSON', true],
 ])(
-  '200,000 lines of %s, each of another client, take less than 300 MB',
+  '200,000 lines of %s, each from another client, take less than 300 MB',
   { timeout: 120_000 },
   (_, isJson) => {
     const { report, rssMb } = simulated(200_000, isJson)
@@ -32,13 +32,13 @@ test.each([
   },
 )
 
-test('both formats of the log say the same', { timeout: 120_000 }, () => {
+test('both formats of the log give the same result', { timeout: 120_000 }, () => {
   const [combined, json] = [false, true].map((isJson) => simulated(20_000, isJson).report)
   expect({ ...combined, log: undefined }).toEqual({ ...json, log: undefined })
   expect([...linesOf(3, false)]).toHaveLength(3)
 })
 
-test('of a log in order, 8,192 requests are held back, and the others are passed on', () => {
+test('of a log in order, at most 8,192 requests are held back, and the others are passed on', () => {
   const passed: number[] = []
   const reorder = new Reorder<number>((timeUs) => passed.push(timeUs))
   for (let i = 0; i < 100_000; i += 1) reorder.add(i, i)

@@ -28,13 +28,13 @@ describe('time', () => {
     expect(most?.units).toBe(5)
   })
 
-  test('only what is from `fromUs` on and before `toUs` counts', () => {
+  test('only entries from `fromUs` on and before `toUs` count', () => {
     const range = { fromUs: EXACT_US + S, toUs: EXACT_US + 3 * S }
     const report = simulate({ policies, ...range }, at([0, 1, 2, 3, 4]))
     expect(report).toMatchObject({ entries: 2, outsideRange: 3 })
   })
 
-  test('a log of whole seconds is taken twice, and both are told', () => {
+  test('a log with whole seconds is read in two ways, and both results are given', () => {
     const lines = [0, 0, 0, 0, 1, 1].map((second) => ({ timeUs: START_US + second * S }))
     const half = slidingLog({ limit: 2, window: '500ms' })
     const report = simulate({ policies: half }, lines)
@@ -46,7 +46,7 @@ describe('time', () => {
     ])
   })
 
-  test('in a log of whole seconds, a time that is none stands as it is', () => {
+  test('in a log with whole seconds, other times stay as they are', () => {
     const many = Array.from({ length: HELD_BACK + 1 }, () => ({ timeUs: START_US }))
     const lines = [...many, { timeUs: START_US + S + 300_000 }, { timeUs: START_US + 2 * S }]
     const report = simulate({ policies: slidingLog({ limit: 1, window: '1s' }) }, lines)
@@ -55,7 +55,7 @@ describe('time', () => {
   })
 
   test.each([1999, 2012, 2024, 2049, 2200])(
-    'a log of the year %i is decided on as one of today, and told with its own times',
+    'a log of the year %i is decided like one of today, and reported with its own times',
     (year) => {
       const movedUs = Date.UTC(year, 2, 4, 5, 6, 7) * 1_000 + 1
       const input = [
@@ -63,7 +63,7 @@ describe('time', () => {
         slidingWindow({ name: 'parts', limit: 70, window: '10s' }),
       ]
       const at0 = Array.from({ length: 200 }, (_, i) => i / 8)
-      // Windows on a grid lie where they lie from 1970 on.
+      // Windows on a grid have fixed places from 1970 on.
       const gridUs = 7 * 167 * 60 * 1_000 * 1_000
       const todayUs = EXACT_US + ((movedUs - EXACT_US) % gridUs)
       const runAt = (startUs: number) => {
@@ -82,7 +82,7 @@ describe('time', () => {
     },
   )
 
-  test('windows of the calendar are not moved to another year', () => {
+  test('calendar windows are not moved to another year', () => {
     const day = fixedWindow({ limit: 3, window: 'day' })
     const lines = [{ timeUs: Date.UTC(2012, 2, 4) * 1_000 }]
     expect(() => simulate({ policies: day }, lines)).toThrow(
@@ -90,7 +90,7 @@ describe('time', () => {
     )
   })
 
-  test('a line of another decade is left out and counted, not believed', () => {
+  test('a line from another decade is left out and counted', () => {
     const lines = [...at([0, 1, 2]), { timeUs: Date.UTC(1970, 0, 2) * 1_000 }, ...at([3])]
     const report = simulate({ policies }, lines)
     expect(report).toMatchObject({ entries: 4, outsideYears: 1, firstUs: EXACT_US })

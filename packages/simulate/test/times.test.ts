@@ -59,6 +59,6 @@ test.each([
   [1_796_472_001],
   true,
   '1'.repeat(65),
-])('%s is none', (value) => {
+])('%s is not a time', (value) => {
   expect(timeOf(value)).toBeNaN()
 })

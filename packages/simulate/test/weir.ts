@@ -1,4 +1,4 @@
-// The command, as that of @weir/core runs it.
+// The command, as @weir/core runs it.
 
 import { Readable } from 'node:stream'
 import { type CommandIo, type CommandTools, command } from '../src/cli.js'
@@ -6,7 +6,7 @@ import { combined, START_US } from './log-lines.js'
 
 const tools = {} as CommandTools
 
-/** Two clients: one of 20 requests in two seconds, and one of two. */
+/** Two clients: one with 20 requests in two seconds, and one with two. */
 export const LINES: readonly string[] = [
   ...Array.from({ length: 20 }, (_, i) =>
     combined({ timeUs: START_US + 1 + i * 100_000, ip: '192.0.2.1' }),

@@ -1,4 +1,4 @@
-// What tests of `weir why` have in common: policies files, stores of an application, the command.
+// What tests of `weir why` share: policies files, stores of an application, the command.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ const CORE = import.meta.resolve('@weir/core')
 
 let files = 0
 
-/** A module with policies, whose default export is this text of JavaScript. */
+/** A module with policies, whose default export is this JavaScript. */
 export function policiesFile(exported: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'weir-why-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -35,7 +35,7 @@ export function policiesFile(exported: string): string {
   return file
 }
 
-/** Its default export. */
+/** The default export of a policies file. */
 export async function policiesIn<Of = PolicyInput>(file: string): Promise<Of> {
   return ((await import(pathToFileURL(file).href)) as { default: Of }).default
 }
@@ -47,7 +47,7 @@ export async function clientAt(port: number): Promise<Redis> {
   return client
 }
 
-/** The store of an application, which Redis alone decides for. */
+/** The store of an application, on which only Redis decides. */
 export function storeOf(client: RedisLike, options: RedisStoreOptions = {}): RedisStore {
   const strict = { whenUnavailable: 'throw', deadlineMs: 20_000, denyCache: false } as const
   const store = redisStore(client, { ...strict, ...options })
@@ -112,7 +112,7 @@ export interface JsonSaid {
   readonly unknown: readonly string[]
 }
 
-/** The same with `--json`, read. */
+/** The same with `--json`, parsed. */
 export async function askJson(...args: readonly string[]): Promise<JsonSaid> {
   const { code, text } = await ask(...args, '--json')
   return { code, ...(JSON.parse(text) as Omit<JsonSaid, 'code'>) }

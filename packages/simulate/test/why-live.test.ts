@@ -1,4 +1,4 @@
-// `weir why` by what processes publish of live policies, alone and beside a policies file.
+// `weir why` with the live policies that processes publish, alone and beside a policies file.
 
 import { type LivePolicies, livePolicies, type Policy, slidingWindow } from '@weir/core'
 import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
@@ -24,7 +24,7 @@ beforeEach(async () => {
 const api = (limit: number, window: '1h' | '2h' = '1h'): Policy =>
   slidingWindow({ name: 'api', limit, window })
 
-/** A process of the application, which has reported. */
+/** A process of the application that has reported. */
 async function join(
   defaults: Record<string, Policy> = { free: api(10) },
   store = storeOf(client),
@@ -42,12 +42,12 @@ async function join(
 
 const asked = () => ['--key', 'u42', '--name', 'plans', '--limiter', 'api', ...at]
 
-/** A change of live policies that holds. */
+/** Waits until a change of live policies has taken effect. */
 async function holding(live: LivePolicies, version: number): Promise<void> {
   await waitUntil(`version ${version} holds`, async () => live.status().version === version)
 }
 
-test('what processes publish is enough: the default, what is set, an override of a prefix, of the key', async () => {
+test('the published policies suffice: the default, set ones, overrides of a prefix and of the key', async () => {
   const live = await join()
   const limiter = limiterOf(storeOf(client), live.policy('free'), 'api')
   await limiter.consume('u42', { cost: 4 })
@@ -90,7 +90,7 @@ test('what processes publish is enough: the default, what is set, an override of
   expect(other.text).toMatch(/"free" as it was set in version 1 at 20\S+Z$/m)
 })
 
-test('a change that does not hold yet is told, and what holds until then is used', async () => {
+test('a change that has not taken effect is shown, and the present policy is used', async () => {
   const live = await join()
   await live.set('free', api(20))
   const said = await askJson(...asked())
@@ -101,7 +101,7 @@ test('a change that does not hold yet is told, and what holds until then is used
   ])
 })
 
-test('policies that share a counter are told each, and it is for the application which one it takes', async () => {
+test('policies that share a counter are all shown, since only the application knows which one it uses', async () => {
   const live = await join({ free: api(10), pro: api(100) })
   await limiterOf(storeOf(client), live.policy('pro'), 'api').consume('u42', { cost: 50 })
   const said = await askJson(...asked())
@@ -113,7 +113,7 @@ test('policies that share a counter are told each, and it is for the application
   expect((await ask(...asked())).text).toContain('by "api", where it takes this policy')
 })
 
-test('processes that have other defaults, are behind, or refuse what is set, are told', async () => {
+test('processes that have other defaults, are behind, or refuse what is set, are shown', async () => {
   const emitted = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   onTestFinished(() => emitted.mockRestore())
   const live = await join({ free: api(10) })
@@ -128,7 +128,7 @@ test('processes that have other defaults, are behind, or refuse what is set, are
   expect(text).toContain('"free" as it was set in version 1')
 })
 
-test('a file and live policies together: what is set holds, and the difference is told', async () => {
+test('with a file and live policies together, set policies apply, and the difference is shown', async () => {
   const live = await join({ free: api(10), pro: api(100) })
   await live.set('pro', api(200))
   await holding(live, 1)
@@ -153,21 +153,21 @@ test('a file and live policies together: what is set holds, and the difference i
   expect(text).not.toContain('which of these policies')
 })
 
-test('where nothing is known by the name, it says so, and what to check', async () => {
+test('for an unknown name, it says what to check', async () => {
   await expect(ask(...asked())).rejects.toMatchObject({
     code: 'WEIR_INVALID_OPTION',
     message: expect.stringContaining('no process has reported livePolicies named "plans"'),
   })
 })
 
-test('where nothing that is set can hold, and no process runs, it says why', async () => {
+test('if nothing that is set can apply, and no process runs, it says why', async () => {
   await client.hset('weir:{settings:plans}', '.free', '{"algorithm":"none"}')
   await expect(ask(...asked())).rejects.toThrow(
     /"plans" have no policy that holds; \.free is set to what is no policy: /,
   )
 })
 
-test('where no process runs, what is set is enough', async () => {
+test('if no process runs, what is set suffices', async () => {
   const live = await join()
   await live.set('free', api(20))
   await holding(live, 1)
@@ -178,7 +178,7 @@ test('where no process runs, what is set is enough', async () => {
   expect(said.limiters[0]?.policies).toMatchObject([{ limit: 20, live: { why: 'set' } }])
 })
 
-test('with the right secret keys and overrides are found; with another one, or none, it asks for it', async () => {
+test('with the right secret, keys and overrides are found; with another or none, it asks for the secret', async () => {
   const store = storeOf(client, { hashKeys: SECRET, prefix: 'private' })
   const live = await join({ free: api(10) }, store)
   await live.override('u42', api(3))
@@ -211,7 +211,7 @@ test('the override of a long key is found by the key itself', async () => {
   expect(said.limiters[0]?.policies).toMatchObject([{ limit: 3, live: { why: 'key' } }])
 })
 
-test('what comes from Redis or the command line is printed without what a terminal would obey', async () => {
+test('text from Redis or the command line is printed without terminal control characters', async () => {
   const live = await join()
   await live.override({ prefix: 'u\u001b[31m' }, api(3))
   await holding(live, 1)

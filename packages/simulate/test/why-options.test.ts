@@ -1,4 +1,4 @@
-// What `weir why` refuses before it asks Redis, with exit code 2, and what would be right.
+// What `weir why` refuses before it asks Redis, with exit code 2, and a hint at what is right.
 
 import { expect, test } from 'vitest'
 import { ask, policiesFile } from './why-bench.js'
@@ -32,7 +32,7 @@ test.each<[string, readonly string[], string]>([
   })
 })
 
-test('help is printed where it is asked for, and where nothing is', async () => {
+test('help is printed on request, and without arguments', async () => {
   for (const args of [[], ['--help'], ['--key', 'u', '-h']]) {
     const { code, text } = await ask(...args)
     expect(code).toBe(0)
@@ -44,7 +44,7 @@ test('help is printed where it is asked for, and where nothing is', async () => 
 const asked = (exported: string, ...more: readonly string[]) =>
   ask('--key', 'u42', '--policy', policiesFile(exported), ...more, ...NOWHERE)
 
-test('a limiter that the file does not have is refused with those that it has', async () => {
+test('a limiter that is not in the file is refused, with the names of those that are', async () => {
   const limiters = "{ api: slidingLog({ limit: 5, window: '1h' }), login: unlimited({}) }"
   await expect(asked(limiters, '--limiter', 'apu')).rejects.toMatchObject({
     exitCode: 2,
@@ -72,7 +72,7 @@ test.each([
   ["{ api: { policy: () => { throw new Error('no plan') } } }", 'threw no plan ('],
   ["{ api: { policy: async () => { throw new Error('no plan') } } }", 'threw no plan ('],
   ['{ api: { policy: () => 5 } }', 'chose 5, which is no policy'],
-])('a policy function that fails is told: %s', async (exported, message) => {
+])('a policy function that fails is reported: %s', async (exported, message) => {
   await expect(asked(exported)).rejects.toMatchObject({
     code: 'WEIR_POLICIES_FAILED',
     message: expect.stringContaining(`the policy function of "api" in `),

@@ -1,5 +1,5 @@
-// `weir why` only reads: nothing is written, no process seems to join, and a user who may only read
-// is enough. What it cannot do, it says.
+// `weir why` only reads: it writes nothing, no process seems to join, and a user with read access
+// suffices. What it cannot do, it says.
 
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -46,7 +46,7 @@ beforeEach(async () => {
 })
 
 const docs = readFileSync(resolve(import.meta.dirname, '../../../docs/acl.md'), 'utf8')
-/** The documented rules of a user who may only read. */
+/** The documented rules for a user with read access. */
 const [, LINE = ''] = /^ACL SETUSER viewer (.*)$/m.exec(docs) ?? []
 const RULES = LINE.split(' ')
 const PASSWORD = RULES.find((rule) => rule.startsWith('>'))?.slice(1) as string
@@ -81,7 +81,7 @@ async function ran(): Promise<string> {
   return file
 }
 
-/** What changes with each write, whoever makes it. */
+/** A number that changes with each write by anybody. */
 async function writes(): Promise<number> {
   const info = String(await server.command('INFO', 'persistence'))
   return Number(/rdb_changes_since_last_save:(\d+)/.exec(info)?.[1])
@@ -95,7 +95,7 @@ test('nothing is written, and the number of processes that share the limits stay
   const before = await writes()
   const said = await askJson('--key', 'u42', '--policy', file, '--name', 'plans', ...at())
   expect(said).toMatchObject({ code: 3, limiters: [{ policies: { length: 8 } }] })
-  // No process runs that would have it.
+  // No running process would have this.
   expect(said.limiters[0]?.policies).toContainEqual(
     expect.objectContaining({
       name: 'api',
@@ -110,7 +110,7 @@ test('nothing is written, and the number of processes that share the limits stay
   expect(await writes()).toBe(before + 1)
 })
 
-test('a user who may only read, by the documented rules, is enough', async () => {
+test('a user with read access, by the documented rules, suffices', async () => {
   const file = await ran()
   await server.command('ACL', 'SETUSER', 'viewer', 'reset', ...RULES)
   expect(
@@ -125,7 +125,7 @@ test('a user who may only read, by the documented rules, is enough', async () =>
   expect(await server.command('ACL', 'LOG')).toEqual([])
 })
 
-test('a key that holds what Weir did not write is told, and nothing is tried on it', async () => {
+test('a key with a foreign value is shown, and left alone', async () => {
   const file = policiesFile(`slidingLog({ name: 'p', limit: 5, window: '1h' })`)
   await limiterOf(storeOf(client), await policiesIn(file)).consume('u42')
   const [key] = await client.keys('weir:{u42}*')
@@ -137,7 +137,7 @@ test('a key that holds what Weir did not write is told, and nothing is tried on 
   expect(await writes()).toBe(before)
 })
 
-test('an interrupt ends it, although Redis does not answer', async () => {
+test('an interrupt ends it, even if Redis does not answer', async () => {
   const file = policiesFile(`slidingLog({ name: 'p', limit: 5, window: '1h' })`)
   const sockets: Socket[] = []
   const silent = createServer((socket) => void sockets.push(socket))
@@ -152,10 +152,10 @@ test('an interrupt ends it, although Redis does not answer', async () => {
   await waitUntil('it is connected', async () => sockets.length > 0)
   abort.abort()
   await expect(asked).rejects.toMatchObject({ code: 'WEIR_STORE_FAILED' })
-  // Before the deadline of the store, which is 10 s.
+  // Shorter than the deadline of the store, which is 10 s.
 }, 9_000)
 
-test('where Redis cannot be reached it says what the client said', async () => {
+test("if Redis cannot be reached, the client's error is shown", async () => {
   const file = policiesFile(`slidingLog({ name: 'p', limit: 5, window: '1h' })`)
   const redis = `redis://127.0.0.1:${await freePort()}`
   await expect(ask('--key', 'u42', '--policy', file, '--redis', redis)).rejects.toMatchObject({
@@ -164,39 +164,42 @@ test('where Redis cannot be reached it says what the client said', async () => {
   })
 })
 
-test.each([[[]], [['--hash-tags', '16']]])('on a Cluster keys are found, with %j', async (more) => {
-  const nodes = cluster.ports.map((port) => ({ host: '127.0.0.1', port }))
-  const own = new Cluster(nodes, recommendedClusterOptions)
-  onTestFinished(() => own.disconnect())
-  await waitUntil('it is connected', async () => own.status === 'ready')
-  const store = storeOf(own, more.length > 0 ? { hashTags: 16 } : {})
-  const file = policiesFile(`{ api: [
+test.each([[[]], [['--hash-tags', '16']]])(
+  'on a Cluster, keys are found, with %j',
+  async (more) => {
+    const nodes = cluster.ports.map((port) => ({ host: '127.0.0.1', port }))
+    const own = new Cluster(nodes, recommendedClusterOptions)
+    onTestFinished(() => own.disconnect())
+    await waitUntil('it is connected', async () => own.status === 'ready')
+    const store = storeOf(own, more.length > 0 ? { hashTags: 16 } : {})
+    const file = policiesFile(`{ api: [
     slidingLog({ name: 'own', limit: 5, window: '1h' }),
     { policy: slidingLog({ name: 'org', limit: 9, window: '1h' }), key: 'acme' },
   ] }`)
-  const { api } = await policiesIn<{ api: PolicyInput }>(file)
-  const name = `api-${more.length}`
-  await new RateLimiter({ name, store, policy: api, shared: true }).consume('u42', { cost: 5 })
-  const renamed = policiesFile(
-    `{ '${name}': [
+    const { api } = await policiesIn<{ api: PolicyInput }>(file)
+    const name = `api-${more.length}`
+    await new RateLimiter({ name, store, policy: api, shared: true }).consume('u42', { cost: 5 })
+    const renamed = policiesFile(
+      `{ '${name}': [
     slidingLog({ name: 'own', limit: 5, window: '1h' }),
     { policy: slidingLog({ name: 'org', limit: 9, window: '1h' }), key: 'acme' },
   ] }`,
-  )
-  const redis = `redis://127.0.0.1:${cluster.ports[0]}`
-  const command = ['--key', 'u42', '--policy', renamed, '--redis', redis, '--cluster', ...more]
-  expect(await askJson(...command)).toMatchObject({
-    code: 3,
-    limiters: [
-      {
-        policies: [
-          { name: 'own', used: 5 },
-          { name: 'org', used: 5 },
-        ],
-      },
-    ],
-  })
-  // Only the store without hash tags has its keys where they are by default.
-  const without = await askJson(...command.filter((each) => !more.includes(each)))
-  expect(without.hint === undefined).toBe(more.length === 0)
-})
+    )
+    const redis = `redis://127.0.0.1:${cluster.ports[0]}`
+    const command = ['--key', 'u42', '--policy', renamed, '--redis', redis, '--cluster', ...more]
+    expect(await askJson(...command)).toMatchObject({
+      code: 3,
+      limiters: [
+        {
+          policies: [
+            { name: 'own', used: 5 },
+            { name: 'org', used: 5 },
+          ],
+        },
+      ],
+    })
+    // Only the store without hash tags has its keys in the default slots.
+    const without = await askJson(...command.filter((each) => !more.includes(each)))
+    expect(without.hint === undefined).toBe(more.length === 0)
+  },
+)

@@ -1,4 +1,4 @@
-// `weir why` by a policies file, on a real Redis: it says what `peek` of the application says.
+// `weir why` with a policies file, on a real Redis: it agrees with `peek` of the application.
 
 import { type PolicyInput, RateLimiter } from '@weir/core'
 import { type RedisServer, startRedis } from '@weir/testkit'
@@ -40,7 +40,7 @@ const ALGORITHMS = [
 ]
 
 describe.each(ALGORITHMS)('%s', (source) => {
-  test('what is used, what is left, and when it passes, is what the application would say', async () => {
+  test('the units used and left, and when a request passes, are those of the application', async () => {
     const file = policiesFile(source)
     const limiter = limiterOf(storeOf(client), await policiesIn(file))
     const command = ['--key', 'u42', '--policy', file, ...at]
@@ -76,7 +76,7 @@ describe.each(ALGORITHMS)('%s', (source) => {
   })
 })
 
-test('a cost that fits passes, one that does not is refused, and one above the limit never passes', async () => {
+test('a cost that fits passes, a larger one is refused, and one above the limit never passes', async () => {
   const file = policiesFile(`slidingLog({ limit: 5, window: '1h' })`)
   await limiterOf(storeOf(client), await policiesIn(file)).consume('u42', { cost: 3 })
   const costing = (cost: number) =>
@@ -91,7 +91,7 @@ test('a cost that fits passes, one that does not is refused, and one above the l
   expect(text).toContain('refuses: a cost of 6 is more than its limit, 5, and never passes')
 })
 
-test('turns of a bucket that are reserved are told, and when the next one is', async () => {
+test('reserved turns of a bucket are shown, and when the next one is', async () => {
   const file = policiesFile(
     `leakyBucket({ name: 'p', capacity: 2, leak: 1, every: '1m', maxWait: '1h' })`,
   )
@@ -115,7 +115,7 @@ test('turns of a bucket that are reserved are told, and when the next one is', a
   )
 })
 
-test('a lock-out that blocks says so, until when, its level, and how long the next block is', async () => {
+test('a lock-out with a block shows until when, its level, and the length of the next block', async () => {
   const file = policiesFile(
     `{ login: lockout({ limit: 2, window: '15m', block: ['1m', '1h'], forget: '1d' }) }`,
   )
@@ -141,7 +141,7 @@ test('a lock-out that blocks says so, until when, its level, and how long the ne
   expect((await ask(...command)).text).toContain('"u42" would pass limiter "login"')
 })
 
-test('slots that are held are told, and how long they are held unless they are renewed', async () => {
+test('held slots are shown, and how long they are held unless they are renewed', async () => {
   const file = policiesFile(`{ jobs: concurrency({ limit: 3, holdTimeout: '10m' }) }`)
   const { jobs } = await policiesIn<Record<string, PolicyInput>>(file)
   const limiter = limiterOf(storeOf(client), jobs as PolicyInput, 'jobs')
@@ -160,7 +160,7 @@ test('slots that are held are told, and how long they are held unless they are r
   await limiter.close()
 })
 
-test('of several policies with keys of their own each is told, and the longest wait is that of all', async () => {
+test('several policies with policy keys are all shown, with the longest wait of all', async () => {
   const file = policiesFile(`{
     api: { policy: (key) => [
       slidingLog({ name: 'own', limit: 5, window: '1m' }),
@@ -190,7 +190,7 @@ test('of several policies with keys of their own each is told, and the longest w
   expect((await ask(...command, '--limiter', 'other')).code).toBe(0)
 })
 
-test('policy keys are given by options, by the name of the policy as the store has it', async () => {
+test("policy keys are given by options, under the policy's name in the store", async () => {
   const file = policiesFile(`{ api: [
     slidingLog({ limit: 5, window: '1m' }),
     fixedWindow({ limit: 3, window: '1d' }),
@@ -213,7 +213,7 @@ test('policy keys are given by options, by the name of the policy as the store h
   })
 })
 
-test('what limits nothing is told as such, alone and beside what limits', async () => {
+test('a policy without a limit is shown as such, alone and beside others', async () => {
   const file = policiesFile(`{
     none: unlimited({ name: 'free' }),
     some: [unlimited({ name: 'free' }), slidingLog({ name: 'own', limit: 0, window: '1m' })],
@@ -249,7 +249,7 @@ test('a limiter without a name, and policies without one, are found as the appli
   ])
 })
 
-test('of an IPv6 address, under which nothing is stored, the network is told', async () => {
+test('for an IPv6 address, under which nothing is stored, its network is named', async () => {
   const file = policiesFile(`slidingLog({ limit: 5, window: '1m' })`)
   const hintFor = async (key: string) => (await askJson('--key', key, '--policy', file, ...at)).hint
   expect(await hintFor('2001:db8:1:2::3')).toContain('count this address as "2001:db8:1::/56"')

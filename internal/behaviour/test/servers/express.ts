@@ -27,7 +27,7 @@ function kind(name: string, express: () => Express): ServerKind {
     name,
     start: ({ limiters, handler = told, trust = 'nobody', around, host }) => {
       const app = express().disable('x-powered-by')
-      // In other environments Express writes errors to the console.
+      // In other environments, Express writes errors to the console.
       app.set('env', 'test')
       app.set('trust proxy', TRUST[trust])
       if (around) app.use((req, _res, next) => void around(exchangeOf(req), next))

@@ -1,5 +1,5 @@
-// What every framework's server must be able to do for the suite. Tests speak of exchanges; each
-// server translates.
+// What the tests need of each framework's server. Tests use exchanges, which each server
+// translates.
 
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,39 +10,39 @@ import type { LimitOptions, RequestDecision } from '@weir/core/http'
 /** A request, whatever the framework calls it. */
 export interface Exchange {
   readonly method: string
-  /** With the query. */
+  /** Includes the query. */
   readonly url: string
   header(name: string): string | undefined
-  /** The decision, where the framework's users look for it. */
+  /** The decision, in the place where the framework's users find it. */
   readonly placed: RequestDecision | undefined
-  /** What is placed there under another name. */
+  /** The decision under another name. */
   placedAs(property: string): unknown
-  /** The framework's own object. */
+  /** The framework's request object. */
   readonly raw: object
 }
 
-/** What a handler answers. */
+/** The response of a handler. */
 export interface Reply {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body: string | Readable
 }
 
-/** Options of a limiter, in terms of exchanges. */
+/** The options of a limiter, in terms of exchanges. */
 export type Settings = LimitOptions<Exchange> & {
   readonly onDenied?: (decision: Denied, exchange: Exchange) => Reply | Promise<Reply>
 }
 
 /**
- * The framework's own proxy setting: it believes nobody, whoever asks, or the last hop. Where a
- * framework has no such setting, `hop` is one that comes to the same.
+ * The framework's own proxy setting: it trusts nobody, everybody, or the last hop. For a framework
+ * without such a setting, `hop` is an equivalent one.
  */
 export type OwnTrust = 'nobody' | 'everybody' | 'hop'
 
 export interface Setup {
   /** In the order in which requests meet them. */
   readonly limiters: readonly Settings[]
-  /** Answers what gets through. Default: `told`. What it throws is the framework's to answer. */
+  /** Answers allowed requests. Default: `told`. The framework handles what it throws. */
   readonly handler?: (exchange: Exchange) => Reply | Promise<Reply>
   readonly trust?: OwnTrust
   /** Runs around everything else, as the first middleware. */
@@ -62,7 +62,7 @@ export interface ServerKind {
   start(setup: Setup): Promise<Running>
 }
 
-/** The default handler: tells the path, what is left, and how many limiters have decided. */
+/** The default handler: returns the path, what is left, and how many limiters have decided. */
 export function told({ url, placed }: Exchange): Reply {
   const left = placed?.remaining
   return {
@@ -71,7 +71,7 @@ export function told({ url, placed }: Exchange): Reply {
   }
 }
 
-/** Listens with a Node server. */
+/** Starts a Node server. */
 export async function listen(listener: RequestListener, host = '127.0.0.1'): Promise<Running> {
   const server: Server = createServer(listener)
   await new Promise<void>((resolve, reject) => {
@@ -89,7 +89,7 @@ export async function listen(listener: RequestListener, host = '127.0.0.1'): Pro
 }
 
 /**
- * A limiter's options with their functions given the framework's request. `onDenied` is left to the
+ * A limiter's options, whose functions get the framework's request. `onDenied` is left to the
  * server.
  */
 export function optionsFor<Req>(
@@ -108,7 +108,7 @@ export function optionsFor<Req>(
     'onMissingKey',
   ] as const) {
     const given = settings[name]
-    // One that takes keys is not asked about requests.
+    // A function that takes keys does not get requests.
     if (typeof given === 'function' && !('takesKey' in given))
       options[name] = (request: Req) => given(exchangeOf(request))
   }

@@ -67,7 +67,7 @@ function exchangeOf(ctx: ParameterizedContext): Exchange {
 function send({ status = 200, headers = {}, body }: Reply, ctx: ParameterizedContext): void {
   ctx.status = status
   ctx.set({ ...headers })
-  // Koa 2 leaves a response open whose stream broke off.
+  // Koa 2 leaves a response open when its stream breaks off.
   if (body instanceof Readable) body.on('error', () => ctx.res.destroy())
   ctx.body = body
 }

@@ -50,7 +50,7 @@ async function started(
     adapterOf(nest, platform, setup),
     {
       logger: false,
-      // Otherwise a set-up that fails ends the process.
+      // Otherwise a setup that fails ends the process.
       abortOnError: false,
       forceCloseConnections: true,
     },
@@ -61,7 +61,7 @@ async function started(
   return { url: `http://127.0.0.1:${port}`, close: () => app.close() }
 }
 
-/** A controller for every path, limited by each of the limiters. */
+/** A controller for every path, with all the limiters. */
 function moduleOf(
   { common, core: { APP_FILTER }, weir }: Nest,
   { limiters, handler = told }: Setup,
@@ -95,7 +95,7 @@ function moduleOf(
   return AppModule
 }
 
-/** What `onDenied` answers with. */
+/** Carries the response of `onDenied`. */
 class Answered {
   readonly reply: Reply
   constructor(reply: Reply) {
@@ -125,7 +125,7 @@ function optionsOf(settings: Settings): RateLimitOptions {
   }
 }
 
-/** Fastify believes no hop by its number. */
+/** Fastify cannot trust a hop by its number. */
 const TRUST = {
   Express: { nobody: false, everybody: true, hop: 1 },
   Fastify: { nobody: false, everybody: true, hop: 'loopback' },
@@ -169,7 +169,7 @@ function exchangeOf(request: NestRequest): Exchange {
 function send({ status = 200, headers = {}, body }: Reply, response: NestRequest): void {
   const stream = body instanceof Readable
   if (response.raw) {
-    // As bytes: to a text Fastify would add a charset.
+    // As bytes, since Fastify would add a charset to a string.
     response
       .code(status)
       .headers(headers)

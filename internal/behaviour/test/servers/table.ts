@@ -1,4 +1,4 @@
-// The servers that the whole suite runs over. Another framework is another row.
+// The servers for all tests of this package. Another framework is another row.
 
 import { expressKinds } from './express.js'
 import type { ServerKind } from './kind.js'

@@ -1,4 +1,4 @@
-// What a process of a fleet that asks for one hot key is asked, and what it says.
+// The messages to and from a process of a fleet that requests one hot key.
 
 export interface HotJob {
   readonly redisPort: number
@@ -6,7 +6,7 @@ export interface HotJob {
 
 export interface HotTurn {
   readonly algorithm: 'token bucket' | 'sliding window'
-  /** Of all processes, in WINDOW_MS. */
+  /** The limit of all processes together, in WINDOW_MS. */
   readonly limit: number
   readonly leases: boolean
   readonly key: string
@@ -15,15 +15,15 @@ export interface HotTurn {
 }
 
 export interface HotReport {
-  /** Allowed requests by the ms in which they were, since the epoch. */
+  /** The number of allowed requests in each ms since the epoch. */
   readonly allowed: readonly (readonly [ms: number, count: number])[]
   readonly asked: number
   readonly byRedis: number
-  /** How long decisions took, in ms: p50 and p99. */
+  /** The p50 and p99 of the times of decisions, in ms. */
   readonly tookMs: readonly [number, number]
-  /** The part of a core that the process took. */
+  /** The part of a core that the process used. */
   readonly busy: number
 }
 
-/** The window of the sliding window; an empty bucket is full after as long. */
+/** The window of the sliding window, and the time in which an empty bucket refills. */
 export const WINDOW_MS = 10_000

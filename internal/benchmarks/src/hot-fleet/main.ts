@@ -1,4 +1,4 @@
-// A process of a fleet that asks for one hot key at an even pace.
+// A process of a fleet that requests one hot key at an even pace.
 
 import {
   type Policy,
@@ -12,7 +12,7 @@ import { connected } from '../redis/client.js'
 import { quantile } from '../statistics.js'
 import { type HotJob, type HotReport, type HotTurn, WINDOW_MS } from './job.js'
 
-/** As docs/scaling.md advises for a key that is as hot. */
+/** As docs/scaling.md recommends for such a hot key. */
 const LEASES = { units: 1_000, holdMs: 200 }
 const PACE_MS = 1
 
@@ -63,8 +63,8 @@ async function reportOf(turn: HotTurn): Promise<HotReport> {
     gone = Math.min(turn.forMs, performance.now() - begun)
     for (; asked < (gone / 1_000) * turn.perSecond; asked += 1) {
       pending.push(ask())
-      // Each is asked in an event of its own, as a server's requests are: what takes long is then
-      // not that others are asked behind it.
+      // Each request has its own event, as those of a server do, so none takes longer because of
+      // others in front of it.
       await new Promise(setImmediate)
     }
   }

@@ -1,6 +1,6 @@
-// What the processes are told, and what they say.
+// The messages to and from the processes.
 
-/** Clients that ask in turn. */
+/** The number of clients, which send requests in turn. */
 export const CLIENTS = 10_000
 
 export type Framework = 'Koa' | 'Nest on Fastify' | 'Express'
@@ -9,29 +9,28 @@ export type Limiter = 'none' | 'Weir' | 'peer'
 export interface ServerJob {
   readonly framework: Framework
   readonly limiter: Limiter
-  /** Counters live in Redis; undefined: in the server's memory. */
+  /** Keeps counters in Redis; if undefined, in the server's memory. */
   readonly redisPort: number | undefined
 }
 
-/** What one application of a server process limits. */
+/** The limits of one application of a server process. */
 export interface Limit {
   readonly limiter: Limiter
   readonly redisPort: number | undefined
   readonly limit: number
   readonly windowMs: number
-  /** Keeps the counters of two applications apart. */
+  /** Separates the counters of two applications. */
   readonly name: string
 }
 
-/** Both applications listen: one with a limit that no load reaches, one with a limit of 10. */
+/** Both applications listen: one has a limit that no load reaches, the other a limit of 10. */
 export interface Listening {
   readonly port: number
   readonly strictPort: number
 }
 
 /**
- * In answer to any message: CPU time of the process so far, and how much of it was not the
- * system's.
+ * The answer to any message: the CPU time of the process so far, and how much of it was user time.
  */
 export interface Usage {
   readonly cpuUs: number
@@ -47,9 +46,9 @@ export interface LoadJob {
 
 export interface Load {
   readonly requests: number
-  /** Answered otherwise than by 200. */
+  /** Responses with a status other than 200. */
   readonly others: number
 }
 
-/** Names the client: the servers limit by it. */
+/** The header with the client's name, which is the key of the limits. */
 export const CLIENT_HEADER = 'x-client'

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** The port, once the server listens. */
+/** Resolves to the port when the server listens. */
 export async function listening(server: Server): Promise<number> {
   if (!server.listening)
     await new Promise<void>((resolve) => server.once('listening', () => resolve()))

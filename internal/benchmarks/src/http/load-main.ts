@@ -1,5 +1,5 @@
-// A process that keeps a server busy over plain sockets: it takes less of the machine than an HTTP
-// client would.
+// A process that keeps a server busy over plain sockets, which needs less of the machine than an
+// HTTP client.
 
 import { connect, type Socket } from 'node:net'
 import { CLIENT_HEADER, type Load, type LoadJob } from './job.js'
@@ -50,7 +50,7 @@ async function load({ port, connections, clients, forMs }: LoadJob): Promise<Loa
   return told
 }
 
-/** Head and body, once the head is there. */
+/** The length of head and body, if the whole head has arrived. */
 function responseLength(received: string): number | undefined {
   const headEnd = received.indexOf(HEAD_END)
   if (headEnd < 0) return undefined

@@ -1,5 +1,5 @@
-// A process of one middleware, as an application has one: V8 fits code to all that passes through
-// it. It tells what a request costs whenever it is asked.
+// A process with one middleware, as in an application, since V8 optimizes code for everything that
+// passes through it. For each message, it measures what a request costs.
 
 import { strict as assert } from 'node:assert'
 import type { Turn } from '../rounds.js'
@@ -11,7 +11,7 @@ export interface MiddlewareJob {
 }
 
 const LIMIT = 1_000_000
-/** Requests that are measured together. */
+/** The number of requests that are measured together. */
 const SLICE = 64
 
 type Handle = ReturnType<Middleware['open']>
@@ -52,8 +52,8 @@ function pass(handle: Handle, exchanges: readonly Exchange[]): Promise<void> {
 }
 
 /**
- * At a limit of 10, 10 of 16 requests of a client get to the next handler, and the others are told
- * 429.
+ * Checks that, with a limit of 10, 10 of 16 requests of a client reach the next handler, and the
+ * others get 429.
  */
 async function checkLimit({ name, kind, open }: Middleware): Promise<void> {
   if (kind === 'floor') return

@@ -1,4 +1,5 @@
-// Middleware as functions: called with a request that has no socket and a real ServerResponse.
+// Middleware as functions, which are called with a request without a socket and a real
+// ServerResponse.
 
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import { type RateLimitOptions, rateLimit, tokenBucket } from '@weir/express'
@@ -10,7 +11,7 @@ import koaRatelimit from 'koa-ratelimit'
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { Kind } from '../table.js'
 
-/** A request that has come, and its response. */
+/** A request and its response. */
 export interface Exchange {
   readonly req: Request
   readonly res: ServerResponse & Response
@@ -20,7 +21,7 @@ export interface Exchange {
 export interface Middleware {
   readonly name: string
   readonly kind: Kind
-  /** With its limit. */
+  /** Makes the middleware with a limit. */
   open(limit: number): (exchange: Exchange, next: (error?: unknown) => Promise<void>) => unknown
 }
 
@@ -43,14 +44,14 @@ export function exchange(): Exchange {
     ...{ httpVersionMajor: 1, httpVersionMinor: 1, socket: { remoteAddress: '' } },
   } as unknown as IncomingMessage & Request
   const ctx = koaApp.createContext(req, new ServerResponse(req)) as Context
-  // As Express does with each response.
+  // As Express does for each response.
   const res = Object.setPrototypeOf(new ServerResponse(req), expressApp.response)
   return { req, res, ctx }
 }
 
 /**
- * As if it were a new one: making new ones would cost more than any middleware, and much of it
- * later, as garbage.
+ * Makes an exchange look like a new one: really new ones would cost more than any middleware, and
+ * much of that later, as garbage.
  */
 export function renew({ req, res, ctx }: Exchange, address: string): void {
   Object.assign(req, { ip: address, rateLimit: undefined })
@@ -103,7 +104,7 @@ export const middleware: readonly Middleware[] = [
     kind: 'peer',
     open: (points) => {
       const limiter = new RateLimiterMemory({ points, duration: WINDOW_MS / 1_000 })
-      // The middleware of its wiki.
+      // The middleware from its wiki.
       return ({ req, res }, next) =>
         limiter
           .consume(req.ip as string)

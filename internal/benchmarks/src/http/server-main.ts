@@ -1,10 +1,10 @@
-// A process with a server under load, which tells its CPU time whenever it is asked.
+// A process with a server under load. For each message, it reports its CPU time.
 
 import type { Framework, Limit, Listening, ServerJob, Usage } from './job.js'
 
 type Start = (limit: Limit) => Promise<number>
 
-/** Loads no other framework than its own. */
+/** Loads only the framework that the process uses. */
 const LOAD: Readonly<Record<Framework, () => Promise<Start>>> = {
   Koa: async () => (await import('./koa.js')).startKoa,
   'Nest on Fastify': async () => (await import('./nest.js')).startNest,

@@ -1,4 +1,4 @@
-// What a memory store is asked to do, in a process of its own.
+// The exercises of a memory store, each in a separate process.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkCount, checkLimit } from '../exactness.js'
@@ -14,10 +14,10 @@ const MIB = 2 ** 20
 const DAY_MS = 86_400_000
 const LOOK_EVERY = 64
 const COPIES = 1_024
-/** The turn before the one that is measured is so many times as long: a bucket's reset is beyond
- *  2^31 ms after 143,000 decisions, and V8 then compiles anew what had whole numbers. */
+/** The turn before the measured one is this many times as long: after 143,000 decisions the reset
+ *  of a bucket is beyond 2^31 ms, and V8 recompiles code that was optimized for small integers. */
 const WARM_UP = 3
-/** New keys in a millisecond: not so many that a Map's growing is what takes longest. */
+/** New keys in a millisecond: few enough that growing a Map does not take the most time. */
 const NEWS_A_MS = 20
 
 export const exercises: Readonly<
@@ -29,7 +29,7 @@ export const exercises: Readonly<
   churn,
 }
 
-/** One key, on and on. */
+/** One key, again and again. */
 async function oneKey(kind: MemorySubjectKind, { turnMs }: Scale): Promise<Turn> {
   if (!kind.keyless) {
     await checkLimit(kind.name, (limit) => kind.open({ limit, windowMs: 60_000, most: 100 }), false)
@@ -69,12 +69,12 @@ async function askOneKey(
   }
 }
 
-/** A key comes with each request as a text of its own, so that finding it means comparing it. */
+/** Each request has its own copy of the key, so that a lookup has to compare the texts. */
 function copiesOf(key: string): readonly string[] {
   return Array.from({ length: COPIES }, () => Buffer.from(key).toString('latin1'))
 }
 
-/** Many keys: what they weigh, and what a decision on a random one costs. */
+/** Many keys: their memory, and the cost of a decision on a random one. */
 async function manyKeys(kind: MemorySubjectKind, { manyKeys: count }: Scale): Promise<Turn> {
   const names = namesOf('user', count)
   const order = randomOrder(count)
@@ -98,8 +98,8 @@ async function manyKeys(kind: MemorySubjectKind, { manyKeys: count }: Scale): Pr
 }
 
 /**
- * Many keys that have all ended when the loop gets to look: its longest turn from then on, with new
- * keys coming.
+ * Many keys, all of which have expired when the event loop is free again: its longest turn from
+ * then on, while new keys come.
  */
 async function expiry(kind: MemorySubjectKind, { manyKeys: count }: Scale): Promise<Turn> {
   const windowMs = Math.max(50, Math.round(count / 160))
@@ -124,7 +124,7 @@ async function expiry(kind: MemorySubjectKind, { manyKeys: count }: Scale): Prom
   return { longestMs }
 }
 
-/** Holds the event loop without taking CPU. */
+/** Blocks the event loop without using CPU. */
 function block(forMs: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, forMs)
 }
@@ -140,16 +140,16 @@ function moment(): Moment {
 }
 
 /**
- * How long the loop was busy between two moments: not while the machine gave it no CPU, and helper
- * threads count once.
+ * How long the event loop was busy between two moments, without the time in which the machine gave
+ * it no CPU. Time of helper threads that ran in parallel counts once.
  */
 function between(from: Moment, to: Moment): number {
   return Math.min(to.ms - from.ms, to.cpuMs - from.cpuMs)
 }
 
 /**
- * New keys at a steady rate, each once: the memory that they take at the worst, and what is left of
- * it afterwards.
+ * New keys at a steady rate, each once: the most memory that they take, and what is left of it
+ * afterwards.
  */
 async function churn(kind: MemorySubjectKind, { churnMs }: Scale): Promise<Turn> {
   const perMs = 100
@@ -192,8 +192,8 @@ async function askAll(
 }
 
 /**
- * As they come out of a request: a text that is put together from parts would first be copied when
- * it is hashed, and weigh.
+ * Flat strings, as those of a request are: a string that is put together from parts would first be
+ * copied when it is hashed, and use more memory.
  */
 function namesOf(prefix: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, i) => {
@@ -202,8 +202,8 @@ function namesOf(prefix: string, count: number): readonly string[] {
 }
 
 /**
- * What is in use when all garbage is gone: two passes, since the first may only find that something
- * has ended.
+ * The memory in use after garbage collection. Two passes, since the first may only find that
+ * something has expired.
  */
 function weigh(): number {
   collectGarbage()

@@ -1,4 +1,4 @@
-// A process that lets one subject do one exercise, and tells its figures.
+// A process that lets one subject do one exercise, and reports its figures.
 
 import type { Scale } from '../scenario.js'
 import { exercises } from './exercises.js'

@@ -5,22 +5,22 @@ import type { Kind } from '../table.js'
 
 export interface MemoryOptions {
   readonly limit: number
-  /** A unit taken alone has come back after this. */
+  /** A single unit that was taken has come back after this time. */
   readonly windowMs: number
-  /** As many keys are kept at once, at the most. */
+  /** The most keys that are kept at once. */
   readonly most: number
 }
 
 export interface MemorySubjectKind {
   readonly name: string
   readonly kind: Kind
-  /** Answers at once; the others are awaited, as their users must. */
+  /** Whether it answers synchronously; other answers are awaited, as users must. */
   readonly sync: boolean
-  /** One limiter for all requests, which queues what it does not let pass. */
+  /** One limiter for all requests, which queues those that it does not let pass. */
   readonly keyless?: boolean
-  /** Its windows lie on a grid, and what was counted weighs less once an edge is behind. */
+  /** Its windows lie on a grid, and units count for less after an edge. */
   readonly onGrid?: boolean
-  /** What it is not asked to do, for it would take for ever or means nothing. */
+  /** Exercises that would take forever or mean nothing. */
   readonly not?: readonly Exercise[]
   open(options: MemoryOptions): Subject
 }

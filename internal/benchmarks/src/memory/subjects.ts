@@ -1,4 +1,4 @@
-// All that count in this process.
+// All subjects that count in this process.
 
 import LocalStore from '@fastify/rate-limit/store/LocalStore.js'
 import { ThrottlerStorageService } from '@nestjs/throttler'
@@ -14,8 +14,8 @@ export const MAP_AND_TIME = 'Map get + set, and the time'
 export const EXPRESS = 'express-rate-limit MemoryStore'
 
 /**
- * Keeps what the least limiter keeps: a time, which V8 holds in an object of its own, as it does
- * not small integers.
+ * Stores as little as a limiter can: a time, which V8 keeps in a separate object, as it does for
+ * all numbers but small integers.
  */
 const floor: MemorySubjectKind = {
   name: MAP,
@@ -38,7 +38,7 @@ const floor: MemorySubjectKind = {
   },
 }
 
-/** What the least limiter does: it has to know the time, too. */
+/** Does as little as a limiter can: it also has to know the time. */
 const floorWithTime: MemorySubjectKind = {
   name: MAP_AND_TIME,
   kind: 'floor',
@@ -112,7 +112,7 @@ const fastifyRateLimit: MemorySubjectKind = {
   kind: 'peer',
   sync: true,
   open({ limit, windowMs, most }) {
-    // By default it keeps 5,000 keys and forgets those that come least, which lets them begin anew.
+    // By default it keeps 5,000 keys and drops the rarest ones, whose counts then start again.
     const store = new LocalStore(false, false, most)
     let count = 0
     const done = (_error: Error | null, { current }: { current: number }): void => {
@@ -134,8 +134,8 @@ const nestThrottler: MemorySubjectKind = {
   name: '@nestjs/throttler',
   kind: 'peer',
   sync: false,
-  // It keeps an entry for each request of a key and looks at all of them with each: the time has no
-  // bound. And it forgets keys once a minute.
+  // It keeps an entry for each request of a key and looks at all of them with each request, so the
+  // time has no bound. It forgets keys once a minute.
   not: ['one-key', 'expiry'],
   open({ limit, windowMs }) {
     const storage = new ThrottlerStorageService()

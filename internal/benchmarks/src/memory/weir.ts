@@ -45,7 +45,7 @@ export const weir: readonly MemorySubjectKind[] = [
   },
 ]
 
-/** By `decide`, which answers at once. */
+/** Uses `decide`, which answers synchronously. */
 function deciding(name: string, policy: MakePolicy): MemorySubjectKind {
   return {
     name,

@@ -3,8 +3,8 @@ import * as ioredis from 'ioredis'
 import type { RedisSubjectKind } from './subject.js'
 
 /**
- * A reservoir that processes share, for jobs that do nothing. It is made to queue work rather than
- * to refuse it.
+ * A reservoir that processes share, with empty jobs. It is set up to queue jobs, not to refuse
+ * them.
  */
 export const bottleneck: RedisSubjectKind = {
   name: 'bottleneck',
@@ -16,7 +16,7 @@ export const bottleneck: RedisSubjectKind = {
       datastore: 'ioredis',
       clearDatastore: true,
       Redis: ioredis.Redis,
-      // In a database of its own: it does not survive that its keys are removed between turns.
+      // In a separate database, since it fails when its keys are removed between turns.
       clientOptions: { host: '127.0.0.1', port, db: 1 },
       reservoir: limit,
     })

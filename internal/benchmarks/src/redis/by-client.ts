@@ -1,4 +1,4 @@
-// Weir's default policy, asked by clients of each library, as docs/redis.md recommends them.
+// Weir's default policy with the client of each library, as docs/redis.md recommends.
 
 import { GlideClient } from '@valkey/valkey-glide'
 import { recommendedRedisOptions } from '@weir/core'

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { RedisSubject } from './subject.js'
 
 const ATTEMPTS = 5
-/** Time enough for a circuit breaker to close again. */
+/** Long enough for a circuit breaker to close again. */
 const PAUSE_MS = 2_000
 
 /**
- * Does it again if it was disturbed: what was decided without Redis is not what is to be measured.
+ * Repeats a run that was disturbed, since decisions without Redis are not to be measured.
  */
 export async function calmly<Result>(
   { disturbed }: Pick<RedisSubject, 'disturbed'>,

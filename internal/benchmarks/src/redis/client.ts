@@ -1,7 +1,7 @@
 import type { recommendedClusterOptions } from '@weir/core'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 
-/** A client that is ready: connecting is not part of any figure. */
+/** A client that is ready, since connecting is not part of any figure. */
 export async function connected(
   port: number,
   options: Omit<RedisOptions, 'replyMapping'> = {},
@@ -9,7 +9,7 @@ export async function connected(
   return ready(new Redis(port, '127.0.0.1', options))
 }
 
-/** The same of a Cluster, by the port of any of its nodes. */
+/** The same for a Cluster, by the port of any of its nodes. */
 export async function connectedToCluster(
   port: number,
   options: Partial<typeof recommendedClusterOptions> = {},
@@ -18,8 +18,8 @@ export async function connectedToCluster(
 }
 
 async function ready<Client extends Redis | Cluster>(client: Client): Promise<Client> {
-  // A server that ends while its client is still hanging up resets the connection. What matters of
-  // an error is seen by the requests that fail of it.
+  // A server that ends while its client hangs up resets the connection. Errors that matter fail
+  // requests.
   client.on('error', () => {})
   if (client.status !== 'ready')
     await new Promise<void>((resolve) => client.once('ready', () => resolve()))

@@ -1,4 +1,4 @@
-// Those that are asked on a Cluster.
+// The subjects that run on a Cluster.
 
 import { recommendedClusterOptions } from '@weir/core'
 import { connectedToCluster } from './client.js'
@@ -9,7 +9,7 @@ import { smallestOnCluster } from './smallest.js'
 import type { RedisSubjectKind } from './subject.js'
 import { BUCKET, FIXED, limiting } from './weir.js'
 
-/** As the documentation of the option recommends it for up to 6 masters. */
+/** As the documentation recommends for up to 6 masters. */
 export const HASH_TAGS = 16
 
 export const clusterSubjects: readonly RedisSubjectKind[] = [

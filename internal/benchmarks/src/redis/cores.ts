@@ -1,12 +1,11 @@
-// Which cores processes run on. A lone request to a server on another core mostly takes what it
-// takes to wake that core, and the system moves processes about from moment to moment.
-
+// Which cores processes run on. The time of a lone request to a server on another core is mostly
+// the time to wake that core, and the system moves processes around all the time.
 import { spawnSync } from 'node:child_process'
 import { cpus } from 'node:os'
 
 /**
- * Binds each process to its core while `work` runs, where the system has the command for it.
- * @param cores in the order of the processes; undefined: they run wherever the system puts them
+ * Binds each process to a core while `work` runs, if the system has the command for it.
+ * @param cores in the order of the processes; if undefined, the system chooses
  */
 export async function onCores<Result>(
   pids: readonly number[],

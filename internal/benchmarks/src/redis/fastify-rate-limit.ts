@@ -7,8 +7,8 @@ interface Answer {
 }
 
 /**
- * The store that @fastify/rate-limit makes of its option `redis`, called as its hook does, with the
- * client it recommends.
+ * The store behind the option `redis` of @fastify/rate-limit, called as its hook does, with the
+ * client that it recommends.
  */
 export const fastifyRateLimit: RedisSubjectKind = {
   name: '@fastify/rate-limit',

@@ -1,4 +1,4 @@
-// What nobody who sends a command per decision can be below.
+// The least cost of a limiter that sends a command for each decision.
 
 import type { Cluster, Redis } from 'ioredis'
 import { connected, connectedToCluster } from './client.js'
@@ -9,7 +9,7 @@ export const INCR = 'INCR'
 export const MINIMAL = 'INCR + PEXPIRE script'
 
 /**
- * What the least script of a limiter does: counts, and sets the end of the window with the first.
+ * The least script of a limiter: it counts, and sets the end of the window at the first request.
  */
 const MINIMAL_SCRIPT = `local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end

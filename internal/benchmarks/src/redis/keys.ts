@@ -1,4 +1,4 @@
-/** Numbers below `count` in random order, some more than once: the same ones in every run. */
+/** Numbers below `count` in random order, some of them repeated; the same in every run. */
 export function randomOrder(count: number): Uint32Array {
   const order = new Uint32Array(Math.min(2 ** 18, 8 * count))
   let state = 1

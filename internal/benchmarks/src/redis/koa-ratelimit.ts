@@ -2,7 +2,7 @@ import RedisLimiter from 'koa-ratelimit/limiter/redis.js'
 import { connected } from './client.js'
 import { type RedisSubjectKind, WINDOW_MS } from './subject.js'
 
-/** What koa-ratelimit's middleware does for a request with the driver 'redis'. */
+/** What koa-ratelimit's middleware does for a request, with the driver 'redis'. */
 export const koaRatelimit: RedisSubjectKind = {
   name: 'koa-ratelimit',
   kind: 'peer',
@@ -10,7 +10,7 @@ export const koaRatelimit: RedisSubjectKind = {
     const db = await connected(port)
     return {
       ask: (id) => new RedisLimiter({ db, id, max: limit, duration: WINDOW_MS }).get(),
-      // It tells what was left before this request.
+      // It reports what was left before this request.
       left: (answer) => (answer as { remaining: number }).remaining - 1,
       allowed: (answer) => (answer as { remaining: number }).remaining > 0,
       close: async () => db.disconnect(),

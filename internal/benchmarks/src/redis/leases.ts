@@ -1,4 +1,5 @@
-// Weir with leases: units of a hot key are taken ahead, and handed out without asking Redis.
+// Weir with leases: a process takes units of a hot key ahead, and hands them out without asking
+// Redis.
 
 import { strict as assert } from 'node:assert'
 import { type Decision, recommendedRedisOptions } from '@weir/core'
@@ -8,7 +9,7 @@ import { connected } from './client.js'
 import type { RedisSubject, RedisSubjectKind } from './subject.js'
 import { FIXED, limiting, SLIDING } from './weir.js'
 
-/** As in its documentation. */
+/** As in the documentation. */
 const leases = { units: 100, holdMs: 50 }
 
 export const leased: readonly RedisSubjectKind[] = [kindOf(FIXED), kindOf(SLIDING)]
@@ -28,9 +29,9 @@ const LIMIT = 5_000
 const CALLERS = 32
 
 /**
- * Two processes ask for one key until well past its limit: together they get no more than the
- * limit, and all of it but for what each may hold. When they hold nothing any more, Redis has
- * counted all that they got.
+ * Checks leases with two processes that request one key until well past its limit: together they
+ * get no more than the limit, and no less than the limit without what each may hold. When they hold
+ * nothing any more, Redis has counted all that they got.
  */
 export async function checkLeases(): Promise<void> {
   const server = await startRedis()
@@ -53,7 +54,7 @@ async function checkOne({ port }: RedisServer, { name, open }: RedisSubjectKind)
   }
 }
 
-/** All are asked, since each forgets with the question. */
+/** Asks all of them, since each forgets when it is asked. */
 function disturbedIfAny(subjects: readonly RedisSubject[]): Pick<RedisSubject, 'disturbed'> {
   return { disturbed: () => subjects.map(({ disturbed }) => disturbed?.()).includes(true) }
 }

@@ -1,5 +1,5 @@
-// Limiters whose time is injected, so that a log can be filled with distinct times and lapse at
-// will.
+// Limiters with an injected time, so that a log can be filled with distinct times and expire on
+// demand.
 
 import {
   fixedWindow,
@@ -16,7 +16,7 @@ import { type FakeClock, fakeClock } from '@weir/core/testing'
 import { BUCKET, COUNTER, FIXED, LOG, SLIDING, WEIR } from './weir.js'
 
 export const WINDOW_MS = 600_000
-/** Filling logs keeps a busy machine busy; nothing here depends on the deadline. */
+/** A long deadline: filling logs keeps the machine busy, and nothing here depends on it. */
 const PATIENT_MS = 60_000
 
 const POLICIES: Readonly<Record<string, (limit: number) => Policy>> = {
@@ -36,7 +36,7 @@ export interface Limited {
   close(): Promise<void>
 }
 
-/** Counts apart from others of the same subject and limit by its prefix. */
+/** The prefix separates its counters from those of the same subject and limit. */
 export function openLimited(
   client: RedisLike,
   subject: string,
@@ -51,9 +51,9 @@ export function openLimited(
 }
 
 /**
- * Fills each key's log, at times that are as far apart as the window allows. Other kernels keep the
- * same state however many units were taken; of theirs half is taken, since when full they deny for
- * a while.
+ * Fills each key's log with times that are as far apart as the window allows. Other kernels have a
+ * state of the same size however many units are taken; of theirs half is taken, since full ones
+ * deny for a while.
  */
 export async function fill(
   { subject, limiter, clock, limit }: Limited,

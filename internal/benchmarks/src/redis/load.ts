@@ -1,4 +1,4 @@
-// Requests one by one, and requests that keep a limiter busy, and what they cost on both sides.
+// Single requests, and requests that keep a limiter busy, and what they cost on both sides.
 
 import { checkCount } from '../exactness.js'
 import type { Turn } from '../rounds.js'
@@ -9,12 +9,12 @@ import { flush, type Opened, type Server } from './stage.js'
 import { LIMIT } from './subject.js'
 
 export const IN_FLIGHT = 64
-/** How often the time is looked at: it costs a twentieth of a microsecond. */
+/** The time is read once for this many requests, since it costs a twentieth of a microsecond. */
 const LOOK_EVERY = 64
 
 export interface Keys {
   nameOf(place: number): string
-  /** Places, in the order of asking; begun anew at its end. */
+  /** Indexes of keys in the order of the requests, which starts again at its end. */
   readonly order: Uint32Array
 }
 
@@ -24,8 +24,8 @@ export function hotKey(prefix: string): Keys {
 }
 
 /**
- * Names are made when they are asked for, as those of a service are: 100,000 that are there at the
- * beginning of a turn would be copied by V8 in its first milliseconds.
+ * Makes names on demand, as in a service. V8 would copy 100,000 names that exist at the beginning
+ * of a turn in its first milliseconds.
  */
 export function distinctKeys(count: number): (prefix: string) => Keys {
   const order = randomOrder(count)
@@ -34,7 +34,7 @@ export function distinctKeys(count: number): (prefix: string) => Keys {
 }
 
 /**
- * One turn of one subject on an empty Redis: what a decision costs, and that its count is right.
+ * One turn of one subject on an empty Redis: measures what a decision costs, and checks its count.
  */
 export async function loadTurn(
   servers: readonly Server[],
@@ -56,12 +56,13 @@ export async function loadTurn(
   const commands = (await sentCommands(servers)) / decisions
   let ofFirst = 0
   for (let i = 0; i < decisions; i += 1) if (order[i % order.length] === order[0]) ofFirst += 1
-  // Units of one that does not tell keys apart go on falling from turn to turn.
+  // A subject without keys goes on counting from turn to turn.
   if (!keyless) await checkCount(name, subject, nameOf(order[0] as number), ofFirst, LIMIT)
   return { ...cost, commands }
 }
 
-/** The same with one request in flight, on the first of the keys, and how long each took. */
+/** The same with one request in flight, for the first of the keys, with the time of each
+ *  request. */
 export async function aloneTurn(
   servers: readonly Server[],
   { name, subject, keyless }: Opened,
@@ -74,7 +75,7 @@ export async function aloneTurn(
   const { decisions, clientUs, redisUs } = await costOf(servers, async () => {
     let now = performance.now()
     const end = now + forMs
-    // At least once, however late this process gets to it.
+    // At least once, however late this process runs.
     do {
       await subject.ask(key)
       const after = performance.now()
@@ -87,7 +88,7 @@ export async function aloneTurn(
   return { p50: quantile(times, 0.5), p99: quantile(times, 0.99), clientUs, redisUs }
 }
 
-/** Keeps requests in flight for a while, each asked when the one before it is answered. */
+/** Keeps requests in flight for a while: each answer is followed by another request. */
 async function keepAsking(
   ask: (key: string) => Promise<unknown>,
   nextKey: () => string,
@@ -109,9 +110,9 @@ async function keepAsking(
 
 interface Cost extends Turn {
   readonly decisions: number
-  /** Decisions in a second. */
+  /** Decisions per second. */
   readonly rate: number
-  /** CPU of this process, and of the main threads of all servers, in microseconds for each
+  /** The CPU times of this process and of the main threads of all servers, in microseconds per
    *  decision. */
   readonly clientUs: number
   readonly redisUs: number
@@ -137,7 +138,7 @@ async function redisCpuUs(servers: readonly Server[]): Promise<number> {
   const infos = await Promise.all(servers.map((server) => server.command('INFO', 'cpu')))
   let seconds = 0
   for (const info of infos.map(String)) {
-    // Where a server does not tell threads apart (Redis 6.0), the whole process.
+    // The whole process if a server does not report threads (Redis 6.0).
     const fields = [...info.matchAll(/used_cpu_(?:sys|user)_main_thread:([\d.]+)/g)]
     const told = fields.length > 0 ? fields : [...info.matchAll(/used_cpu_(?:sys|user):([\d.]+)/g)]
     for (const [, value] of told) seconds += Number(value)

@@ -4,7 +4,7 @@ import { type RedisSubjectKind, WINDOW_MS } from './subject.js'
 
 type Answer = Awaited<ReturnType<ThrottlerStorageRedisService['increment']>>
 
-/** The storage that @nestjs/throttler's users give it, called as its guard does. */
+/** The storage that users of @nestjs/throttler pass to it, called as its guard does. */
 export const nestThrottler: RedisSubjectKind = {
   name: '@nest-lab/throttler-storage-redis',
   kind: 'peer',

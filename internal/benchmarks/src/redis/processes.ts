@@ -1,6 +1,6 @@
-// Subjects that take turns, each in a process of its own, as a service has one limiter: in one
-// process all would pay for what V8 makes of the code that they share. All use the same servers,
-// since two servers that do the same work take different times.
+// Subjects that take turns, each in a separate process, as a service has one limiter: in a common
+// process, each would be affected by how V8 optimizes the code that they share. All use the same
+// servers, since two servers that do the same work take different times.
 
 import type { ChildProcess } from 'node:child_process'
 import type { RedisServer } from '@weir/testkit'
@@ -16,11 +16,11 @@ export interface Contender {
   readonly row: string
   readonly kind: Kind
   readonly name: string
-  /** The benchmarks of its version of Weir. */
+  /** The built benchmarks of its version of Weir. */
   readonly built: string
 }
 
-/** Subjects as they are at present. */
+/** The subjects of the present version. */
 export function contenders(
   kinds: readonly Pick<RedisSubjectKind, 'name' | 'kind'>[],
 ): readonly Contender[] {
@@ -29,7 +29,7 @@ export function contenders(
 
 export type TakeTurns = (count: number, forMs: number) => Promise<Samples[]>
 
-/** @param cores of each client, and of the servers; undefined: wherever the system puts them */
+/** @param cores for each client, and for the servers; if undefined, the system chooses */
 export async function inProcesses(
   servers: readonly RedisServer[],
   job: Pick<SubjectJob, 'list' | 'exercise' | 'keys'>,
@@ -50,7 +50,7 @@ export async function inProcesses(
     })
   }
   try {
-    // One after the other: each empties the servers to see that its limit holds.
+    // One after another, since each empties the servers to check that its limit holds.
     for (const { name, built } of all) {
       const own: SubjectJob = { ...job, name, ports }
       const child = startChild('redis/subject-main.js', own, [], built)
@@ -62,15 +62,15 @@ export async function inProcesses(
     const samples = await onCores(pids, coreOf, () => work(takeTurns))
     return all.map(({ row, kind }, i) => ({ subject: row, kind, samples: samples[i] ?? {} }))
   } finally {
-    // Before the servers end, and before something else is measured.
+    // Before the servers end, and before anything else is measured.
     await Promise.all(children.map(endChild))
   }
 }
 
-/** V8 optimizes for some hundred thousand decisions. */
+/** V8 needs a few hundred thousand decisions to optimize the code. */
 const WARM_ROUNDS = 3
 
-/** Short turns and many of them: what else the machine does changes from moment to moment. */
+/** Many short turns, since other load on the machine changes from moment to moment. */
 const SLICES = 4
 
 /** What a decision costs each of them with many requests in flight, turn by turn. */

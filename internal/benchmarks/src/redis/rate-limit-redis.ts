@@ -6,7 +6,7 @@ import { type RedisSubject, type RedisSubjectKind, WINDOW_MS } from './subject.j
 
 export const RATE_LIMIT_REDIS = 'rate-limit-redis'
 
-/** The store that express-rate-limit's users give it, called as its middleware does. */
+/** The store that users of express-rate-limit pass to it, called as its middleware does. */
 export const rateLimitRedis: RedisSubjectKind = {
   name: RATE_LIMIT_REDIS,
   kind: 'peer',
@@ -29,8 +29,8 @@ export const rateLimitRedisOnCluster: RedisSubjectKind = {
 }
 
 /**
- * ioredis finds the node by the key in a command. A script to be loaded names none, so it goes to
- * all masters.
+ * ioredis finds the node by the key in a command. A command that loads a script has none, so it
+ * goes to all masters.
  */
 async function send(
   client: Cluster,

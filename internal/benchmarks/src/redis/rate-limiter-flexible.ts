@@ -3,7 +3,7 @@ import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
 import { connected, connectedToCluster } from './client.js'
 import type { RedisSubject, RedisSubjectKind } from './subject.js'
 
-/** As its wiki sets it up for ioredis. */
+/** As in its wiki, for ioredis. */
 const options = { enableOfflineQueue: false } as const
 
 export const rateLimiterFlexible: RedisSubjectKind = {
@@ -22,7 +22,7 @@ function limiting(client: Redis | Cluster, limit: number): RedisSubject {
   return {
     ask: (key) => limiter.consume(key),
     left: (answer) => (answer as RateLimiterRes).remainingPoints,
-    // It rejects what it refuses.
+    // It rejects when it refuses.
     allowed: () => true,
     close: async () => client.disconnect(),
   }

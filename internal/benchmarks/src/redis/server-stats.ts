@@ -1,9 +1,9 @@
-// What a server says of the commands that it ran.
+// What a server reports about the commands that it ran.
 
 import type { RedisServer } from '@weir/testkit'
 import type { Server } from './stage.js'
 
-/** Microseconds of all EVALSHA (or EVAL) meanwhile, and how many there were. */
+/** The total microseconds of EVALSHA (or EVAL) during `work`, and their number. */
 export async function scriptTime(
   server: RedisServer,
   work: () => Promise<unknown>,
@@ -11,7 +11,7 @@ export async function scriptTime(
   await resetStats([server])
   await work()
   const stats = String(await server.command('INFO', 'commandstats'))
-  // EVAL only of those who know no EVALSHA: Weir's heartbeat is one, now and then.
+  // EVAL counts only for limiters that use no EVALSHA: Weir's heartbeat is an EVAL, now and then.
   const told =
     /cmdstat_evalsha:calls=(\d+),usec=(\d+)/.exec(stats) ??
     /cmdstat_eval:calls=(\d+),usec=(\d+)/.exec(stats)
@@ -23,8 +23,8 @@ export async function resetStats(servers: readonly Server[]): Promise<void> {
 }
 
 /**
- * Scripts since the last reset, or INCRs, of which a script may have called as many: what there is
- * more of. A heartbeat of another process is a script, too.
+ * The scripts since the last reset, or the INCRs, of which each script may call one: whichever are
+ * more. A heartbeat of another process is also a script.
  */
 export async function sentCommands(servers: readonly Server[]): Promise<number> {
   const infos = await Promise.all(servers.map((server) => server.command('INFO', 'commandstats')))
@@ -36,7 +36,8 @@ export async function sentCommands(servers: readonly Server[]): Promise<number> 
 }
 
 /**
- * The longest EVALSHA meanwhile, in ms. The time that the machine gave the server no CPU is in it.
+ * The longest EVALSHA during `work`, in ms. Includes time in which the machine gave the server no
+ * CPU.
  */
 export async function longestScript(
   server: RedisServer,

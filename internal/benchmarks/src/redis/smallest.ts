@@ -1,8 +1,8 @@
-// The smallest script with the same answer: what a limiter could cost that did nothing but decide.
-// It is an exact token bucket on the server's clock, which says what Weir's script says of one
-// policy, and knows neither modes nor costs nor several policies. It comes in three ways: alone and
-// pipelined, which are one subject, asked one by one or many at once; and many keys in a call, as
-// Weir sends the requests of a turn.
+// The smallest script with the same answer: what a limiter would cost that did nothing but decide.
+// It is an exact token bucket on the server's clock. It gives the same answer as Weir's script for
+// one policy, and has neither modes nor costs nor several policies. There are three ways to use it:
+// alone and pipelined, which are one subject, asked one by one or many at once; and many keys in a
+// call, as Weir sends the requests of a turn.
 
 import { type Cluster, Redis } from 'ioredis'
 import { connected, connectedToCluster } from './client.js'
@@ -13,18 +13,18 @@ export const SMALLEST: string = 'Smallest script'
 export const SMALLEST_BATCHED: string = `Smallest script, ${LARGEST_CALL} in a call`
 
 /**
- * Its keys are as long as those of Weir's bucket, which say the limiter, the policy and the time
- * scale, so that limiters can share a server and a policy can change. To Redis, SET and GET of such
- * a key take longer than of one of 15 bytes; one row has those.
+ * Makes keys as long as those of Weir's bucket, which contain the limiter, the policy and the time
+ * scale, so that limiters can share a server and a policy can change. SET and GET of such a key
+ * take Redis longer than those of a key of 15 bytes; one row has short keys.
  */
 const asLongAsWeirs = (key: string): string =>
   `weir:{${key}}:minimal:token-bucket-10000000-per-1000d:bucket1-1000d`
 const asShort = (key: string): string => `s:${key}`
 
 /**
- * ARGV: price of a unit in us, capacity. A script for each limit would save them, and fill the
- * server with scripts. The reply is packed, which costs both sides a little less than Redis's plain
- * form.
+ * ARGV: the price of a unit in us, and the capacity. A script for each limit would need neither,
+ * and would fill the server with scripts. The reply is packed, which costs both sides a little less
+ * than Redis's plain form.
  */
 const HEAD = `local call, format, ceil, floor = redis.call, string.format, math.ceil, math.floor
 local time = call('TIME')
@@ -35,9 +35,9 @@ local span = ARGV[2] * price
 
 /**
  * Decides `count` equal requests of cost 1 on `key`. Its state is one whole number, the time in us
- * at which all that was taken has come back, which Redis keeps within the key's own entry. The TTL
- * is long enough for all times in the same 8.192 s, so that INCRBY, which keeps it and takes a
- * seventh less of the script than SET, can do for most requests.
+ * at which everything taken has come back, which Redis stores inside the key's entry. The TTL
+ * suffices for all times in the same 8.192 s, so most requests can use INCRBY, which keeps the TTL
+ * and takes a seventh less of the script's time than SET.
  */
 const DECIDE = `local stored = call('GET', key)
 local free = stored and stored + 0 or now
@@ -60,7 +60,7 @@ if left < 1 then wait = ceil((free + price - now - span) / 1000) end
 const ONE = `${HEAD}local key, count = KEYS[1], 1
 ${DECIDE}return cmsgpack.pack({ now, granted, left, wait, free - now })`
 
-/** Counts stand behind the price and the capacity, if any is above 1. */
+/** The counts follow the price and the capacity if any of them is above 1. */
 const MANY = `${HEAD}local reply = { now }
 for i = 1, #KEYS do
 local key, count = KEYS[i], (ARGV[i + 2] or 1) + 0
@@ -70,8 +70,9 @@ end
 return cmsgpack.pack(reply)`
 
 /**
- * What is said of a request: now in us, granted (0 or 1), units left, ms to wait (denied: until the
- * cost fits; nothing left: until a unit is), us until it is full again.
+ * The answer to a request: the present time in us, granted (0 or 1), units left, ms to wait (if
+ * denied: until the cost fits; if nothing is left: until a unit is), us until the bucket is full
+ * again.
  */
 export type Answer = readonly [
   nowUs: number,
@@ -83,7 +84,7 @@ export type Answer = readonly [
 
 const PRICE_US = UNIT_MS * 1_000
 
-/** One EVALSHA a decision. */
+/** One EVALSHA for each decision. */
 export const smallest: RedisSubjectKind = {
   name: SMALLEST,
   kind: 'floor',
@@ -135,7 +136,7 @@ async function inCalls(
     const args: (string | number)[] = []
     for (const key of asked.keys()) args.push(nameOf(key))
     args.push(PRICE_US, limit)
-    // As many as there are keys: each is asked for once.
+    // One count for each key, which is in the call once.
     if (failed.length > asked.size) for (const { length } of asked.values()) args.push(length)
     client.callBuffer('evalsha', sha, asked.size, ...args).then(
       (packed) => handOut(unpacked(packed as Buffer), asked),
@@ -157,7 +158,7 @@ async function inCalls(
   })
 }
 
-/** To equal requests in the order in which they came, as if they had been decided one by one. */
+/** Answers equal requests in their order, as if they had been decided one by one. */
 function handOut(
   numbers: readonly number[],
   asked: ReadonlyMap<string, readonly ((answer: Answer) => void)[]>,
@@ -192,7 +193,7 @@ function asAnswer(packed: unknown): Answer {
   return unpacked(packed as Buffer) as unknown as Answer
 }
 
-/** Whole numbers from 0 on, of at most 2^16 - 1 of them, from msgpack. */
+/** Decodes an array of whole numbers from msgpack, with at most 2^16 - 1 elements. */
 function unpacked(packed: Buffer): readonly number[] {
   const isLong = packed[0] === 0xdc
   const numbers = new Array<number>(isLong ? packed.readUInt16BE(1) : (packed[0] as number) & 0x0f)
@@ -204,7 +205,7 @@ function unpacked(packed: Buffer): readonly number[] {
       at += 1
       continue
     }
-    // 0xcc to 0xcf: of 1, 2, 4 or 8 bytes.
+    // 0xcc to 0xcf: numbers of 1, 2, 4 or 8 bytes.
     const length = 1 << (type - 0xcc)
     numbers[i] =
       length === 8

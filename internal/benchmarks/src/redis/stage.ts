@@ -1,17 +1,17 @@
-// A server of its own for a scenario, and the subjects on it, checked.
+// A separate server for a scenario, and subjects on it whose limits are checked.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
 import { checkLimit } from '../exactness.js'
 import { LIMIT, type RedisSubject, type RedisSubjectKind } from './subject.js'
 
-/** One that is running, of this process or another. */
+/** A running server, started by this process or another. */
 export type Server = Pick<RedisServer, 'port' | 'command'>
 
 export interface Opened extends RedisSubjectKind {
   readonly subject: RedisSubject
 }
 
-/** Runs `work` with a server, and the subjects open on it with a limit that is not reached. */
+/** Runs `work` with a server, and with subjects on it whose limit is not reached. */
 export async function onRedis<Result>(
   kinds: readonly RedisSubjectKind[],
   work: (server: RedisServer, opened: readonly Opened[]) => Promise<Result>,
@@ -46,8 +46,8 @@ export async function withSubjects<Result>(
 }
 
 /**
- * Twice, if need be: on a busy machine a decision may be made without Redis, and its count is
- * another.
+ * Checks a second time if needed: on a busy machine a decision may be made without Redis, and then
+ * its count is wrong.
  */
 async function checkedLimit(
   servers: readonly Server[],

@@ -1,5 +1,5 @@
-// A process of one subject, as a service has one limiter, on servers that others use, too. It asks
-// whenever it is told to, and says what a decision costs.
+// A process with one subject, as a service has one limiter, on servers that others also use. For
+// each message, it measures what a decision costs.
 
 import { strict as assert } from 'node:assert'
 import { openConnection } from '@weir/testkit'
@@ -16,27 +16,27 @@ type List = () => readonly RedisSubjectKind[] | Promise<readonly RedisSubjectKin
 const LISTS: Readonly<Record<'single' | 'cluster' | 'clients', List>> = {
   single: () => [...subjects, ...leased],
   cluster: () => clusterSubjects,
-  // An earlier Weir has no adapters of other libraries.
+  // An earlier Weir has no adapters for other libraries.
   clients: async () => (await import('./by-client.js')).byClient,
 }
 
 export interface SubjectJob {
   readonly list: keyof typeof LISTS
-  /** A row of that list. */
+  /** The row of the subject in that list. */
   readonly name: string
   readonly ports: readonly number[]
-  /** One request after the other, or many in flight on one key or on many. */
+  /** One request after another, or many in flight for one key or for many. */
   readonly exercise: 'alone' | 'hot' | 'distinct'
-  /** How many, if they are distinct. */
+  /** The number of distinct keys. */
   readonly keys: number
 }
 
 export interface SubjectTurn {
-  /** Begins the names of the keys: another one in each turn, since to a limiter that remembers what
-   *  it saw, a key that begins anew has been lost. */
+  /** The prefix of the names of the keys, which differs in each turn: a limiter that remembers what
+   *  it saw would take a key that starts again for lost. */
   readonly prefix: string
   readonly forMs: number
-  /** Another one than the job's, for this turn. */
+  /** Replaces the exercise of the job for this turn. */
   readonly exercise?: SubjectJob['exercise']
 }
 

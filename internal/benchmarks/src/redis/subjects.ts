@@ -1,4 +1,4 @@
-// All that ask Redis.
+// All subjects that use Redis.
 
 import { bottleneck } from './bottleneck.js'
 import { fastifyRateLimit } from './fastify-rate-limit.js'

@@ -1,5 +1,5 @@
-// @upstash/ratelimit speaks to Redis over HTTP; here its calls go to ioredis, through the methods
-// that it uses of its client.
+// @upstash/ratelimit uses Redis over HTTP; here its calls go to ioredis, through the methods of its
+// client that it calls.
 
 import { createHash } from 'node:crypto'
 import { Ratelimit, type RatelimitConfig } from '@upstash/ratelimit'
@@ -38,8 +38,8 @@ function subject(
 }
 
 /**
- * Redis 7.0 refuses the flags in the first line of its scripts, so they go; the hashes that it
- * knows are told apart.
+ * Redis 7.0 refuses the flags in the first line of its scripts, so they are removed. The hashes
+ * that it knows are mapped to those of the changed scripts.
  */
 export function asUpstash(client: Redis): RatelimitConfig['redis'] {
   const shas = new Map<string, string>()

@@ -1,4 +1,4 @@
-// Weir as users set it up: every default on.
+// Weir as users set it up, with all defaults.
 
 import {
   type Decision,
@@ -23,16 +23,16 @@ export const COUNTER = 'Weir sliding counter'
 export const SLIDING = 'Weir sliding window'
 export const LOG = 'Weir exact log'
 
-/** Requests in one call at the most. */
+/** The most requests in one call. */
 export const LARGEST_CALL = 32
 
-/** The policies that are measured, by the name of their row. */
+/** The measured policies, by the name of their row. */
 const POLICIES: Readonly<Record<string, (limit: number) => Policy>> = {
   [BUCKET]: (limit) => tokenBucket({ capacity: limit, refill: 1, every: UNIT_MS }),
   [FIXED]: (limit) => fixedWindow({ limit, window: WINDOW_MS }),
   [COUNTER]: (limit) => slidingCounter({ limit, window: WINDOW_MS }),
   [SLIDING]: (limit) => slidingWindow({ limit, window: WINDOW_MS }),
-  // A log of whole milliseconds: a minute of it is small enough for any limit.
+  // A log with whole milliseconds: for one minute it is small enough for any limit.
   [LOG]: (limit) => slidingLog({ limit, window: 60_000 }),
 }
 
@@ -51,13 +51,13 @@ interface Client extends RedisLike {
   disconnect(): void
 }
 
-/** What is handed to `redisStore`, and how it ends. */
+/** What is passed to `redisStore`, and how it ends. */
 interface Given {
   readonly adapted: Parameters<typeof redisStore>[0]
   readonly disconnect: () => void
 }
 
-/** A limiter over a client, which ends with it, by the policy of that name. */
+/** A limiter with the policy of that name, over a client that ends with it. */
 export function limiting(
   given: Client | Given,
   name: string,
@@ -76,8 +76,8 @@ export function limiting(
   })
   return {
     ask: (key) => limiter.consume(key),
-    // What was left at a decision out of a lease does not tell what others took meanwhile; a look
-    // ends the lease.
+    // What was left at a decision from a lease does not include what others took since; a peek ends
+    // the lease.
     left: async (answer) => {
       const { key, remaining } = answer as Decision
       return options.leases === undefined ? remaining : (await limiter.peek(key)).remaining

@@ -1,5 +1,5 @@
-// What each algorithm costs in Redis, and the most that attackers get of its policies: the figures
-// of results/algorithms.md.
+// What each algorithm costs in Redis, and the most that attackers get from its policies: the
+// figures of results/algorithms.md.
 
 import { strict as assert } from 'node:assert'
 import { fileURLToPath } from 'node:url'
@@ -67,7 +67,8 @@ async function decisions(scale: Scale): Promise<Table> {
   return { id: 'decisions', title: 'What a decision takes', metrics: decisionMetrics, rows }
 }
 
-/** Of exact logs with one unit at each time: bytes, and what a call takes that finds one lapsed. */
+/** Exact logs with one unit at each time: their bytes, and the time of a call when one has
+ *  expired. */
 async function fullLogs({ largestLog }: Scale): Promise<Table> {
   const rows: Row[] = []
   for (const limit of LIMITS.filter((each) => each <= largestLog)) {
@@ -96,7 +97,7 @@ async function fullLogs({ largestLog }: Scale): Promise<Table> {
   return { id: 'logs', title, metrics: logMetrics, rows }
 }
 
-/** What packages/core's test of adversaries measures of each policy. */
+/** What packages/core's test of attackers measures for each policy. */
 interface Attacked {
   readonly call: string
   readonly policy: { readonly limit: number }

@@ -1,4 +1,4 @@
-// One request at a time: what gathering requests costs those that come alone.
+// One request at a time: what batching costs requests that come alone.
 
 import type { RedisServer } from '@weir/testkit'
 import type { Goal } from '../goals.js'
@@ -44,9 +44,10 @@ export const alone: Scenario = {
   measure,
 }
 
-/** Short turns and many of them: what else the machine does changes from moment to moment. */
+/** Many short turns, since other load on the machine changes from moment to moment. */
 const SLICES = 8
-/** Whole turns before them: V8 is still compiling in the first tens of thousands of requests. */
+/** Whole turns before the measured ones: V8 still compiles in the first tens of thousands of
+ *  requests. */
 const WARM_TURNS = 8
 
 async function measure(scale: Scale): Promise<readonly Table[]> {
@@ -57,7 +58,7 @@ async function measure(scale: Scale): Promise<readonly Table[]> {
   ]
 }
 
-/** Whom goals name: the others are measured only on one core. */
+/** The subjects of goals. The others are measured only on one core. */
 const JUDGED: ReadonlySet<string> = new Set([INCR, SMALLEST, ...WEIR, RATE_LIMIT_REDIS])
 
 function tableOf(
@@ -73,7 +74,7 @@ function tableOf(
   })
 }
 
-/** What a decision takes each of them with one request in flight, turn by turn. */
+/** The time of a decision with one request in flight, for each subject, turn by turn. */
 export function oneByOne(
   server: RedisServer,
   all: readonly Contender[],

@@ -1,4 +1,4 @@
-// What a decision costs by the client of each library.
+// What a decision costs with the client of each library.
 
 import { byClient } from '../redis/by-client.js'
 import { IN_FLIGHT } from '../redis/load.js'

@@ -1,4 +1,4 @@
-// Many requests in flight on a Cluster, where only keys of one slot can travel together.
+// Many requests in flight on a Cluster, where only keys of the same slot can travel together.
 
 import { startCluster } from '@weir/testkit'
 import type { Goal } from '../goals.js'
@@ -22,7 +22,7 @@ const metrics: readonly Metric[] = [
 ]
 
 const table = 'cluster'
-/** Whom goals name, and whom `versions` compares. */
+/** The subjects of goals, which `versions` also compares. */
 export const COMPARED: readonly string[] = [BUCKET, FIXED]
 const goals: readonly Goal[] = [
   {
@@ -44,7 +44,7 @@ async function measure(scale: Scale): Promise<readonly Table[]> {
   return [{ id: table, title: 'What a decision costs', metrics, rows }]
 }
 
-/** What a decision on distinct keys of a Cluster costs each of them, turn by turn. */
+/** What a decision on distinct keys of a Cluster costs, for each subject, turn by turn. */
 export async function onCluster(all: readonly Contender[], scale: Scale): Promise<readonly Row[]> {
   const cluster = await startCluster({ masters: MASTERS, replicas: 0 })
   try {

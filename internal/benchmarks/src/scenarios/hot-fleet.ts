@@ -1,4 +1,4 @@
-// One hot key of a fleet, with leases and without: calls to Redis, and what is admitted.
+// One hot key of a fleet, with and without leases: the calls to Redis, and what is admitted.
 
 import { strict as assert } from 'node:assert'
 import type { ChildProcess } from 'node:child_process'
@@ -16,7 +16,7 @@ const LOADS = [0.5, 0.95, 2] as const
 const ALGORITHMS = ['token bucket', 'sliding window'] as const
 /** A round takes minutes. */
 const MAX_ROUNDS = 3
-/** What is answered by Redis is heard of somewhat later than it was decided. */
+/** A process hears of Redis's decision somewhat after it was made. */
 const HEARD_MS = 20
 
 const metrics: readonly Metric[] = [
@@ -43,7 +43,7 @@ interface Subject {
 }
 
 async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
-  // Of a full run two windows.
+  // In a full run, two windows.
   const forMs = 50 * turnMs
   const redis = await startRedis()
   const children: ChildProcess[] = []
@@ -121,7 +121,7 @@ function allowedBy(reports: readonly HotReport[]): (readonly [ms: number, count:
   return [...counts].sort(([one], [other]) => one - other)
 }
 
-/** The most that passed in any stretch of `spanMs`. */
+/** The most that passed in any span of `spanMs`. */
 function mostIn(passed: readonly (readonly [ms: number, count: number])[], spanMs: number): number {
   let most = 0
   let sum = 0

@@ -1,4 +1,4 @@
-// What it takes until an application has loaded a limiter: a new process for each time.
+// The time until an application has loaded a limiter, in a new process each time.
 
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -11,7 +11,7 @@ import type { Kind, Metric, Table } from '../table.js'
 
 const WEIR = '@weir/express'
 const ERL = 'express-rate-limit'
-/** A few of its modules are loaded by every one of the others. */
+/** The base: every one of the others loads a few of its modules. */
 const FLOOR = 'node:http'
 
 const metrics: readonly Metric[] = [
@@ -51,7 +51,7 @@ export const imports: Scenario = {
 }
 
 async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
-  // A process takes some 50 ms, most of it before the first line.
+  // A process takes about 50 ms, most of it before the first line.
   const times = Math.max(1, Math.round(turnMs / 80))
   const tables: Table[] = []
   for (const form of forms) {

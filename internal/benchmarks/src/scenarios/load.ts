@@ -1,4 +1,4 @@
-// Many requests in flight: on keys that are mostly new, and all on one key.
+// Many requests in flight: for keys that are mostly new, and all for one key.
 
 import { BEST_PEER, type Goal } from '../goals.js'
 import { INCR } from '../redis/floors.js'

@@ -1,4 +1,4 @@
-// Memory stores, each subject and round in a fresh process.
+// Memory stores, with a new process for each subject and round.
 
 import { nextMessage, startChild } from '../child.js'
 import { BEST_PEER, type Goal } from '../goals.js'
@@ -63,7 +63,7 @@ export const memoryManyKeys: Scenario = {
     ]),
 }
 
-/** The least limiter in memory forgets nothing, so it says nothing here. */
+/** The least limiter in memory forgets nothing, so it has no figure here. */
 const longest: Goal = {
   ...{ table: 'memory', metric: 'longestMs', what: 'ms of the longest turn', of: WEIR },
   ...{ peer: BEST_PEER, floor: undefined, atMost: 8 },

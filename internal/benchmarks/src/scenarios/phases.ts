@@ -1,7 +1,6 @@
-// Phases: what a process has done before must not make it slower for good. V8 decides by the first
-// objects of a literal where all later ones are allocated, so a process that had one hot key could
-// pay twice as much for distinct keys from then on, and another one beside it would not.
-
+// Phases: what a process has done before must not make it slower for good. V8 decides from the
+// first objects of a literal where it allocates all later ones, so a process that had one hot key
+// could need twice as much for distinct keys from then on, while another one would not.
 import { BUILT, endChild, nextMessage, startChild } from '../child.js'
 import { IN_FLIGHT } from '../redis/load.js'
 import { onRedis } from '../redis/stage.js'
@@ -29,7 +28,7 @@ export const phases: Scenario = {
   measure,
 }
 
-/** V8 settles within them, and has collected its old objects. */
+/** After these, V8 has settled, and has collected its old objects. */
 const WARM_TURNS = 3
 
 async function measure(scale: Scale): Promise<readonly Table[]> {
@@ -44,7 +43,7 @@ async function measure(scale: Scale): Promise<readonly Table[]> {
   })
 }
 
-/** What a process takes for a decision on distinct keys: one that has just begun. */
+/** The cost of a decision on distinct keys in a new process. */
 async function turnOf(port: number, isAfter: boolean, { turnMs, keys }: Scale): Promise<Turn> {
   const job: SubjectJob = { list: 'single', name: FIXED, ports: [port], exercise: 'distinct', keys }
   const child = startChild('redis/subject-main.js', job, [], BUILT)

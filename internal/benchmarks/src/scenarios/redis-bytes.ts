@@ -1,4 +1,4 @@
-// What a key costs Redis in memory.
+// The memory of a key in Redis.
 
 import { strict as assert } from 'node:assert'
 import { RateLimiter, recommendedRedisOptions, redisStore, slidingLog } from '@weir/core'
@@ -62,7 +62,7 @@ async function measure({ fullLog }: Scale): Promise<readonly Table[]> {
   ]
 }
 
-/** Of the keys of one user after one request; undefined if there are none that tell users apart. */
+/** The keys of one user after one request; undefined if no key belongs to a user. */
 export async function keyBytes(
   server: RedisServer,
   subject: RedisSubject,

@@ -1,4 +1,4 @@
-// A key that is over its limit and goes on asking: answered without Redis.
+// Requests for a key that is over its limit, which are answered without Redis.
 
 import { strict as assert } from 'node:assert'
 import { Ratelimit } from '@upstash/ratelimit'
@@ -26,7 +26,7 @@ const DECIDE = 'Weir, decide'
 const CONSUME = 'Weir, consume'
 const MAP = 'Map get, and the time'
 const FLEXIBLE = 'rate-limiter-flexible, inMemoryBlockOnConsumed'
-/** Weir asks Redis again after a second; a turn ends before that. */
+/** A turn ends before Weir asks Redis again, which it does after a second. */
 const MAX_TURN_MS = 500
 const LOOK_EVERY = 256
 
@@ -52,7 +52,7 @@ export const refused: Scenario = {
   measure,
 }
 
-/** Weir's ways to ask: `decide`, which answers at once, and `consume`. */
+/** Weir's methods: `decide`, which answers synchronously, and `consume`. */
 export const WEIR_REFUSERS: readonly string[] = [DECIDE, CONSUME]
 
 export interface Refuser extends Pick<RedisSubject, 'disturbed'> {
@@ -60,7 +60,7 @@ export interface Refuser extends Pick<RedisSubject, 'disturbed'> {
   readonly kind: Kind
   /** Uses up the limit, and asks until it is refused from memory. */
   prime(): Promise<void>
-  /** Asks until the end; returns how often. */
+  /** Asks until the end, and returns how often. */
   ask(end: number): number | Promise<number>
   close(): Promise<unknown>
 }
@@ -109,14 +109,14 @@ export async function refusedTurn(
   return { cpuUs: (user + system) / decisions, rate: (decisions / ms) * 1_000, commands }
 }
 
-/** Scripts that decided. Weir's heartbeat, which decides nothing, is an EVAL. */
+/** The scripts that decided. Weir's heartbeat is an EVAL, and does not count. */
 async function commandsOf(server: RedisServer): Promise<number> {
   const stats = String(await server.command('INFO', 'commandstats'))
   const [, calls = '0'] = /cmdstat_evalsha:calls=(\d+)/.exec(stats) ?? []
   return Number(calls)
 }
 
-/** Nobody could refuse by less than the time until which a key is to be refused. */
+/** The least cost of a refusal: looks up the time until which a key is refused. */
 function floor(): Refuser {
   const untils = new Map([[KEY, Date.now() + 3_600_000]])
   return {
@@ -154,13 +154,13 @@ export async function weirRefuser(server: RedisServer, name: string): Promise<Re
       return was
     },
     async prime() {
-      // A key of which Redis was emptied on purpose.
+      // The key was deleted from Redis on purpose.
       await limiter.reset(KEY)
       for (let i = 0; i < LIMIT; i += 1) assert.equal((await limiter.consume(KEY)).allowed, true)
       assert.equal((await limiter.consume(KEY)).source, 'store')
       const { allowed, source } = await limiter.consume(KEY)
       assert.equal(allowed, false)
-      // 'cache'; an earlier Weir calls it 'local'.
+      // 'cache'; in an earlier Weir, 'local'.
       assert.notEqual(source, 'store')
     },
     ask: name === DECIDE ? decideUntil : consumeUntil,

@@ -1,5 +1,4 @@
-// Whether script time depends on the limit, and the longest that one call keeps the server from
-// everybody else.
+// Whether script time depends on the limit, and how long a single call can block the server.
 
 import { strict as assert } from 'node:assert'
 import { recommendedRedisOptions } from '@weir/core'
@@ -27,7 +26,7 @@ const longest: readonly Metric[] = [
   { id: 'batch', title: `a call of ${LARGEST_CALL}, ms`, digits: 3, better: 'less' },
 ]
 
-/** No other limiter was asked for it, and the smallest script is the same whatever the limit. */
+/** No other limiter is measured here, and the smallest script is the same for all limits. */
 export const limitsGoals: readonly Goal[] = [
   {
     ...{ table: worst, metric: 'batch', what: 'ms of the longest call', of: WEIR, atMost: 0.5 },
@@ -100,7 +99,7 @@ async function steady(server: RedisServer, { small, large }: Stage): Promise<Tur
   for (const { limiter, clock, limit } of [small, large]) {
     const time = await scriptTime(server, async () => {
       for (let i = 0; i < STEPS; i += 1) {
-        // Two units come back for each that is taken, so that all are allowed.
+        // Two units come back for each one that is taken, so all requests are allowed.
         clock.advance((2 * WINDOW_MS) / limit)
         assert.equal((await limiter.consume('full')).allowed, true)
       }

@@ -68,7 +68,7 @@ async function measure(scale: Scale): Promise<readonly Table[]> {
   })
 }
 
-/** How often a turn asks for each key. */
+/** How often a turn requests each key. */
 export function repeatsIn({ turnMs }: Scale): number {
   return Math.max(1, Math.round(turnMs / 40))
 }
@@ -102,7 +102,7 @@ export async function scriptTurn(
   return { alone: alone.us / decisions, together: atOnce.us / decisions }
 }
 
-/** Where EVAL is counted, heartbeats are counted with it. */
+/** Heartbeats count together with EVALs. */
 function isAbout(expected: number, calls: number): boolean {
   return calls >= expected && calls <= expected + 10
 }

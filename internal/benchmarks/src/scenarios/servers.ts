@@ -147,7 +147,7 @@ function usage(child: ChildProcess): Promise<Usage> {
   return nextMessage<Usage>(child)
 }
 
-/** At a limit of 10, 10 of 16 requests of a client are answered by 200 and the others by 429. */
+/** Checks that, with a limit of 10, 10 of 16 requests of a client get 200 and the others 429. */
 async function checkLimit({ name, limiter, strictPort }: Running): Promise<void> {
   const headers = { [CLIENT_HEADER]: `checked-${name}` }
   const statuses: number[] = []

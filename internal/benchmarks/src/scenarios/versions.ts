@@ -1,5 +1,5 @@
-// Weir beside an earlier Weir, in the same run. Not one of the scenarios of a whole run: only when
-// asked for by name.
+// Weir beside an earlier Weir, in the same run. A whole run does not include this scenario; ask for
+// it by name.
 
 import type { ChildProcess } from 'node:child_process'
 import { BUILT, endChild, nextMessage, startChild } from '../child.js'
@@ -38,8 +38,9 @@ export const versions: Scenario = {
 }
 
 /**
- * What two builds of the benchmarks, the present one and that of `reference`, need for the same.
- * @param names of those that ask one Redis
+ * What two builds of the benchmarks need for the same work: the present one and that of
+ * `reference`.
+ * @param names the subjects that use one Redis
  */
 export async function compare(
   scale: Scale,
@@ -55,7 +56,7 @@ export async function compare(
   ]
 }
 
-/** Both ask the same servers, since two servers that do the same work take different times. */
+/** Both use the same servers, since two servers that do the same work take different times. */
 async function onOneRedis(
   scale: Scale,
   sides: readonly string[],
@@ -79,7 +80,7 @@ async function onOneRedis(
   ]
 }
 
-/** @param rows for each subject, of the present and of the reference */
+/** @param rows for each subject, those of the present and of the reference */
 function bothCpus(where: string, rows: readonly Row[]): readonly Row[] {
   const rowsOf = (metric: string, what: string): Row[] => {
     const subjects = [...new Set(rows.map(({ subject }) => subject))]
@@ -170,8 +171,8 @@ async function alone(scale: Scale, sides: readonly string[]): Promise<readonly R
 }
 
 /**
- * Of each side a new process in each round, by turns the first: what V8 makes of the same code
- * differs from process to process.
+ * Starts a new process of each side in each round, alternately first: V8 optimizes the same code
+ * differently in each process.
  */
 async function inNewProcesses(
   sides: readonly string[],
@@ -193,7 +194,8 @@ async function inNewProcesses(
   })
 }
 
-/** Of each side a process, which says when it is ready, and ends with `work`. */
+/** Runs `work` with a process of each side, which reports when it is ready, and ends with
+ *  `work`. */
 async function withChildren<Result>(
   sides: readonly string[],
   entry: string,

@@ -1,4 +1,4 @@
-// How late those who wait for their turn pass it.
+// How late waiting requests pass their turn.
 
 import { strict as assert } from 'node:assert'
 import type { ChildProcess } from 'node:child_process'
@@ -15,7 +15,7 @@ const PROCESSES = 4
 const PER_SECOND = 100
 const WEIR = 'Weir'
 const TIMERS = 'timers'
-/** One takes two seconds, with all who wait. */
+/** A round takes two seconds, with all waiting requests. */
 const MAX_ROUNDS = 3
 
 const metrics: readonly Metric[] = [
@@ -80,5 +80,5 @@ async function turnOf(
   return { p50: quantile(lateMs, 0.5), p99: quantile(lateMs, 0.99), most: Math.max(...lateMs) }
 }
 
-/** How far two clocks may seem apart, since reading one of them takes time. */
+/** How far two clocks may seem apart, since reading one takes time. */
 const CLOCKS_MS = 2

@@ -1,5 +1,4 @@
-// A process of one version of Weir, with a Redis of its own. It takes a turn whenever it is asked
-// to.
+// A process of one version of Weir, with its own Redis. It takes a turn for each message.
 
 import { strict as assert } from 'node:assert'
 import { startRedis } from '@weir/testkit'
@@ -16,7 +15,7 @@ export type RedisExercise = 'script' | 'refused'
 
 export interface RedisTurn {
   readonly exercise: RedisExercise
-  /** A row of redis/weir.ts or, of what is refused, of scenarios/refused.ts. */
+  /** A row of redis/weir.ts or, for refusals, of scenarios/refused.ts. */
   readonly subject: string
 }
 

@@ -1,4 +1,4 @@
-// An earlier Weir, to run beside the present.
+// An earlier Weir, to run beside the present one.
 
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url'
 import { BUILT } from '../child.js'
 
 /**
- * A copy of these benchmarks, where `@weir/*` is that of a commit, built from git history. The copy
- * is there until the process ends.
- * @param commit undefined: that of tools/reference.mjs
+ * A copy of these benchmarks in which `@weir/*` are the packages of a commit, built from git
+ * history. The copy exists until the process ends.
+ * @param commit if undefined, the one in tools/reference.mjs
  */
 export function builtAt(commit: string | undefined): string {
   const tool = fileURLToPath(new URL('../../../../tools/reference.mjs', import.meta.url))

@@ -1,13 +1,13 @@
-// What a process of those who wait is asked, and what it says.
+// The messages to and from a process of waiting requests.
 
 export interface WaitJob {
   readonly redisPort: number
 }
 
 export interface WaitTurn {
-  /** What wakes those who wait: Weir, or nothing but timers, set for the same times. */
+  /** What wakes waiting requests: Weir, or only timers that are set for the same times. */
   readonly by: 'Weir' | 'timers'
-  /** Of the processes, by number from 0. */
+  /** The number of the process, from 0. */
   readonly process: number
   readonly processes: number
   readonly key: string
@@ -15,7 +15,7 @@ export interface WaitTurn {
   readonly perSecond: number
 }
 
-/** For each that passed, how long after its turn. */
+/** For each request that passed, how long after its turn it did. */
 export interface WaitReport {
   readonly lateMs: readonly number[]
 }

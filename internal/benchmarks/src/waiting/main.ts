@@ -1,4 +1,4 @@
-// A process in which many wait for their turns, and which says how late each passed.
+// A process in which many requests wait for their turns. It reports how late each one passed.
 
 import { strict as assert } from 'node:assert'
 import {
@@ -48,7 +48,8 @@ function byTimers({ waiters, perSecond, process: own, processes }: WaitTurn): Pr
   )
 }
 
-/** How far Redis's clock is ahead of this process's, at the least: nobody seems later for it. */
+/** The least by which Redis's clock is ahead of this process's, so that nobody seems later than it
+ *  was. */
 async function aheadMs(redis: Redis): Promise<number> {
   let least = Number.NEGATIVE_INFINITY
   for (let i = 0; i < 50; i += 1) {
@@ -58,7 +59,7 @@ async function aheadMs(redis: Redis): Promise<number> {
   return least
 }
 
-/** When a turn was, on Redis's clock: what it leaves in the bucket is gone a span later. */
+/** The time of a turn on Redis's clock: what the turn leaves in the bucket is gone a span later. */
 function turnMs(decision: Decision, spanMs: number): number {
   const { receipt } = decision as { receipt?: { result: { untilUs: readonly number[] } } }
   return (receipt?.result.untilUs[0] as number) / 1_000 - spanMs

@@ -1,10 +1,9 @@
-// Distinct keys as fast as they go, as an attacker sends them, while one exhausted key hopes to be
-// forgotten.
+// An attack: distinct keys as fast as possible, while one exhausted key might be forgotten.
 import type { RateLimiter, RedisStore } from '@weir/core'
 import type { Flood, Recovered } from './protocol.js'
 import { now } from './time.js'
 
-/** Decisions between two turns of the event loop. */
+/** The decisions between two turns of the event loop. */
 const A_TURN = 200
 
 export async function flood(limiter: RateLimiter, keys: number): Promise<Flood> {
@@ -43,7 +42,7 @@ export async function flood(limiter: RateLimiter, keys: number): Promise<Flood> 
   }
 }
 
-/** Waits until all that was admitted without the store has been counted in it. */
+/** Waits until everything that was admitted without the store has been counted in it. */
 export async function recover(store: RedisStore): Promise<Recovered> {
   const keys = store.health().localKeys
   let longestTurnMs = 0
@@ -53,7 +52,7 @@ export async function recover(store: RedisStore): Promise<Recovered> {
   return { keys, longestTurnMs }
 }
 
-/** Lets everybody else on the event loop have a turn, and tells the CPU time that they took. */
+/** Lets other tasks on the event loop run, and returns the CPU time that they took. */
 async function cpuOfOthers(): Promise<number> {
   const before = process.cpuUsage()
   await new Promise((resolve) => setImmediate(resolve))
@@ -61,7 +60,7 @@ async function cpuOfOthers(): Promise<number> {
   return (user + system) / 1_000
 }
 
-/** What is in use after a collection, tables included: needs `node --expose-gc`. */
+/** The memory in use after a collection, with tables: needs `node --expose-gc`. */
 function memoryMb(): number {
   globalThis.gc?.()
   const { heapUsed, arrayBuffers } = process.memoryUsage()

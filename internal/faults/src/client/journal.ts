@@ -1,5 +1,5 @@
-// All that a client process has to tell, sent in pieces so that a process that crashes has told
-// what it saw.
+// The journal of a client process, sent in pieces, so that a process that crashes has reported what
+// it saw.
 import type { RedisStore } from '@weir/core'
 import type { FromClient, Log, Sample, Stall } from './protocol.js'
 import { now } from './time.js'
@@ -32,7 +32,7 @@ export class Journal {
     this.#log.stalls.push(stall)
   }
 
-  /** Takes down each change of the breaker's state, and each event. */
+  /** Records each change of the breaker's state, and each event. */
   watch(store: RedisStore): { look(): void } {
     let last = ''
     for (const name of EVENTS) {
@@ -60,7 +60,7 @@ export class Journal {
   }
 }
 
-/** Not `fallback`, which comes with each decision and is seen from it. */
+/** Without `fallback`, which comes with each degraded decision and is visible there. */
 const EVENTS = ['breaker', 'reconciled', 'data-loss', 'key-error'] as const
 
 function emptyLog(): Open<Log> {

@@ -1,19 +1,20 @@
-// Requests that come whether or not earlier ones were answered, as those of the world do.
+// Requests that come whether or not earlier ones were answered, as those of real users do.
 import type { Stall } from './protocol.js'
 import { now } from './time.js'
 
 const TURN_MS = 5
-/** Timers are late by a few ms on any machine. */
+/** Timers may be late by a few ms on any machine. */
 const LATE_MS = 10
 
 export interface Loop {
-  /** The load begins. */
+  /** Begins the load. */
   begin(): void
   stop(): void
 }
 
 /**
- * Sends `atOnce` requests so often that the rate comes out, and tells when the event loop was late.
+ * Sends `atOnce` requests at intervals that give the rate, and reports when the event loop was
+ * late.
  */
 export function openLoop(
   ratePerSecond: number,

@@ -1,4 +1,4 @@
-// A user's process: it takes decisions under load, tells what it got, and ends by itself when told
+// A user's process: it makes decisions under load, reports them, and ends by itself when it is told
 // to stop.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { flood, recover } from './flood.js'
@@ -9,13 +9,13 @@ import { Requests } from './requests.js'
 import type { Target } from './target.js'
 import { now, skewClock } from './time.js'
 
-/** What is asked before the store closes is answered, if only then. */
+/** Requests from before the store closes are answered, at the latest then. */
 const LAST_ANSWERS_MS = 1_000
 
 const journal = new Journal()
 /**
- * Set by the first message. The channel is closed with the last one: nothing else keeps the process
- * alive then.
+ * Set by the first message. The channel is closed with the last message; nothing else then keeps
+ * the process alive.
  */
 let running: {
   readonly job: Job
@@ -51,7 +51,7 @@ async function handle(message: ToClient): Promise<void> {
 async function start(job: Job): Promise<void> {
   const epochOffsetMs = Date.now() - now()
   skewClock(job.skewMs ?? 0)
-  // Only now: what they read of the clock while they load is skewed, too.
+  // Imported only now, so that modules that read the clock while they load read the skewed one.
   const { openTarget } = await import('./target.js')
   const opening = Array.from({ length: job.stores ?? 1 }, () => openTarget(job))
   const targets = await Promise.all(opening)

@@ -1,4 +1,4 @@
-// What travels between the runner and a client process. Plain data: it is cloned on the way.
+// The messages between the runner and a client process. Plain data, since it is cloned on the way.
 import type { Decision, RedisStoreOptions } from '@weir/core'
 
 /** Where the user's Redis is. */
@@ -7,65 +7,65 @@ export type Address =
   | { readonly sentinels: readonly number[]; readonly name: string }
   | { readonly cluster: readonly number[] }
 
-/** A policy by the name of the function that makes it, and its options. */
+/** A policy, as the name of the function that makes it and its options. */
 export interface PolicySettings {
   readonly make: string
   readonly options: object
 }
 
-/** Whose client the process has. */
+/** The library of the process's client. */
 export type Library = (typeof LIBRARIES)[number]
 export const LIBRARIES = ['ioredis', 'iovalkey', 'node-redis', 'glide'] as const
 
-/** What a user's process is set up to do. */
+/** The setup of a user's process. */
 export interface Job {
   readonly to: Address
   /** The client's options: those that Weir recommends, or none. */
   readonly client: 'recommended' | 'plain'
-  /** Default ioredis. */
+  /** By default, ioredis. */
   readonly library?: Library
   /** Options of redisStore. */
   readonly store?: RedisStoreOptions
   readonly policy: PolicySettings
-  /** A second policy of each request, on a key of its own. */
+  /** A second policy of each request, with a policy key. */
   readonly also?: { readonly policy: PolicySettings; readonly key: string }
   /** Requests go to these keys in turn. */
   readonly keys: readonly string[]
   readonly ratePerSecond: number
-  /** Requests that come at the same moment. Default 1. */
+  /** The number of requests that come at the same moment. Default 1. */
   readonly atOnce?: number
-  /** Clients, each with a store of its own, used in turn. Default 1. 0: no Redis, a memory store;
-   *  for a flood. */
+  /** The number of clients, each with a store, which are used in turn. Default 1. 0: no Redis but a
+   *  memory store, for a flood. */
   readonly stores?: number
-  /** False: the load starts at once, whether Redis is there or not. Default true. */
+  /** False: the load starts at once, whether or not Redis is there. Default true. */
   readonly awaitReady?: boolean
-  /** How far the host's clock is off. */
+  /** By how much the host's clock is wrong. */
   readonly skewMs?: number
-  /** The first command of this name fails without reaching Redis. */
+  /** The first command with this name fails without reaching Redis. */
   readonly failFirst?: string
-  /** What is done instead of `consume`: wait for up to half a second, of which every tenth is
-   *  left earlier; or consume, and settle half a second later at twice the cost or at none. */
+  /** What is done instead of `consume`. Wait for up to half a second; every tenth wait is aborted
+   *  earlier. Or consume, and settle half a second later at twice the cost or at none. */
   readonly does?: 'wait' | 'settle'
-  /** Every second request is a plain INCR on the same client, to compare with. */
+  /** Every second request is a plain INCR on the same client, for comparison. */
   readonly control?: boolean
-  /** Instead of a load: so many distinct keys, as fast as they go. */
+  /** Instead of a load: this many distinct keys, as fast as possible. */
   readonly flood?: number
 }
 
 export type ToClient =
   | { readonly do: 'start'; readonly job: Job }
-  /** Asks what is left for each key. */
+  /** Asks how much is left for each key. */
   | { readonly do: 'peek' }
-  /** Distinct keys, as fast as they go: `Job.flood` of them. */
+  /** Sends requests for `Job.flood` distinct keys, as fast as possible. */
   | { readonly do: 'flood' }
-  /** Waits until what was admitted without the store has been counted in it. */
+  /** Waits until everything that was admitted without the store has been counted in it. */
   | { readonly do: 'recover' }
   | Stop
 
-/** Ends the load, closes the store, then the client, and lets the process end by itself. */
+/** Ends the load, closes the store and then the client, and lets the process end by itself. */
 export interface Stop {
   readonly do: 'stop'
-  /** How long to wait, before the store is closed, for answers that are still out. */
+  /** How long to wait for outstanding answers before the store is closed. */
   readonly drainMs: number
 }
 
@@ -77,30 +77,30 @@ export type FromClient =
   | { readonly is: 'recovered'; readonly recovered: Recovered }
   | { readonly is: 'closed'; readonly closing: Closing }
 
-/** The key under which plain commands are taken down that decisions are compared with. */
+/** The key under which the plain commands are recorded that decisions are compared with. */
 export const CONTROL = '(control)'
 
 /** One request. Times are ms on the machine's monotonic clock, which all processes share. */
 export interface Sample {
   readonly at: number
-  /** Infinity: never answered. */
+  /** Infinity if it was never answered. */
   readonly ms: number
   readonly key: string
   readonly allowed: boolean
   readonly source: Decision['source']
   readonly degraded: boolean
   readonly error?: string
-  /** The end of the window that was charged, on the store's clock: tells windows apart. */
+  /** The end of the charged window, on the store's clock, which identifies the window. */
   readonly untilUs?: number
-  /** How wrong the decision's reset time is, against that end and the true time. */
+  /** By how much the decision's reset time differs from that end, on the true clock. */
   readonly resetOffMs?: number
 }
 
-/** The event loop was late: it should have turned at `at` and did so `ms` later. */
+/** The event loop was late: a turn was due at `at`, and came `ms` later. */
 export interface Stall {
   readonly at: number
   readonly ms: number
-  /** CPU time that the process itself used meanwhile: the rest is the machine's fault. */
+  /** The CPU time that the process used in between; the rest is due to the machine. */
   readonly ownMs: number
 }
 
@@ -129,17 +129,17 @@ export interface Log {
 export interface Closing {
   /** How long store.close() took. */
   readonly closeMs: number
-  /** Listeners on the user's client that were not there before the store was made. */
+  /** Listeners on the user's client that were added after the store was made. */
   readonly leftListeners: readonly string[]
-  /** What keeps the process alive after the client was closed, as Node names it; for the reader of
-   *  a failure. */
+  /** What keeps the process alive after the client was closed, as Node names it, to explain a
+   *  failure. */
   readonly resources: readonly string[]
 }
 
 export interface Recovered {
-  /** Those that were to be counted in the store. */
+  /** The number of keys that were to be counted in the store. */
   readonly keys: number
-  /** As in `Flood`: what is counted at once. */
+  /** As in `Flood`, while keys are counted. */
   readonly longestTurnMs: number
 }
 
@@ -147,11 +147,10 @@ export interface Flood {
   readonly p50: number
   readonly p99: number
   readonly memoryGrowthMb: number
-  /** The longest turn of the event loop by the process's own CPU time: what a sweep takes at
-   *  once. */
+  /** The longest turn of the event loop, in CPU time of the process: the time of a sweep. */
   readonly longestTurnMs: number
   readonly errors: number
   readonly admitted: number
-  /** Whether the key that was exhausted before the flood was admitted again after it. */
+  /** Whether the key that was exhausted before the flood was admitted after it. */
   readonly exhaustedAdmitted: boolean
 }

@@ -1,4 +1,4 @@
-// Sends the requests and takes down what became of each.
+// Sends the requests and records the result of each.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Decision, RateLimiter } from '@weir/core'
 import type { Journal } from './journal.js'
@@ -50,7 +50,7 @@ export class Requests {
       const isLeft = id % 10 === 9
       const signal = isLeft ? AbortSignal.timeout(100) : undefined
       return limiter.wait(key, { timeout: 500, signal }).catch((error: Error) => {
-        // Whoever left is as one who was not admitted.
+        // An aborted wait counts as a request that was not admitted.
         if (signal?.aborted) return limiter.peek(key, { cost: 1_000_000 })
         throw error
       })
@@ -70,20 +70,20 @@ export class Requests {
     client.incr('control').then(done, done)
   }
 
-  /** Waits for the answers that are still out. */
+  /** Waits for the outstanding answers. */
   async drain(patienceMs: number): Promise<void> {
     const until = now() + patienceMs
     while (this.#waiting.size > 0 && now() < until)
       await new Promise((resolve) => setTimeout(resolve, 20))
   }
 
-  /** Takes down the answers that have not come as such that never will. */
+  /** Records outstanding answers as answers that never come. */
   giveUp(): void {
     for (const { at, key } of this.#waiting.values()) this.#journal.sample(nothing(at, key))
     this.#waiting.clear()
   }
 
-  /** What the first policy leaves for each key. */
+  /** What the first policy has left for each key. */
   peek(): Promise<number[]> {
     const { limiter } = this.#targets[0] as Target
     const left = async (key: string) => (await limiter.peek(key)).policies[0]?.remaining ?? 0

@@ -1,4 +1,4 @@
-// What a user has: a client of his own, and a store and a limiter on it.
+// The user's objects: a client, and a store and a limiter on it.
 
 import type { EventEmitter } from 'node:events'
 import * as weir from '@weir/core'
@@ -52,8 +52,8 @@ export function makePolicy({ make, options }: PolicySettings): weir.Policy {
 }
 
 /**
- * Tells which of the listeners that Weir adds to the client from now on are still there. Libraries
- * have their own, too.
+ * Reports which of the listeners that Weir adds to the client from now on are still there.
+ * Libraries add their own as well.
  */
 function watchListeners(client: EventEmitter): () => readonly string[] {
   const added: { readonly name: string; readonly listener: (...args: unknown[]) => void }[] = []
@@ -67,5 +67,5 @@ function watchListeners(client: EventEmitter): () => readonly string[] {
   }
 }
 
-/** Where Weir's modules are, as stack traces tell it. */
+/** The place of Weir's modules, as in stack traces. */
 const WEIR = new URL('.', import.meta.resolve('@weir/core')).href

@@ -1,12 +1,12 @@
 /**
- * Ms on the machine's monotonic clock: the same for all processes, whatever their host clock is
- * made to say.
+ * Ms on the machine's monotonic clock: the same for all processes, even if their host clock is
+ * skewed.
  */
 export function now(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }
 
-/** Shifts the host's clock for this process. Before any other module reads it. */
+/** Shifts the host's clock for this process. Call it before any other module reads the clock. */
 export function skewClock(byMs: number): void {
   if (byMs === 0) return
   const Real = Date

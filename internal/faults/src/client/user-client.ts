@@ -1,4 +1,4 @@
-// The client of a user, of any library that is supported, set up as recommended or not at all.
+// The client of a user, from any supported library, with the recommended options or with none.
 
 import { EventEmitter } from 'node:events'
 import * as weir from '@weir/core'
@@ -9,14 +9,14 @@ import * as redis from 'redis'
 import type { Address, Job, Library } from './protocol.js'
 
 export interface UserClient {
-  /** What is handed to `redisStore`. */
+  /** What is passed to `redisStore`. */
   readonly given: Parameters<typeof weir.redisStore>[0]
   readonly events: EventEmitter
-  /** Resolves when it can be used. */
+  /** Resolves when the client is ready. */
   ready(): Promise<void>
   incr(key: string): Promise<unknown>
   close(): void
-  /** The first command of this name fails without reaching Redis, as if its reply were lost. */
+  /** The first command with this name fails without reaching Redis, as if its reply were lost. */
   failFirst(command: string): void
 }
 
@@ -26,7 +26,7 @@ export async function openClient({ to, client, library = 'ioredis' }: Job): Prom
 
 type Open = (to: Address, isPlain: boolean) => UserClient | Promise<UserClient>
 
-/** Those that no other row needs are loaded only where they are used. */
+/** Libraries that few rows need are loaded only when used. */
 const OPEN: Readonly<Record<Library, Open>> = {
   ioredis: (to, isPlain) => ofIoredis(ioredis, to, isPlain),
   iovalkey: async (to, isPlain) => {
@@ -109,7 +109,7 @@ async function ofGlide(to: Address, isPlain: boolean): Promise<UserClient> {
   const client = await glideTo(to, isPlain)
   return {
     given: fromGlide(client),
-    // It has none.
+    // The client has no events.
     events: new EventEmitter(),
     ready: async () => {
       await client.ping()
@@ -124,7 +124,7 @@ async function glideTo(to: Address, isPlain: boolean) {
   const { GlideClient, GlideClusterClient, Logger } = await import('@valkey/valkey-glide')
   Logger.setLoggerConfig('off')
   if ('sentinels' in to) throw new Error('GLIDE has no Sentinels')
-  // Else there is no client before there is a server.
+  // Otherwise the client could not be made before its server is there.
   const options = isPlain ? { lazyConnect: true } : recommendedGlideOptions
   const ports = 'port' in to ? [to.port] : to.cluster
   const addresses = ports.map((port) => ({ host: HOST, port }))
@@ -138,7 +138,7 @@ function failFirst(client: object, method: string, command: string): void {
   const through = (Reflect.get(client, method) as Call).bind(client)
   let failed = false
   const wrapped: Call = (...args) => {
-    // The name of the command is an argument, or the first of a list of them.
+    // The name of the command is an argument, or the first one in a list of arguments.
     if (failed || args.flat()[0] !== command) return through(...args)
     failed = true
     return Promise.reject(new Error('Connection is closed.'))

@@ -26,7 +26,8 @@ function closingRow(variant: string, ail: Ail, upAtStart = true): Row {
       await sleep(500)
       const from = now()
       if (upAtStart) await ail(wire)
-      // One while requests are under way and the breaker has not opened yet, one well after.
+      // One close while requests are in flight and the breaker is still closed, one well
+      // afterwards.
       await sleep(50)
       const first = await early.stop({ drainMs: 0 })
       await sleep(1_000)

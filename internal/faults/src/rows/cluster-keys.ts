@@ -1,4 +1,4 @@
-// Beyond the matrix: keys of any shape on a real Cluster, and slots that move under load.
+// In addition to the matrix: keys of any shape on a real Cluster, and slots that move under load.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RedisCluster, RedisServer } from '@weir/testkit'
 import { type Check, countAtLeast, countAtMost, exactly } from '../checks.js'
@@ -9,7 +9,7 @@ import { admitted, degradedAtMost, sane, slowest } from '../verdicts.js'
 
 const LIMIT = 5
 
-/** Shapes that empty, move or break a hash tag, a protocol line or a table. */
+/** Texts that empty, move or break a hash tag, a protocol line or a table. */
 const HOSTILE = [
   ...[
     '}',
@@ -43,7 +43,7 @@ const HOSTILE = [
   ],
   ...['__proto__', 'constructor', 'toString', 'x'.repeat(128), 'x'.repeat(129), 'y'.repeat(8_192)],
 ]
-/** One tag for all, if tags were taken from what users send. */
+/** Keys that would all have one hash tag if tags were taken from user input. */
 const STEERING = [...Array(120).keys()].map((i) => `{same}${i}`)
 
 export const hostileKeys: Row = {
@@ -107,7 +107,7 @@ export const resharding: Row = {
     return [
       countAtLeast('slots moved', moved, 10),
       ...perKey(run, keys),
-      // Moved keys are asked for twice; only around the failover may anything be decided locally.
+      // Moved keys are requested twice; only around the failover may anything be decided locally.
       countAtMost('degraded, %', percentDegraded(run), 10),
       slowest(run, 250),
       ...sane(run),
@@ -133,8 +133,8 @@ function percentDegraded({ samples }: Run): number {
 }
 
 /**
- * Moves each slot that holds a key from the first master to the second, key by key, while they are
- * in use.
+ * Moves each slot that contains a key from the first master to the second, key by key, while they
+ * are in use.
  */
 async function reshard({ masters }: RedisCluster): Promise<number> {
   const [from, to] = masters as readonly [RedisServer, RedisServer]

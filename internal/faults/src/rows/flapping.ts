@@ -1,5 +1,4 @@
-// Connections that come and go, and data that is lost: each time a chance to give out the limit
-// anew.
+// Connections that come and go, and lost data: each is a chance to grant the limit again.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { waitUntil } from '@weir/testkit'
 import { now } from '../client/time.js'
@@ -36,7 +35,7 @@ const resets = (wire: Wire): Fault =>
 
 const RESETS = { number: '11', fault: 'connections reset every 100 ms' }
 
-/** Answers stand, so what was in flight when a loss showed may pass once more. */
+/** Answers are final, so requests in flight when a loss showed may pass a second time. */
 const RESTORE = 'restore what was last seen'
 const PASS = 'admitted <= allowed + losses x in flight'
 
@@ -61,14 +60,14 @@ const flushAll: Row = {
   },
 }
 
-/** One long window that is two thirds used when the data are lost: what is lost shows at once. */
+/** One long window that is two thirds used when the data are lost, so the loss shows at once. */
 const LONG_LIMIT = 600
 const LONG_WINDOW_MS = 60_000
 const HEARD_MS = 1_000
 
 /**
- * A replica takes over that has heard nothing of late, or nothing at all; noticed at once, or after
- * an outage.
+ * A replica takes over that has received nothing recently, or nothing at all; this is noticed at
+ * once, or after an outage.
  */
 function takenOver(variant: string, heardMs: number, awayMs: number): Row {
   return {
@@ -103,14 +102,14 @@ function takenOver(variant: string, heardMs: number, awayMs: number): Row {
 
 interface Pair {
   readonly wire: Wire
-  /** The replica hears nothing any more. */
+  /** The replica receives nothing any more. */
   silence(): Promise<void>
   takeOver(awayMs: number): Promise<void>
 }
 
-/** A primary behind a wire, and a replica. */
+/** A primary behind a proxy, and a replica. */
 async function pair(stage: Stage): Promise<Pair> {
-  // Replicas are served at once, and not after some seconds in which more might ask.
+  // Serves replicas at once, and not after some seconds in which more might connect.
   const primary = await stage.redis({ args: ['--repl-diskless-sync-delay', '0'] })
   const link = await stage.proxy(primary.port)
   const args = ['--replicaof', '127.0.0.1', String(link.port)]

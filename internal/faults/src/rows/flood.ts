@@ -1,4 +1,4 @@
-// Keys without number, as an attacker makes them up.
+// An unlimited number of keys, as an attacker makes them up.
 import { type Check, countAtLeast, countAtMost, exactly, msAtMost } from '../checks.js'
 import type { Flood } from '../client/protocol.js'
 import { now } from '../client/time.js'
@@ -7,16 +7,16 @@ import type { Row } from '../row.js'
 import { sane } from '../verdicts.js'
 
 const KEYS = 1_000_000
-/** The default of `maxLocalKeys`, and what a key of one policy may take of each table together. */
+/** The default of `maxLocalKeys`; each table may use this much for a key of one policy. */
 const LOCAL_KEYS = 100_000
 const KEY_BYTES = 1_000
-/** Of the memory store, which keeps no more than 100,000 counters. */
+/** For the memory store, which keeps at most 100,000 counters. */
 const MEMORY_MB = 20
-/** The longest turn of the event loop, as CPU of all threads, so also of those that collect garbage
- *  beside it. */
+/** The longest turn of the event loop, in CPU time of all threads, including those that collect
+ *  garbage beside it. */
 const TURN_MS = 30
-/** With 100,000 local keys, whose objects a collection walks: 32 to 37 ms alone, 45 beside other
- *  work. */
+/** With 100,000 local keys, whose objects a garbage collection visits: 32 to 37 ms alone, 45 beside
+ *  other work. */
 const LOCAL_TURN_MS = 50
 
 const policy = { make: 'fixedWindow', options: { name: 'hour', limit: 5, window: '1h' } }

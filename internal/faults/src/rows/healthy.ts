@@ -1,4 +1,4 @@
-// Redis is well, or ails in ways that must not show.
+// Redis is well, or has faults that must not show.
 import { countAtMost } from '../checks.js'
 import { CONTROL } from '../client/protocol.js'
 import { latencies, quantile } from '../figures.js'
@@ -42,7 +42,7 @@ export const scriptFlush: Row = {
       await server.command('SCRIPT', 'FLUSH')
     })
     const run = await underFault(stage, { ...length, afterMs: 500 }, [load(wire.port)], fault, wire)
-    // A decision that meets a flush takes a second call; few are under way at that moment.
+    // A decision that meets a flush needs a second call; few are in flight at that moment.
     const reloads = run.calls.filter(({ name }) => name === 'EVAL').length
     return [
       countAtMost('reloads', reloads, 3 * flushes + 3),
@@ -63,7 +63,7 @@ export const failedLoad: Row = {
     const server = await stage.redis()
     const job = load(server.port, { failFirst: 'eval' })
     const run = await underFault(stage, { ...length, afterMs: 0 }, [job], NO_FAULT)
-    // One call fails, with all that was due when the process had started.
+    // One call fails, with everything that was due when the process had started.
     return [
       degradedAtMost(run, 10),
       degradedAtMost(afterFailure(run), 0, 'degraded later'),
@@ -73,7 +73,7 @@ export const failedLoad: Row = {
   },
 }
 
-/** What was asked once the first degraded decision was made. */
+/** The requests after the first degraded decision. */
 function afterFailure(run: Run): Run {
   const madeAt = run.samples.filter(({ degraded }) => degraded).map(({ at, ms }) => at + ms)
   const first = Math.min(...madeAt)

@@ -1,5 +1,5 @@
-// Beyond the matrix: each algorithm through exhaustion, the death of Redis, the switch, and its
-// empty return.
+// In addition to the matrix: each algorithm through exhaustion, the end of Redis, the switch to
+// local decisions, and the return of an empty Redis.
 import { everyAlgorithm } from '../algorithms.js'
 import { type Check, countAtLeast, countAtMost, named } from '../checks.js'
 import type { PolicySettings } from '../client/protocol.js'
@@ -11,15 +11,14 @@ import { sane } from '../verdicts.js'
 const WINDOW_S = 60
 
 /**
- * What is asked between the loss of a key and the first answer that shows it, if the machine
- * dawdles.
+ * Requests between the loss of a key and the first answer that shows it, on a slow machine.
  */
 const UNNOTICED = 10
 
 /**
- * The limit is used up within a second, and the window outlasts the run: whatever more is admitted
- * is too much, but for what flows back into a bucket. The windows of a counter lie on the minute:
- * if one begins within the run, what was used in the one before fades.
+ * The limit is used up within a second, and the window lasts longer than the run, so more
+ * admissions are wrong, except for what flows back into a bucket. The windows of a counter begin on
+ * the minute: if one begins within the run, what was used in the one before fades.
  */
 const policies = everyAlgorithm('minute', LIMIT, `${WINDOW_S}s`)
 const EXACT = ['fixedWindow', 'slidingWindow', 'slidingLog']

@@ -1,4 +1,4 @@
-// One key is spoilt; the server is well.
+// One key is damaged; the server is well.
 import type { Reply } from '@weir/testkit'
 import { countAtLeast, countAtMost, exactly, msAtMost } from '../checks.js'
 import { longestDenial } from '../figures.js'
@@ -22,7 +22,7 @@ export const foreignValue: Row = {
     const fault = {
       async begin(): Promise<void> {
         key = await keyOf(server, SPOILT)
-        // In one step: the load writes the key anew as soon as it is gone.
+        // In one step, since the load writes the key again as soon as it is deleted.
         const spoil = "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], 'foreign')"
         await server.command('EVAL', spoil, 1, key)
       },
@@ -76,7 +76,7 @@ async function keyOf(
   user: string,
 ): Promise<string> {
   const found = (await server.command('KEYS', `*{${user}}*`)) as readonly string[]
-  // What was given back, out of a lease say, has left a mark.
+  // A refund, for example from a lease, has left a mark.
   const keys = found.filter((key) => !key.endsWith(':mark'))
   if (keys.length !== 1) throw new Error(`${keys.length} keys for ${user}: ${keys.join(' ')}`)
   return keys[0] as string

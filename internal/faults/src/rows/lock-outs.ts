@@ -1,4 +1,4 @@
-// A block that a process has seen holds, whatever happens to Redis and its data.
+// A block that a process has seen stands, whatever happens to Redis and its data.
 import { countAtLeast, countAtMost } from '../checks.js'
 import type { PolicySettings } from '../client/protocol.js'
 import { type Fault, load, type Run, repeated, underFault } from '../outage.js'
@@ -6,7 +6,7 @@ import type { Row } from '../row.js'
 import { sane } from '../verdicts.js'
 
 const ATTEMPTS = 20
-/** Begun in a tenth of a second of load, and over long after the row. */
+/** The block begins after a tenth of a second of load, and ends long after the row. */
 const POLICY: PolicySettings = {
   make: 'lockout',
   options: { name: 'attempts', limit: ATTEMPTS, window: '1h', block: ['1h'], forget: '1d' },

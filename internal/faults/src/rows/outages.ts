@@ -1,4 +1,4 @@
-// Redis is away, for a while and wholly: dead, hung, swallowed by the network, slow, or not there
+// Redis is completely away for a while: dead, hung, cut off by the network, slow, or not started
 // yet.
 import { freePort, type RedisServer } from '@weir/testkit'
 import type { Check } from '../checks.js'
@@ -26,7 +26,7 @@ interface Scene {
 
 interface Outage extends Omit<Row, 'run'> {
   fault: string
-  /** False: Redis comes only when the fault ends. */
+  /** False: Redis starts only when the fault ends. */
   readonly upAtStart?: false
   provoke(scene: Scene, faultMs: number): Fault
   judge(run: Run, scene: Scene): readonly Check[]
@@ -141,7 +141,7 @@ const pause: Outage = {
   number: '13',
   fault: 'CLIENT PAUSE',
   must: 'deadline, then breaker',
-  // The pause ends by itself: a paused server takes no command to end it.
+  // The pause ends by itself, since a paused server accepts no command to end it.
   provoke: ({ server }, faultMs) => ({
     async begin() {
       await server.command('CLIENT', 'PAUSE', faultMs, 'ALL')
@@ -187,7 +187,7 @@ function rowOf(
 }
 
 /**
- * A client without options notices later, as it reconnects later; it must not hang and not let
+ * A client without options notices and reconnects later; it must not hang, and must not let
  * everything pass.
  */
 function plain(outage: Outage): Row {

@@ -1,4 +1,4 @@
-// Several processes share one limit, with Redis and without it.
+// Several processes share one limit, with and without Redis.
 import type { RedisStoreOptions } from '@weir/core'
 import { type Check, countAtLeast, countAtMost, msAtMost } from '../checks.js'
 import type { Job, PolicySettings } from '../client/protocol.js'
@@ -15,8 +15,7 @@ function perSecond(limit: number): PolicySettings {
 }
 
 /**
- * Bursts in which each request has a connection of its own, so that nothing but Redis puts them in
- * order.
+ * Bursts in which each request has its own connection, so that only Redis decides their order.
  */
 function crowd(port: number, skewMs: number, connections: number): Job {
   const policy = perSecond(100)
@@ -45,7 +44,7 @@ function together(
   }
 }
 
-/** Reset times are told as durations, which no wrong clock can spoil. */
+/** Reset times are durations, which no wrong clock can distort. */
 function resetsRight({ samples }: Run): Check[] {
   const off = samples.flatMap(({ resetOffMs }) =>
     resetOffMs === undefined ? [] : [Math.abs(resetOffMs)],
@@ -62,11 +61,11 @@ interface Down {
 }
 
 const GIVEN = { store: { instances: PROCESSES }, warmUpMs: 1_000 }
-/** Those who count do so every 3 s. */
+/** Processes that are not told their number count the others every 3 s. */
 const COUNTED = { store: {}, warmUpMs: 4_500 }
 
 /**
- * Each process keeps to its share: no more than the limit comes of it, whatever the number of
+ * Each process keeps to its share, so no more than the limit passes, whatever the number of
  * processes.
  */
 function withStoreDown({ number, variant, limit, store, warmUpMs }: Down): Row {
@@ -90,7 +89,7 @@ function withStoreDown({ number, variant, limit, store, warmUpMs }: Down): Row {
       const course = { ...length, warmUpMs, faultMs: Math.max(3_500, length.faultMs), afterMs: 0 }
       const run = await underFault(stage, course, Array(PROCESSES).fill(job), fault, wire)
       const total = inTotal(run)
-      // A limiter that denies all would keep any limit.
+      // A limiter that denies everything would keep any limit.
       const useful = limit >= PROCESSES ? [countAtLeast('in use', total, limit - PROCESSES)] : []
       return [countAtMost('per window in total', total, limit), ...useful, ...sane(run)]
     },
@@ -98,7 +97,7 @@ function withStoreDown({ number, variant, limit, store, warmUpMs }: Down): Row {
 }
 
 /**
- * The most that each process admitted in a window of its own, summed up; once the windows of before
+ * The sum of the most that each process admitted in one of its windows, after the earlier windows
  * have ended.
  */
 function inTotal({ reports, fault }: Run): number {

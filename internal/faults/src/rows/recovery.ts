@@ -1,4 +1,4 @@
-// What Redis gets to bear, and to count, when it comes back.
+// The load on Redis when it comes back, and what it must count.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { waitUntil } from '@weir/testkit'
@@ -12,11 +12,11 @@ import { isAsUsual, normalWithin, over, sane, slowest } from '../verdicts.js'
 const LONG_LIMIT = 100_000
 const HANG_MS = 3_000
 /**
- * Until the deadline and four failures more, at the rate of the load; twice that, on a busy
- * machine.
+ * Requests until the deadline, and four more failures, at the rate of the load; twice that on a
+ * busy machine.
  */
 const MOST_SENT = 50
-/** With GLIDE, which does not tell that a connection was lost if nothing is under way on it. */
+/** With GLIDE, which does not report a lost connection while it is idle. */
 const MOST_SENT_BY_GLIDE = 130
 
 export const ghosts: Row = {
@@ -47,8 +47,8 @@ export const ghosts: Row = {
 }
 
 /**
- * What Redis counts beyond what was admitted, or less. Requests that were under way at the peek may
- * be in or not.
+ * How much Redis counts beyond what was admitted, or less. Requests in flight at the peek may be
+ * counted or not.
  */
 function countedTwice(
   { reports, samples, fault }: Run,
@@ -59,7 +59,7 @@ function countedTwice(
   const openedAt = reports[0]?.transitions.find(
     ({ at, state }) => at >= fault.from && state === 'open',
   )?.at
-  // Redis stops a little before its signal is known to be sent.
+  // Redis stops a little before it is known that its signal was sent.
   const sent = samples.filter(({ at, degraded }) => {
     return degraded && at > fault.from - 20 && at <= (openedAt ?? fault.to)
   })
@@ -75,7 +75,7 @@ function countedTwice(
 
 const KEYS = [...Array(300).keys()].map((i) => `user-${i}`)
 const CUT_MS = 1_000
-/** In which Redis has answered all that it was sent; less than the deadline. */
+/** The time in which Redis has answered everything that it was sent; less than the deadline. */
 const ANSWERED_MS = 50
 
 export const cutRecovery: Row = {
@@ -96,7 +96,8 @@ export const cutRecovery: Row = {
     const wire = await stage.proxy(server.port, ({ mode }) => {
       if (mode !== 'reconcile') return
       reconciliations += 1
-      // What Redis has been sent, it also answers: a count whose answer is lost is made again.
+      // Redis also runs the calls that it was sent; a reconciliation whose answer is lost is
+      // repeated.
       if (reconciliations === 5) end = cut()
     })
     const options = { name: 'long', limit: LONG_LIMIT, window: '60s' }
@@ -107,7 +108,7 @@ export const cutRecovery: Row = {
     await wire.set('refuse')
     await sleep(length.faultMs)
     await wire.set('pass')
-    // One that never begins is seen from its number.
+    // If the reconciliation never begins, its number shows it.
     await waitUntil('the reconciliation to be cut', async () => end !== undefined, 5_000).catch(
       () => {},
     )
@@ -156,7 +157,7 @@ export const stampede: Row = {
     }
     const store = { instances: ADAPTERS }
     const job = load(wire.port, { stores: ADAPTERS, ratePerSecond: 10 * ADAPTERS, store })
-    // While a node is half-open, for 5 s, a local quota is a ceiling.
+    // While a node is half-open, for 5 s, the local quota is a ceiling.
     const longer = { ...length, afterMs: length.afterMs + 5_000 }
     const run = await underFault(stage, longer, [job], fault, wire)
     const after = run.calls.filter(({ at }) => at >= run.fault.to)
@@ -174,14 +175,14 @@ export const stampede: Row = {
   },
 }
 
-/** When each connection made its first call. */
+/** The time of the first call of each connection. */
 function firsts(calls: Run['calls']): number[] {
   const first = new Map<number, number>()
   for (const { connection, at } of calls) if (!first.has(connection)) first.set(connection, at)
   return [...first.values()]
 }
 
-/** Of the last requests, one for each instance: how many Redis decided. */
+/** How many of the last requests, one for each instance, Redis decided. */
 function storesBack({ samples }: Run): number {
   return [...samples]
     .sort((a, b) => a.at - b.at)

@@ -1,4 +1,4 @@
-// Redis answers, and says no. PING would say that all is well.
+// Redis answers, and refuses. PING would say that all is well.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -82,7 +82,7 @@ const misconf: Refusal = {
     switched(
       async () => {
         const [, folder] = (await server.command('CONFIG', 'GET', 'dir')) as readonly string[]
-        // A snapshot cannot replace a folder.
+        // A snapshot file cannot replace a folder.
         await mkdir(join(String(folder), 'dump.rdb'))
         await server.command('BGSAVE')
         await waitUntil('the snapshot to fail', async () => {
@@ -107,7 +107,7 @@ const loading: Refusal = {
       async begin() {
         const args = await slowToLoad(server, stage)
         loaded = stage.redis({ port: server.port, args })
-        // Without this, a failure would be reported as unhandled before the fault ends.
+        // Otherwise a failure before the end of the fault would be an unhandled rejection.
         loaded.catch(() => {})
       },
       end: async () => void (await loaded),
@@ -116,8 +116,8 @@ const loading: Refusal = {
 }
 
 /**
- * Saves some keys, ends the server, and gives arguments with which the next one takes 2 s to read
- * them.
+ * Saves some keys, ends the server, and returns arguments with which the next server takes 2 s to
+ * load them.
  */
 async function slowToLoad(server: RedisServer, stage: Stage): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'weir-loading-'))

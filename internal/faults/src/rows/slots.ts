@@ -10,14 +10,14 @@ import type { Stage } from '../stage.js'
 const SIZE = 4
 const LIMIT = 8
 const HOLD_MS = 1_500
-/** What is taken now expires after that. */
+/** Slots that are taken now expire after this time. */
 const EXPIRY_MS = (HOLD_MS * 61) / 60
-/** Of timers and replies on a busy machine. */
+/** For timers and replies on a busy machine. */
 const MARGIN_MS = 500
 const QUOTA = LIMIT / SIZE
 const KEY = 'tenant'
 
-/** A process and what it holds. */
+/** A process and the slots that it holds. */
 interface Holder {
   readonly process: Process
   readonly limiter: RateLimiter
@@ -37,7 +37,7 @@ async function holders(stage: Stage): Promise<{ readonly all: readonly Holder[];
   return { all, port }
 }
 
-/** Tries to take so many. */
+/** Tries to take this many slots. */
 async function take({ limiter, held }: Holder, times: number): Promise<void> {
   for (let i = 0; i < times; i += 1) {
     const each = await limiter.acquire(KEY)
@@ -49,8 +49,8 @@ function inProgress(all: readonly Holder[]): number {
   return all.reduce((sum, { held }) => sum + held.length, 0)
 }
 
-/** Ends all that is in progress, and waits until all slots are free: by a process that was never
- *  cut off, as another has a ceiling for some seconds. */
+/** Ends all work, and waits until all slots are free, according to a process that was never cut
+ *  off: the others have a ceiling for some seconds. */
 async function allBack(all: readonly Holder[]): Promise<Check[]> {
   const startMs = performance.now()
   await Promise.all(all.flatMap(({ held }) => held.splice(0).map((each) => each.release())))
@@ -150,7 +150,7 @@ export const slots: readonly Row[] = [
       const lateMs = performance.now() - startMs
       return [
         exactly('in progress', inProgress(others), LIMIT),
-        // They were taken or renewed a third of their time ago at the most.
+        // They were taken or renewed at most a third of their time ago.
         routine(msAtMost('too early by', Math.max(0, HOLD_MS / 2 - earlyMs), 0)),
         msAtMost('all taken again after', lateMs, EXPIRY_MS + MARGIN_MS),
         ...(await allBack(others)),

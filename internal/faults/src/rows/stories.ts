@@ -1,4 +1,4 @@
-// Rows with several processes, each over all algorithms at once.
+// Rows with several processes, each with all algorithms at once.
 import { tellElsewhere } from '../elsewhere.js'
 import type { Row } from '../row.js'
 import { failedCalls } from '../stories/failed-calls.js'

@@ -19,7 +19,7 @@ import { degradedAtMost, normalWithin, over, sane, slowest } from '../verdicts.j
 
 const LATE_MS = 250
 const SLOTS = 16_384
-/** Of the client: to hear of the new primary, and to connect. */
+/** For the client: the time to hear of the new primary, and to connect. */
 const NORMAL_MS = 2_500
 
 const failover = {
@@ -92,7 +92,7 @@ const clusterFailover: Row = {
   },
 }
 
-/** A replica has taken the dead node's place, as the others see it. */
+/** Whether a replica has taken the dead node's place, according to the other nodes. */
 async function allServed({ masters }: RedisCluster): Promise<boolean> {
   const infos = await Promise.all(
     masters.slice(1).map((master) => master.command('CLUSTER', 'NODES')),
@@ -165,8 +165,8 @@ function long(name: string, limit: number): PolicySettings {
 }
 
 /**
- * Each request has a policy on a shard that hangs, and one on another: a process for each way to do
- * without the first.
+ * Each request has a policy on a shard that hangs, and one on another shard. There is a process for
+ * each way to do without the first one.
  */
 const splitDecision: Row = {
   number: '22',
@@ -188,8 +188,7 @@ const splitDecision: Row = {
     const there = await Promise.all(names.map(isOnVictim))
     const spared = names.filter((_, i) => !there[i])
     const lost = names.filter((_, i) => there[i])
-    // The smaller limit is asked first: what it was charged must be given back if the other one
-    // denies.
+    // The smaller limit is asked first: its charge must be given back if the other one denies.
     const clients = await Promise.all(
       SETTINGS.map((whenUnavailable, i) => {
         const also = { policy: long('on-victim', 2 * LONG_LIMIT), key: lost[i] as string }
@@ -222,7 +221,7 @@ const splitDecision: Row = {
         ...asTold(setting, samples, { from, to }),
       ])
     })
-    // What is thrown is meant to be.
+    // Thrown errors are intended here.
     const others = reports
       .filter((_, i) => SETTINGS[i] !== 'throw')
       .flatMap(({ samples }) => samples)
@@ -230,7 +229,7 @@ const splitDecision: Row = {
   },
 }
 
-/** What the spared shard has counted; requests that were under way at the peek may be in or not. */
+/** What the spared shard has counted; requests in flight at the peek may be counted or not. */
 function chargedForAllowed(
   samples: Run['samples'],
   counted: number,
@@ -247,7 +246,7 @@ function chargedForAllowed(
 }
 
 /**
- * In the midst of the fault: what is sent near its end may be decided by Redis, and late on a busy
+ * In the middle of the fault: requests near its end may be decided by Redis, and late on a busy
  * machine.
  */
 function asTold(

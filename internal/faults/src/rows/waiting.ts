@@ -1,5 +1,5 @@
-// Waiting and settling under the faults of other rows: the same servers and the same faults, with
-// clients that wait for a turn or settle what they consumed.
+// Waiting and settling under the faults of other rows: the same servers and faults, with clients
+// that wait for a turn or settle what they consumed.
 import { type Check, countAtMost } from '../checks.js'
 import type { Job, Sample } from '../client/protocol.js'
 import { admissions, mostInAnyWindow } from '../figures.js'
@@ -7,23 +7,23 @@ import { LIMIT, POLICY, RATE, runOf, WINDOW_MS } from '../outage.js'
 import type { Row } from '../row.js'
 import { sane, slowest } from '../verdicts.js'
 
-/** A way of using a limiter, and what must come of it whatever the fault. */
+/** A way of using a limiter, and what must hold whatever the fault. */
 interface Use {
   readonly name: 'waiting' | 'settling'
   readonly must: string
   readonly pass: string
   does(job: Job): Partial<Job>
   readonly slowestMs: number
-  /** When a request was admitted, and how many may be in any window, of one key. */
+  /** When a request was admitted, and how many may be admitted in any window, for one key. */
   admittedAt(sample: Sample): number
   most(ratePerSecond: number): number
 }
 
-/** How long clients wait for a turn, and after which time they settle. */
+/** How long clients wait for a turn, and when they settle. */
 const TIMEOUT_MS = 500
 const SETTLED_MS = 500
 
-/** A quarter of those who ask passes. */
+/** A quarter of the requests passes. */
 function line(ratePerSecond: number) {
   return { capacity: 10, leak: Math.floor(ratePerSecond / 4), every: '1s', maxWait: '1s' }
 }
@@ -33,8 +33,8 @@ function ratePerKey({ ratePerSecond, keys }: Job): number {
 }
 
 /**
- * Waiting ends in time: by its timeout, and a deadline of the call. Requests that had a turn in
- * Redis pass beside those that wait here then.
+ * Waits end in time: by their timeout, and a deadline of the call. Requests that had a turn in
+ * Redis pass in addition to those that wait locally.
  */
 const waiting: Use = {
   name: 'waiting',
@@ -52,7 +52,8 @@ const waiting: Use = {
   },
 }
 
-/** Settlements end in time; what is in flight beyond its estimate comes on top of the limit. */
+/** Settlements end in time; what requests in flight use beyond their estimates adds to the
+ *  limit. */
 const settling: Use = {
   name: 'settling',
   must: 'settle, or let the estimate stand',
@@ -82,7 +83,7 @@ function under(row: Row, use: Use): Row {
         ratePerSecond = ratePerKey(job)
         return { ...job, ...use.does(job) }
       })
-      // What it says of its own clients does not hold of these.
+      // The row's claims about its own clients do not hold for these.
       await row.run(stage, length)
       const run = runOf(stage.reports, { from: 0, to: 0 }, 0)
       const keys = new Set(run.samples.map(({ key }) => key))
@@ -100,13 +101,13 @@ function under(row: Row, use: Use): Row {
   }
 }
 
-/** Of servers, connections, scripts, keys and topology; not of crowds, floods and shutdowns. */
+/** Faults of servers, connections, scripts, keys and topology; not crowds, floods and shutdowns. */
 const FAULTS = '2 3 4 5 5b 6 7 8 9 10 11 12 13 14 15 16 21 22'.split(' ')
-/** Those of which CI judges waiting and settling, too. */
+/** The faults for which CI also judges waiting and settling. */
 const IN_SHORT = ['2', '3', '5', '10']
 const NOT_OF_THIS = ['plain client', 'policies on two']
 
-/** Of each fault in these rows, one with waiting and one with settling. */
+/** For each of these faults, a row with waiting and one with settling. */
 export function waitingAndSettling(rows: readonly Row[]): readonly Row[] {
   const chosen = rows.filter(
     ({ number, variant = '' }) => FAULTS.includes(number) && !NOT_OF_THIS.includes(variant),

@@ -1,19 +1,19 @@
-// Redis is well, but single calls do not get there, or their replies do not come back.
+// Redis is well, but single calls do not arrive, or their replies do not come back.
 import type { Decision } from '@weir/core'
 import { failedCallsBesidePeers, lostReply } from '@weir/fleet/bounds'
 import { bringBack, cut, type Fleet, type Process, passed, reconnect } from '../fleet.js'
 import type { Story } from './story.js'
 
 const BLIPS = 4
-/** Redis counts by then what was admitted for calls that failed alone. */
+/** By then, Redis has counted what was admitted for single failed calls. */
 const COUNTED_MS = 1_500
 
-/** One algorithm after the other, or so many would fail at once that the breaker opened. */
+/** One algorithm after another: otherwise enough calls would fail at once to open the breaker. */
 async function ofEach(fleet: Fleet, tell: (algorithm: number) => Promise<void>): Promise<void> {
   for (let i = 0; i < fleet.algorithms.length; i += 1) await tell(i)
 }
 
-/** Each of the processes loses its connection, takes this much locally, and has a new one. */
+/** Each process loses its connection, takes this much locally, and reconnects. */
 async function blip(
   fleet: Fleet,
   processes: readonly Process[],
@@ -95,7 +95,7 @@ const lostReplies: Story = {
     await bringBack(processes)
     await fleet.askFor(COUNTED_MS, ['key'])
     await fleet.exhaust(processes, 'key')
-    // None may have been given back: what is not known to be is not given back here.
+    // Perhaps none was given back: an uncertain refund is not repeated.
     const least = limit - processes.length * (first + 1)
     return passed('passed and not given back', fleet, 'key', lostReply(limit), least)
   },

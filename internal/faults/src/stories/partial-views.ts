@@ -1,5 +1,5 @@
-// Processes that do not know what others do: cut off alone, not asked for a while, or not there
-// when Redis forgot.
+// Processes that do not know what others do: cut off alone, idle for a while, or not there when
+// Redis forgot.
 import {
   localQuotas,
   lossSeenByOtherFirst,
@@ -76,7 +76,7 @@ const lost: Story = {
     await fleet.ask([first], 'same first', limit / 2)
     for (const other of [second, third]) {
       await server.command('FLUSHALL')
-      // One request, so that one is in flight when the loss shows.
+      // One request is in flight when the loss shows.
       await fleet.ask([first], 'same first')
       await fleet.exhaust([other], 'other first')
     }
@@ -88,7 +88,7 @@ const lost: Story = {
   },
 }
 
-/** The fewest that a process may be told to remember, and more than that. */
+/** The smallest number of keys that a process may be told to remember, and a larger one. */
 const REMEMBERED = 1_000
 const OTHERS = 5 * REMEMBERED
 

@@ -1,18 +1,18 @@
-// An outage of all processes ends for one after the other: Redis must not grant again what those
-// that are still away spend of their local quotas.
+// An outage ends for one process after another: Redis must not grant again what the processes that
+// are still away spend of their local quotas.
 import { localQuotas, returnOfProcesses, staleView, wholeOutage } from '@weir/fleet/bounds'
 import type { Check } from '../checks.js'
 import { bringBack, cut, type Fleet, type Process, passed } from '../fleet.js'
 import type { Story } from './story.js'
 
-/** A process that is back is held to its local quota for 5 s. */
+/** A process that is back keeps to its local quota for 5 s. */
 const HELD_MS = 5_000
 
-/** Asked before the outage, and only in it. */
+/** Requested before the outage, and only during it. */
 const SEEN = 'seen before'
 const NEW = 'new'
 
-/** All are known to all, and know the key; then each decides alone. */
+/** All processes know each other and the key; then each decides alone. */
 async function intoOutage(fleet: Fleet, begin: () => Promise<void>): Promise<void> {
   const { processes } = fleet
   for (let round = 0; round < 2; round += 1) await fleet.ask(processes, SEEN)
@@ -25,7 +25,7 @@ async function untilAllAreBack(fleet: Fleet): Promise<void> {
   for (const key of [SEEN, NEW]) await fleet.exhaust(fleet.processes, key)
 }
 
-/** Nothing is in flight when Redis goes; the last round was asked one after the other. */
+/** Nothing is in flight when Redis goes; the last round was sent one request after another. */
 function withinBounds(fleet: Fleet): Check[] {
   const { limit, processes } = fleet
   const takenSince = processes.map(({ rank }) => processes.length - 1 - rank)

@@ -1,12 +1,12 @@
-// What an outage of all processes must not refuse: many users of few requests each, limits smaller
-// than the number of processes, and long keys, which clients choose.
+// What an outage of all processes must not refuse: many users with few requests each, limits
+// smaller than the number of processes, and long keys, which clients choose.
 import { ownPolicyInOutage, staleView, wholeOutage } from '@weir/fleet/bounds'
 import { type Check, countAtMost } from '../checks.js'
 import { bringBack, cut, type Process, passed } from '../fleet.js'
 import type { Story } from './story.js'
 
 const USERS = 10_500
-/** Of whom more is asked afterwards. */
+/** Users who send more requests afterwards. */
 const SOME = ['user-0', `user-${USERS / 2}`, `user-${USERS - 1}`]
 const RECOVERED_MS = 1_000
 
@@ -22,7 +22,7 @@ const users: Story = {
     const { limit, processes } = fleet
     const [process] = processes.slice(-1) as [Process]
     await cut(processes)
-    // Each has noticed, so that its local quota stays a ceiling until all are back.
+    // Each process has noticed, so its local quota stays a ceiling until all are back.
     await fleet.ask(processes, 'other')
     const names = Array.from({ length: USERS }, (_, i) => `user-${i}`)
     for (const name of names) await fleet.ask([process], name)

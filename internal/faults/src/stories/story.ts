@@ -1,4 +1,4 @@
-// A story is told of 4 processes and of 10 at the same time, each with a server of its own, over
+// Runs a story with 4 processes and with 10 at the same time, each fleet with its own server, over
 // all algorithms.
 import type { RedisServer } from '@weir/testkit'
 import { type Check, named } from '../checks.js'
@@ -19,7 +19,7 @@ export interface Story
   extends Omit<Row, 'run'>,
     Partial<Pick<FleetOptions, 'store' | 'whenUnavailable'>> {
   readonly sizes?: readonly number[]
-  /** Of so many processes. Default 100. */
+  /** The limit for this number of processes. Default 100. */
   readonly limit?: (size: number) => number
   tell(scene: Scene): Promise<readonly Check[]>
 }

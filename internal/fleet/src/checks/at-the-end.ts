@@ -1,4 +1,4 @@
-// What must hold at the end, when all is well again and nobody asks any more.
+// What must hold at the end, when all is well again and nobody sends requests any more.
 
 import type { Counter } from '../fleet/counter.js'
 import { type Fleet, SECOND_US } from '../fleet/fleet.js'
@@ -21,36 +21,38 @@ export async function checkCounted(fleet: Fleet): Promise<void> {
 }
 
 function checkRemaining(fleet: Fleet, counter: Counter, remaining: number): void {
-  // The first request after a loss restores what was seen. What flows back may pass again.
+  // The first request after a loss restores what a process had seen. Units that flow back may pass
+  // again.
   if (counter.isLost || counter.flows || isForgotten(fleet)) return
   const { policy, passedSince, charged, inUse, refunds, resets, story } = counter
   const limit = fleet.live?.limit ?? counter.limit
   const drains = policy.kernel?.traits.drains
-  // Of a bucket that changes, the part that is used stays.
+  // When the limit of a bucket changes, the fraction that is used stays.
   if (drains && fleet.live !== undefined) return
   const { countsAll, isExact, bound } = fleet.terms
   const most = countsAll && resets === 0 ? limit - charged : bound(story)
   const what = `${nameOf(counter)}: ${passedSince} of ${most} passed, and ${remaining} remain`
   fleet.must(remaining <= Math.max(0, most - passedSince), what)
-  // What is left of a bucket's lease is lost where something was taken after it.
+  // The rest of a bucket's lease is lost if something was taken after it.
   if (isExact !== true || (drains && fleet.plan.leases !== undefined)) return
-  // A bucket gives back less by what has flowed back since.
+  // A refund to a bucket gives back less, by what has flowed back since.
   const slack = drains ? refunds : 0
   fleet.must(remaining >= limit - inUse - slack, `${what}: more was charged`)
 }
 
-/** Each process has noticed that all is well, and counted in Redis what it admitted without it. */
+/** Each process has noticed that all is well, and has reported to Redis what it admitted without
+ *  it. */
 export function checkRecovered(fleet: Fleet): void {
   for (const { host, store } of fleet.staying) {
     const { state, localKeys } = store.health()
-    // It may not have asked for anything.
+    // A process that has asked for nothing has never connected.
     const isWell = state === 'closed' || state === 'never-connected'
     fleet.must(isWell, `${host.name}: its store is ${state} at the end`)
     fleet.must(localKeys === 0, `${host.name}: ${localKeys} keys are not counted at the end`)
   }
 }
 
-/** Each process has answered all calls, and counted its own decisions and what they took. */
+/** Each process has answered all calls, and its statistics have all its decisions and charges. */
 export function checkStats(fleet: Fleet): void {
   for (const { limiter, host, decisions, counted, pending } of fleet.staying) {
     fleet.must(pending === 0, `${host.name}: ${pending} calls were never answered`)

@@ -12,20 +12,20 @@ const LATE_MS = 2
 
 type Limits = readonly { readonly limit: number }[]
 
-/** A request is made. Returns what checks, when it is answered, that this is in time. */
+/** Call when a request is made. Returns a check that its answer comes in time. */
 export function checkInTime(fleet: Fleet, host: Host, inMs: number): () => void {
   const askedMs = host.time.nowMs()
   const heldUpUs = host.heldUpUs
   return () => {
     const heldUpMs = (host.heldUpUs - heldUpUs) / 1_000
     const tookMs = host.time.nowMs() - askedMs - heldUpMs
-    // After the event loop was held up, replies get the deadline once more.
+    // After the event loop was blocked, a reply may take the deadline once more.
     const mostMs = inMs + (heldUpMs > 0 ? DEADLINE_MS : 0) + LATE_MS
     fleet.must(tookMs <= mostMs, `${host.name} took ${tookMs} ms to decide`)
   }
 }
 
-/** A request is made that leaves units to others. Returns what checks what it was granted. */
+/** Call when a request of a class is made. Returns a check that its grant leaves the reserve. */
 export function checkKept(
   fleet: Fleet,
   counters: readonly Counter[],
@@ -37,7 +37,7 @@ export function checkKept(
   return (units) =>
     counters.forEach((counter, i) => {
       const { passedSince, changes } = before[i] as (typeof before)[number]
-      // What was given back since may have been there when it was decided.
+      // Refunds since then may have changed what was left when Redis decided.
       if (!fleet.terms.isExact || counter.flows || changes !== counter.refunds + counter.resets)
         return
       const own = units[i] as number
@@ -47,7 +47,7 @@ export function checkKept(
     })
 }
 
-/** A request is made. Returns what checks that no block was seen that should have refused it. */
+/** Call when a request is made. Returns a check that no block was seen that forbids its grant. */
 export function checkBlock(
   fleet: Fleet,
   member: Member,
@@ -58,8 +58,7 @@ export function checkBlock(
   const before = lifts()
   const wasBlocked = member.isBlocked(key, before)
   return (decision, units) => {
-    // A refund lifts a block when Redis hears of it, which may be later. A policy for outages knows
-    // of no blocks.
+    // A refund lifts a block only when it reaches Redis. A policy for outages knows no blocks.
     const isByOther = decision.source === 'local' && fleet.options.ownLimit > 0
     if (isByOther || lifts() !== before || counters.some(({ refunds }) => refunds > 0)) return
     const isThrough = decision.allowed && units.some((each) => each > 0)
@@ -69,7 +68,7 @@ export function checkBlock(
   }
 }
 
-/** What a lease hands out was taken no longer ago than it may be held. */
+/** A lease hands out no unit that was taken longer ago than `holdMs`. */
 export function checkLease(fleet: Fleet, { leasedUs, host }: Member, key: string): void {
   const { holdMs = 0 } = fleet.plan.leases ?? {}
   const heldMs = (fleet.world.nowUs - (leasedUs.get(key) ?? 0)) / 1_000
@@ -77,16 +76,16 @@ export function checkLease(fleet: Fleet, { leasedUs, host }: Member, key: string
   fleet.must(heldMs * host.rate <= holdMs, what)
 }
 
-/** What is decided is decided by the limits of the process that was asked. */
+/** A process decides by its limits. */
 export function checkLimits(fleet: Fleet, { host, policies, limits }: Member, by: Limits): void {
-  // Live ones are checked by the moment.
+  // Live limits are checked elsewhere, since they depend on the moment.
   if (limits !== undefined) return
   if (policies.every(({ limit }, i) => by[i]?.limit === limit)) return
   const [was, right] = [by, policies].map((all) => all.map(({ limit }) => limit).join())
   fleet.must(false, `${host.name} decided by the limit ${was} instead of ${right}`)
 }
 
-/** A process keeps no more keys than it may that are yet to be counted in Redis. */
+/** A process keeps at most `maxLocalKeys` keys that are not yet counted in Redis. */
 export function checkMemory(fleet: Fleet, { store, host }: Member): void {
   const { maxLocalKeys } = fleet.plan
   if (maxLocalKeys === undefined) return
@@ -94,12 +93,12 @@ export function checkMemory(fleet: Fleet, { store, host }: Member): void {
   fleet.must(localKeys <= maxLocalKeys, `${host.name} has ${localKeys} keys of ${maxLocalKeys}`)
 }
 
-/** Whether processes may have forgotten what they have seen, and decided without Redis. */
+/** Whether processes may forget what they have seen, and decide without Redis. */
 export function isForgotten({ plan, terms }: Fleet): boolean {
   return plan.maxLocalKeys !== undefined && terms.isAway
 }
 
-/** No more passed than may since the last reset, less what was given back. */
+/** No more has passed since the last reset than the bound allows, less what was refunded. */
 export function checkBound(fleet: Fleet, counter: Counter): void {
   if (isForgotten(fleet)) return
   const { limit, passedSince, story } = counter
@@ -108,7 +107,7 @@ export function checkBound(fleet: Fleet, counter: Counter): void {
   fleet.must(passedSince <= most, `${nameOf(counter)}: ${passedSince} passed, ${most} may`)
 }
 
-/** Without the algorithm, as another one may break the same promise. */
+/** Leaves out the algorithm, since another one may break the same promise. */
 export function nameOf({ who, place }: Counter): string {
   return `${who}, policy ${place}`
 }

@@ -1,12 +1,12 @@
-// What must hold of slots: how much is in progress at once, and that all are free afterwards.
+// What must hold for slots: how much is in progress at once, and that all are free in the end.
 
 import { type Fleet, SECOND_US } from '../fleet/fleet.js'
 import type { SlotCounter, Work } from '../fleet/slots.js'
 
-/** The longest that any work of a story takes, x the time to hold. */
+/** The longest work of a story, in units of the time to hold. */
 export const LONGEST_WORK = 6
 
-/** No more is in progress at once than may be. */
+/** No more work is in progress at once than the bound allows. */
 export function checkInProgress(
   fleet: Fleet,
   { who, policy, inProgress, most }: SlotCounter,
@@ -16,16 +16,16 @@ export function checkInProgress(
   fleet.must(inProgress.size <= most, what)
 }
 
-/** Nothing has ended what Redis has counted all the time. */
+/** No work is aborted whose slot Redis has counted all the time. */
 export function checkNotAborted(fleet: Fleet, { member }: Work): void {
   const what = `${member.host.name} ends work whose slot has not expired`
   fleet.must(fleet.terms.isExact !== true, what)
 }
 
-/** How long a release may be on its way while all is well. */
+/** How long a release may take while all is well. */
 const SETTLED_US = 200_000
 
-/** Redis counts what is in progress; and nothing else, where nothing has gone wrong. */
+/** Redis counts the work that is in progress, and nothing else if nothing has gone wrong. */
 export async function checkCountedSlots(fleet: Fleet): Promise<void> {
   const { world, slots, terms } = fleet
   if (slots === undefined || fleet.staying.length === 0) return
@@ -38,7 +38,7 @@ export async function checkCountedSlots(fleet: Fleet): Promise<void> {
       const still = (before[i] as Work[]).filter((work) => inProgress.has(work))
       const used = policy.limit - (free[i] as number)
       const what = `${used} slots of ${who}, ${policy.name}, are taken`
-      // A mark of a reset may lie ahead of a clock that was set back.
+      // The mark of a reset may be ahead of a clock that was set back.
       const isCounted =
         used >= Math.min(policy.limit, still.length) || (fleet.isSetBack && resets > 0)
       fleet.must(isCounted, `${what}, and ${still.length} are in progress`)
@@ -48,13 +48,13 @@ export async function checkCountedSlots(fleet: Fleet): Promise<void> {
   }
 }
 
-/** Nobody asks any more: once all work has ended, all slots are free. */
+/** After all work has ended, all slots are free. */
 export async function checkAllFree(fleet: Fleet): Promise<void> {
   const { world, slots } = fleet
   if (slots === undefined || fleet.staying.length === 0) return
   const { slotMs } = fleet.options
   await world.runFor(LONGEST_WORK * slotMs * 1_000)
-  // What nobody has given back, as its process has died or could not reach Redis, has to expire.
+  // The slots of processes that died, or could not reach Redis, have to expire.
   if (!fleet.terms.isExact) await world.runFor((slotMs * 1_000 * 61) / 60)
   await world.runFor(SECOND_US)
   for (const [key, counters] of slots.ofKey) {

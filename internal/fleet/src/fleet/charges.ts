@@ -1,18 +1,18 @@
-// What a process was charged lately, and may give back.
+// The recent charges of a process, which it may refund or settle.
 
 import type { Random } from '@weir/testkit/virtual-time'
 import type { Decision } from '../../../../packages/core/src/index.js'
 
-/** Of each policy of a decision. */
+/** The units of each policy of a decision. */
 export type Units = readonly number[]
 
 export interface Charge {
   readonly key: string
   readonly decision: Decision
   readonly units: Units
-  /** How often each of its counters had been reset before it was answered. */
+  /** How often each of its counters had been reset before the decision was answered. */
   readonly resets: readonly number[]
-  /** It was given back or settled, and nothing can happen to it any more. */
+  /** It was refunded or settled, so nothing more can happen to it. */
   isSpent: boolean
 }
 
@@ -26,7 +26,7 @@ export class Charges {
     if (this.#all.length > REMEMBERED) this.#all.shift()
   }
 
-  /** One of the last: rather one that is not spent yet. */
+  /** Returns a recent charge, preferably one that is not spent. */
   pick(random: Random): Charge | undefined {
     const fresh = this.#all.filter(({ isSpent }) => !isSpent)
     const some = fresh.length > 0 && random.chance(0.8) ? fresh : this.#all

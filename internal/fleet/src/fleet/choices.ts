@@ -1,10 +1,10 @@
-// What a story is about, as one plain value: its seed draws it, and whoever looks for a smaller
-// story that breaks the same promise may give other values.
+// The options of a story, as one plain value. The seed draws them; a search for a smaller story
+// that breaks the same promise may give other values.
 
 import { type Random, randomOf } from '@weir/testkit/virtual-time'
 import { ALGORITHMS, type StoryAlgorithm } from './policies.js'
 
-/** So that these numbers are not those of the world, which has the seed itself. */
+/** Makes these random numbers differ from those of the world, which uses the seed itself. */
 const OTHER_SEED = 0x2c1b3c6d
 
 const KINDS = ['plain', 'flows', 'hot', 'hot flows', 'crowded', 'guessers'] as const
@@ -13,43 +13,43 @@ export interface StoryOptions {
   readonly processes: number
   readonly limit: number
   readonly keys: number
-  /** How long their names are, at the least. Of long ones Redis has a hash. */
+  /** The minimum length of key names. Redis stores long ones as a hash. */
   readonly keyLength: number
-  /** Of the first policy. */
+  /** The algorithm of the first policy. */
   readonly algorithm: StoryAlgorithm
   readonly denyCache: boolean
-  /** Units that are asked for in a story, x the limits of all keys. */
+  /** The units requested in a story, as a multiple of the limits of all keys. */
   readonly demand: number
   /** The most requests of a process in one turn of its event loop. */
   readonly mostAtOnce: number
-  /** How long something is wrong. */
+  /** How long a fault lasts. */
   readonly faultMs: number
-  /** How often it goes wrong, in scenarios in which it may more than once. */
+  /** The number of faults, in scenarios that may have more than one. */
   readonly faults: number
-  /** Of a Cluster, in scenarios that have one. */
+  /** The masters of a Cluster, in scenarios that have one. */
   readonly masters: number
-  /** How many its keys share; below 2: each has its own. */
+  /** How many hash tags the keys share; below 2, each key has its own. */
   readonly hashTags: number
   /** `flows`: buckets that are full again in `refillMs`. `hot`: leases. `hot flows`: both.
    *  `crowded`: more keys than a process remembers. `guessers`: the first policy is a lock-out,
    *  whose block outlasts the story. */
   readonly kind: (typeof KINDS)[number]
-  /** Of one decision. */
+  /** The number of policies of a decision. */
   readonly policies: number
-  /** Of a policy by which each process decides in an outage; 0: there is none. */
+  /** The limit of the policy for outages; 0: there is none. */
   readonly ownLimit: number
-  /** Of several policies the last one is for all keys together. */
+  /** The last of several policies is for all keys together. */
   readonly shared: boolean
-  /** Processes are counted by their heartbeats; else they are told how many they are. */
+  /** Processes are counted by their heartbeats; otherwise they are told how many they are. */
   readonly counted: boolean
   /** The limit changes while the story runs. */
   readonly live: boolean
-  /** The per cent of each limit that a class leaves to others; 0: there are no classes. */
+  /** The percentage of each limit that a class leaves to others; 0: there are no classes. */
   readonly batch: number
-  /** Of the requests to consume, the per cent that cost any number of units, and the most. */
+  /** The percentage of consuming requests that cost more than one unit, and the most units. */
   readonly weighted: number
   readonly mostUnits: number
-  /** The per cent of all requests that call another method of the limiter, by its name. */
+  /** Percentages of all requests that call other methods of the limiter, by name. */
   readonly upTo: number
   readonly peek: number
   readonly penalty: number
@@ -57,12 +57,12 @@ export interface StoryOptions {
   readonly settle: number
   readonly reset: number
   readonly wait: number
-  /** Of a concurrency whose slots processes hold while they work; 0: there is none. Nor is there in
-   *  stories that are `crowded`: what a process holds may be among what it does not remember. */
+  /** The limit of a concurrency whose slots processes hold while they work; 0: there is none.
+   *  Always 0 in `crowded` stories, where a process may forget keys whose slots it holds. */
   readonly slots: number
   /** How long a slot lasts. */
   readonly slotMs: number
-  /** Work that is asked for, x what the slots allow. */
+  /** The work that is requested, as a multiple of what the slots allow. */
   readonly slotDemand: number
   readonly refillMs: number
   readonly leaseUnits: number
@@ -70,9 +70,9 @@ export interface StoryOptions {
 }
 
 /**
- * What the seed says.
- * @param least the fewest processes
- * @param given is taken as it is, and does not change what is drawn for the rest
+ * The options of a seed.
+ * @param least the minimum number of processes
+ * @param given options to use as they are; they do not change what is drawn for the rest
  */
 export function optionsOf(
   seed: number,
@@ -87,7 +87,7 @@ export function optionsOf(
     keys: random.whole(1, 3),
     algorithm: random.pick(ALGORITHMS),
     denyCache: random.chance(0.5),
-    // From less than the limit to so much that the limit is reached before anything goes wrong.
+    // From less than the limit to so much that the limit is reached before the fault begins.
     demand: twoDigits(0.4 + 6 * random.next() ** 2),
     mostAtOnce: random.whole(1, 6),
     faultMs: random.whole(1_000, 4_000),
@@ -100,13 +100,13 @@ export function optionsOf(
   const ofKind = kindOf(random, least, plain, given.kind)
   const drawn: StoryOptions = { ...plain, ...requests, ...slotsOf(random, processes), ...ofKind }
   const options = { ...drawn, ...given }
-  // A process with a quota of 0 has another bound: what is not given makes room for what is.
+  // A process with a quota of 0 has another bound, so the options that were not given are adjusted.
   return given.limit === undefined
     ? { ...options, limit: Math.max(options.limit, options.processes) }
     : { ...options, processes: Math.min(options.limit, options.processes) }
 }
 
-/** Of a story in which all requests are plain. */
+/** The options of a story in which all requests are plain. */
 export const PLAIN: Partial<StoryOptions> = {
   ...{ kind: 'plain', policies: 1, counted: false, live: false, batch: 0, weighted: 0, upTo: 0 },
   ...{ peek: 0, penalty: 0, refund: 0, settle: 0, reset: 0, wait: 0, slots: 0 },
@@ -114,7 +114,7 @@ export const PLAIN: Partial<StoryOptions> = {
 
 /** Most requests of most stories consume one unit, as most requests of users do. */
 function requestsOf(random: Random, limit: number) {
-  /** In some stories, up to so many per cent. */
+  /** In a part of the stories, up to `most` per cent. */
   const sometimes = (stories: number, most: number): number =>
     random.chance(stories) ? random.whole(1, most) : 0
   return {
@@ -136,7 +136,7 @@ function requestsOf(random: Random, limit: number) {
   }
 }
 
-/** In some stories processes hold slots as well. */
+/** In some stories, processes hold slots as well. */
 function slotsOf(random: Random, processes: number) {
   const slots = random.whole(processes, random.pick([processes, 12, 40]))
   return {
@@ -148,10 +148,10 @@ function slotsOf(random: Random, processes: number) {
 
 type OfKind = Pick<StoryOptions, 'kind' | 'refillMs' | 'leaseUnits' | 'holdMs'>
 
-/** What is drawn of a kind that is given. */
+/** The number that leads to a kind that was given. */
 const CHANCES: Partial<Record<StoryOptions['kind'], number>> = { plain: 0.5, guessers: 1 }
 
-/** Some stories are of a kind of their own, with numbers that show it, unless `plain` is given. */
+/** Some stories are of a special kind, with numbers that suit it, unless `plain` is given. */
 function kindOf(
   random: Random,
   least: number,
@@ -174,7 +174,7 @@ function kindOf(
       policies: random.chance(0.8) ? 1 : 2,
       wait: random.whole(1, 99),
     }
-  // A key is leased that is asked for some 20 times a second.
+  // A key gets leases from about 20 requests a second on.
   if (chance < 0.22) {
     const [kind, times] = chance < 0.13 ? (['hot flows', 3] as const) : (['hot', 1] as const)
     return {
@@ -187,7 +187,7 @@ function kindOf(
       ...{ ...numbers, kind: 'crowded', processes: few, limit: 10, demand: 0.5 },
       keys: random.whole(2_000, 4_000),
     }
-  // A request is one attempt for a lock-out, whatever it costs, and classes leave none.
+  // A lock-out counts each request as one attempt, whatever it costs, and ignores classes.
   if (chance > 0.9)
     return {
       ...{ ...numbers, kind: 'guessers', limit: random.whole(processes, 30) },
@@ -202,8 +202,8 @@ function twoDigits(number: number): number {
 }
 
 /**
- * The smallest value of each option: no seed says less.
- * @param least the fewest processes
+ * The smallest value of each option. No seed draws a smaller one.
+ * @param least the minimum number of processes
  */
 export function smallestOptions(least: number): StoryOptions {
   return {
@@ -244,7 +244,7 @@ export function smallestOptions(least: number): StoryOptions {
   }
 }
 
-/** Why there is no story with these options; undefined: there is one. */
+/** Explains why no story can have these options; undefined if one can. */
 export function problemOf(options: object, smallest: StoryOptions): string | undefined {
   for (const [name, value] of Object.entries(options)) {
     const least = smallest[name as keyof StoryOptions]

@@ -11,20 +11,20 @@ import type { Plan } from './plan.js'
 
 /** Longer than any story. */
 const LONG_MS = 600_000
-/** How much faster a clock may run. */
+/** How much faster or slower a clock may run. */
 const DRIFT = 1e-3
 
 export interface CounterOptions {
-  /** Whom it limits. */
+  /** The key that it limits. */
   readonly who: string
   readonly policy: Policy
-  /** The place of its policy among those of a decision. */
+  /** The position of its policy among those of a decision. */
   readonly place: number
-  /** The keys of the requests that it counts: more than one for a policy with a key of its own. */
+  /** The keys of the requests that it counts: several if its policy has a policy key. */
   readonly keys: readonly string[]
   readonly members: readonly Member[]
   readonly options: StoryOptions
-  /** Units that processes may hold in leases. */
+  /** The units that processes may hold in leases. */
   readonly leased: number
   readonly plan: Plan
 }
@@ -33,45 +33,46 @@ export class Counter {
   readonly who: string
   readonly #names: NamesInRedis
   readonly policy: Policy
-  /** The largest that it has had. */
+  /** The largest limit that it has had. */
   limit: number
   readonly place: number
   readonly keys: readonly string[]
-  /** Units of requests that were allowed, less what was given back of them. */
+  /** Units of allowed requests, less what was given back. */
   passed = 0
-  /** Units that were charged without being judged: penalties, and costs above an estimate. */
+  /** Units that were charged whatever was left: penalties, and costs above an estimate. */
   charged = 0
-  /** How often something was given back. */
+  /** How often units were given back. */
   refunds = 0
   /** How often it was reset. */
   resets = 0
-  /** What had passed at the last reset, and was charged. */
+  /** What had passed, and was charged, at the last reset. */
   #passedBefore = 0
   #chargedBefore = 0
-  /** Of what passed since, what Redis may have counted before. */
+  /** The part of what passed since then that Redis may have counted before. */
   #perhapsBefore = 0
   #inFlight = 0
   #mostInFlight = 0
   #inFlightWhenAway = 0
   #behind = 0
-  /** Units of those who may have had a turn whenever processes lost Redis, or it lost its time. */
+  /** Units of waiting requests that may have had a turn when processes lost Redis, or when its
+   *  clock stepped back. */
   #turnsBefore = 0
   #isBeside = false
   readonly #members: readonly Member[]
   readonly #options: StoryOptions
   readonly #leased: number
   readonly #plan: Plan
-  /** When it was asked first. */
+  /** When it was first asked for. */
   #bornUs: number | undefined
-  /** When it was lost first by processes, or by Redis. */
+  /** When processes or Redis first lost it. */
   #lostUs: number | undefined
-  /** How many of the members the story began with. */
+  /** The number of members that the story began with. */
   readonly #first: number
   /** See `Story`. */
   readonly #unseen: (number | undefined)[]
   readonly #left: (number | undefined)[]
   readonly #losses: number[] = []
-  /** After Redis has forgotten it, until a process asks: what each had not seen. */
+  /** After Redis has forgotten the counter, until a process asks for it: what each had not seen. */
   #lost: readonly number[] | undefined = undefined
 
   constructor({ who, policy, place, keys, members, options, ...more }: CounterOptions) {
@@ -90,15 +91,16 @@ export class Counter {
     this.#left = members.map(() => undefined)
   }
 
-  /** Whether units come back while a story runs. */
+  /** Whether units flow back while a story runs. */
   get flows(): boolean {
     return this.policy.windowMs < LONG_MS
   }
 
   /**
-   * What has come back since it was asked first, at the most: what a bucket refills; once more
-   * since processes lost Redis, in them; units of those who wait, who had a turn when it was lost;
-   * and for each refund beneath leases, what is refilled while one lasts.
+   * The most units that have come back since the counter was first asked for: the refill of a
+   * bucket; the same once more in processes that have lost Redis; the units of waiting requests
+   * that had a turn when Redis was lost; and for each refund beneath a lease, the refill during a
+   * lease.
    */
   flown(nowUs: number): number {
     if (!this.flows || this.#bornUs === undefined) return 0
@@ -110,24 +112,24 @@ export class Counter {
     return Math.ceil(units(nowUs - this.#bornUs) + units(nowUs - lostUs) + beneath) + turns
   }
 
-  /** The clock of Redis is set back, which then knows less of those who have a turn. */
+  /** The clock of Redis is set back, so it knows less of the requests that have a turn. */
   stepBack(): void {
     this.#turnsBefore += this.#inFlight
   }
 
-  /** Whether this is the name of it, or of a mark of it, in Redis. */
+  /** Whether Redis uses this name for the counter or its mark. */
   isKey(name: string): boolean {
     const { tag, part } = this.#names
     const isWho = name.includes(`{${tag}}`) || name.includes(`:${part}:`)
     return isWho && name.includes(`:${this.policy.name}:`)
   }
 
-  /** A replica that takes over has not heard of so many units. */
+  /** A replica that has not heard of these units takes over. */
   fallBehind(units: number): void {
     this.#behind += units
   }
 
-  /** A process may decide without Redis, as it has lost it. */
+  /** Whether the process may decide without Redis, since it has lost it. */
   mayBeLocal(i: number): boolean {
     return this.#unseen[i] !== undefined
   }
@@ -138,13 +140,13 @@ export class Counter {
     this.#mostInFlight = Math.max(this.#mostInFlight, this.#inFlight)
   }
 
-  /** A request for `units` was answered. */
+  /** A request for these units was answered. */
   answered(units: number, allowed: number): void {
     this.#inFlight -= units
     this.passed += allowed
   }
 
-  /** Units are being given back. From now on others may take them. */
+  /** Units are being given back, and may be taken by others from now on. */
   giveBack(units: number): void {
     if (units === 0) return
     this.passed -= units
@@ -159,12 +161,12 @@ export class Counter {
     this.#perhapsBefore = this.#inFlight + this.#leased
   }
 
-  /** What has passed for certain since it was reset. */
+  /** The units that have certainly passed since the last reset. */
   get passedSince(): number {
     return this.passed - this.#passedBefore - this.#perhapsBefore
   }
 
-  /** What it counts at the most while all is well: what passed or was charged since the reset. */
+  /** The most that it counts while all is well: what passed or was charged since the last reset. */
   get inUse(): number {
     return this.passed + this.charged - this.#passedBefore - this.#chargedBefore
   }
@@ -180,7 +182,7 @@ export class Counter {
     }
   }
 
-  /** These processes lose keys of another node that are decided together with it. */
+  /** These processes lose keys on another node that are decided together with this one. */
   loseBeside(some: readonly number[], nowUs: number): void {
     this.lose(some, nowUs)
     this.#isBeside = true
@@ -190,19 +192,19 @@ export class Counter {
   forget(nowUs: number): void {
     this.#lostUs ??= nowUs
     this.#lost = this.#members.map((_, i) => this.#unseenBy(i))
-    // The first process to ask restores what it has seen; until then nobody knows what that is.
+    // The first process that asks restores what it has seen, which is unknown until then.
     this.#losses.push(0)
   }
 
-  /** Redis has forgotten it, and no process has asked since. */
+  /** Whether Redis has forgotten it, and no process has asked since. */
   get isLost(): boolean {
     return this.#lost !== undefined
   }
 
-  /** Redis has run a call about it, of this process. */
+  /** Redis has run a call of this process for this counter. */
   ran(i: number): void {
     if (this.#lost === undefined) return
-    // One that has started since has seen nothing.
+    // A process that has started since has seen nothing.
     this.#losses[this.#losses.length - 1] = this.#lost[i] ?? this.limit
     this.#lost = undefined
   }
@@ -232,11 +234,12 @@ export class Counter {
     }
   }
 
-  /** Units in use that a process has not seen: all of them, if it has never seen the counter. */
+  /** The units in use that a process has not seen: all of them if it has never seen the counter. */
   #unseenBy(i: number): number {
-    // What a process has seen before a reset says nothing, and little of what flows back.
+    // What was seen before a reset does not matter; nor, much, what was seen of a bucket that
+    // refills.
     if (this.resets > 0 || this.flows) return this.limit
-    // A process that takes more for used than there is grants no more than its part of the limit.
+    // A process that overestimates what is used still grants no more than its part of the limit.
     const taken = this.passed + this.charged + this.#inFlight + this.#leased
     const used = Math.min(this.limit, taken)
     return Math.max(0, used - this.#seenBy(i))
@@ -245,7 +248,7 @@ export class Counter {
   /** Units in use that a process has seen. */
   #seenBy(i: number): number {
     if (this.resets > 0 || this.flows) return 0
-    // What was seen before the limit changed is not looked for after that.
+    // What was seen under an earlier limit is not taken into account.
     if (this.#plan.live !== undefined) return 0
     const { seen } = this.#members[i] as Member
     return Math.min(...this.keys.map((key) => seen.get(key)?.[this.place] ?? 0))
@@ -259,8 +262,8 @@ export function countersOf(
   members: readonly Member[],
 ): ReadonlyMap<string, readonly Counter[]> {
   const { keys, policies, policyKeys, leases } = plan
-  // See docs/leases.md: a tenth of the smallest limit is leased at the most, and as much again
-  // before that is spent.
+  // See docs/leases.md: at most a tenth of the smallest limit is leased, and as much again before
+  // that is spent.
   const tenth = Math.floor(Math.min(...policies.map(({ limit }) => limit)) / 10)
   const leased = leases === undefined ? 0 : 2 * members.length * Math.min(leases.units, tenth)
   const made = (place: number, who: string, of: readonly string[]): Counter => {

@@ -1,14 +1,14 @@
-// What a process has heard of denials, by which an answer of its deny cache can be checked: Redis
-// has denied the key less than a second ago, and this process has given nothing back since.
+// The denials that a process has heard of. They justify an answer of its deny cache if Redis denied
+// the key less than a second ago, and the process has given nothing back since.
 
 import type { Host } from '../world/host.js'
 
-/** As redisStore's option `denyCache` promises. */
+/** The bound that redisStore's option `denyCache` promises. */
 const LONGEST_US = 1_000_000
 
 export class Denials {
   readonly #host: Host
-  /** When Redis denied a request of a key last. */
+  /** When Redis last denied a request for a key. */
   readonly #deniedUs: Map<string, number> = new Map()
 
   constructor(host: Host) {
@@ -19,12 +19,12 @@ export class Denials {
     this.#deniedUs.set(key, this.#host.world.nowUs)
   }
 
-  /** Something of the key was given back or forgotten. */
+  /** Units of the key were given back, or the key was reset. */
   freed(key: string): void {
     this.#deniedUs.delete(key)
   }
 
-  /** Whether a denial of the key may be remembered now. */
+  /** Whether the process may still remember a denial of the key. */
   isFresh(key: string): boolean {
     const { world, rate } = this.#host
     const deniedUs = this.#deniedUs.get(key) ?? Number.NEGATIVE_INFINITY

@@ -1,5 +1,5 @@
-// The members of a fleet, the world that they live in, and what is known of their keys. What they
-// ask is in traffic.ts, and what must hold in checks.ts.
+// The members of a fleet, their world, and what is known of their keys. What members ask for is in
+// traffic.ts, and what must hold is in checks.ts.
 
 import { CALL_MODES, type CallMode } from '../../../../packages/core/src/algorithms/modes.js'
 import type { Policy } from '../../../../packages/core/src/algorithms/policy.js'
@@ -19,23 +19,23 @@ import { HeldSlots } from './slots.js'
 import type { Terms } from './terms.js'
 
 export const SECOND_US = 1_000_000
-/** How far the clock of Redis may be ahead of the true time: less than the windows of policies, of
- *  which those that are aligned begin with the story. */
+/** How far the clock of Redis may be ahead of the true time: less than the windows of policies,
+ *  whose aligned ones begin with the story. */
 export const MOST_AHEAD_US: number = 3_000 * SECOND_US
-/** How long a process may take to end: a call about live limits takes a second at most. */
+/** How long a process may take to end: a call for live limits takes up to a second. */
 const CLOSING_US = 1_100_000
-/** Broken promises that a story reports, at the most. */
+/** The most broken promises that a story reports. */
 const REPORTED = 20
 
 /** A limit that changes while a story runs: see live-limits.ts. */
 export interface ChangingLimit {
-  /** What holds now. */
+  /** The present limit. */
   readonly limit: number
-  /** A change holds in a process. */
+  /** A change takes effect in a process. */
   changed(member: Member, change: LiveChange): void
-  /** Returns what checks a decision that is asked for now. */
+  /** Call when a decision is requested. Returns a check of the decision. */
   check(): (decision: Decision) => void
-  /** At the end: each process has followed all changes. */
+  /** Call at the end. Checks that each process has followed all changes. */
   checkFollowed(): void
 }
 
@@ -44,7 +44,7 @@ export class Fleet {
   readonly terms: Terms
   readonly options: StoryOptions
   readonly plan: Plan
-  /** Those that the story begins with, and then those that start later. */
+  /** The members that the story begins with, followed by those that start later. */
   readonly members: Member[] = []
   readonly servers: Servers
   readonly counters: readonly Counter[]
@@ -52,34 +52,34 @@ export class Fleet {
   started: (member: Member) => void = () => {}
   /** Whether processes take slots. */
   isHolding = false
-  /** Where slots are held. */
+  /** The slots that processes hold. */
   readonly slots: HeldSlots | undefined
-  /** Where the limit changes. */
+  /** The limit that changes. */
   live: ChangingLimit | undefined = undefined
   readonly broken: string[] = []
-  /** How long a process pauses between its requests, on average. */
+  /** The mean pause of a process between two requests. */
   readonly gapUs: number
-  /** The clock of Redis was set back. */
+  /** Whether the clock of Redis was set back. */
   isSetBack = false
-  /** By how much the clock of Redis was set forward, all in all. */
+  /** By how much the clock of Redis was set forward, in total. */
   forwardUs = 0
   requests = 0
-  /** The most that was admitted of a key beyond its limit. */
+  /** The most that was admitted under a key beyond its limit. */
   over = 0
   /** The most that was in progress at once beyond a limit of slots. */
   overSlots = 0
-  /** How often processes asked for what. */
+  /** How often processes called each method. */
   readonly asked: Record<string, number> = {}
   readonly sources: Record<string, number> = {}
   /** Whether Redis has ever forgotten keys. */
   #isLossy = false
   readonly #countersOf: ReadonlyMap<string, readonly Counter[]>
-  /** By the names of the key in Redis. */
+  /** By the name of the key in Redis. */
   readonly #countersByName: ReadonlyMap<string, readonly Counter[]>
 
   /**
-   * @param us how long requests will come
-   * @param given instead of what the seed says
+   * @param us how long requests come
+   * @param given options that replace those of the seed
    */
   constructor(seed: number, terms: Terms, us: number, given: Partial<StoryOptions> = {}) {
     seedHashes([seed, seed ^ 0x5bd1e995])
@@ -110,13 +110,13 @@ export class Fleet {
     this.tell(JSON.stringify(options))
   }
 
-  /** The option of the stores. */
+  /** The option `hashTags` of the stores. */
   get hashTags(): number | undefined {
     const { hashTags } = this.options
     return this.servers.cluster === undefined || hashTags < 2 ? undefined : hashTags
   }
 
-  /** The only server; of a Cluster the first one. */
+  /** The only server, or the first one of a Cluster. */
   get machine(): Machine {
     return this.servers.machines[0] as Machine
   }
@@ -130,13 +130,13 @@ export class Fleet {
     return this.#countersOf.get(key) as readonly Counter[]
   }
 
-  /** Processes that are alive and whose stores are open. */
+  /** Processes that are alive and have an open store. */
   get staying(): readonly Member[] {
     return this.members.filter(({ host, hasLeft }) => !host.isDead && !hasLeft)
   }
 
   /** A process starts.
-   *  @param policies default: those of the others */
+   *  @param policies default: those of the other processes */
   start(policies: readonly Policy[] = this.plan.policies): Member {
     const member = this.#addMember({ ...this.plan, policies })
     const limits = policies.map(({ limit }) => limit)
@@ -159,7 +159,7 @@ export class Fleet {
     return member
   }
 
-  /** Processes by chance, each with this probability. */
+  /** Random processes, each with this probability. */
   some(probability: number): number[] {
     return this.members.map((_, i) => i).filter(() => this.world.random.chance(probability))
   }
@@ -170,7 +170,7 @@ export class Fleet {
     this.slots?.lose(some)
   }
 
-  /** Sets the clock of Redis: to so much ahead of the true time. */
+  /** Sets the clock of Redis this far ahead of the true time. */
   setClock(aheadUs: number): void {
     const { redis } = this.machine
     this.forwardUs += Math.max(0, aheadUs - redis.aheadUs)
@@ -189,7 +189,7 @@ export class Fleet {
     this.slots?.die(member)
   }
 
-  /** Closes the store of a process, which must soon have no timer left. */
+  /** Closes the store of a process, which then must soon have no timer left. */
   leave(member: Member): void {
     const { limiter, store, host, limits } = member
     this.slots?.leave(member)
@@ -203,7 +203,7 @@ export class Fleet {
     })
   }
 
-  /** Notes a promise that is broken. */
+  /** Records a broken promise unless it holds. */
   must(holds: boolean, what: string): void {
     if (holds) return
     this.tell(`BROKEN ${what}`)
@@ -215,7 +215,7 @@ export class Fleet {
     this.world.history.add(`${this.#at} ${this.#short(what)}`)
   }
 
-  /** Without what only makes keys long. */
+  /** Leaves out the filler of long keys. */
   #short(what: string): string {
     return this.options.keyLength > 0 ? what.replace(/-{9,}/g, '') : what
   }
@@ -238,7 +238,7 @@ export class Fleet {
     const { keys, costs, count = 1 } = request
     if (mode === 'reset') for (const key of keys) this.slots?.reset(key)
     const { changes, givesOnly } = CALL_MODES[mode]
-    // What takes nothing does not show that anything was lost.
+    // A request that takes nothing does not reveal a loss.
     const shows = this.#isLossy && changes && !givesOnly && granted > 0
     const isLease = mode === 'lease'
     if (!shows && !isLease && mode !== 'reset') return
@@ -250,20 +250,20 @@ export class Fleet {
       if (!isLease || counter === undefined) return
       const member = this.members[i]
       if (granted > 0) member?.leasedUs.set(counter.who, this.world.nowUs)
-      // Nothing more was left, whoever asks.
+      // No more was left, whoever asks.
       if (granted < count) member?.denials.denied(counter.who)
     })
   }
 
-  /** The counters among which is that of a key of Redis. */
+  /** The counters that may be the one with this key in Redis. */
   #countersBy(key: string): readonly Counter[] {
     const [tag = '', rest = ''] = key.slice(key.indexOf('{') + 1).split('}')
-    // Where keys share tags, the tag does not tell who is limited.
+    // If keys share tags, the tag does not identify the key that is limited.
     const who = this.hashTags === undefined ? tag : (rest.split(':')[3] ?? '')
     return this.#countersByName.get(who) ?? this.#countersOf.get(this.keys[0] as string) ?? []
   }
 
-  /** Seconds since the world began. */
+  /** The time since the world began, in seconds. */
   get #at(): string {
     return (this.world.livedUs / SECOND_US).toFixed(6)
   }

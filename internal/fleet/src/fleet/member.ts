@@ -23,17 +23,17 @@ interface Counted {
   readonly taken: number[]
   readonly penalty: number[]
   readonly refunded: number[]
-  /** Settled below what was charged: counted unless the store was away. */
+  /** Settled below the charge; these units count unless the store was away. */
   readonly perhapsRefunded: number[]
 }
 
 /** A request that waits for its turn. */
 export interface Waiter {
-  /** One that asked after it passed before it. */
+  /** Whether a later request has passed before it. */
   isOvertaken: boolean
 }
 
-/** Adds units of each policy to what was counted. */
+/** Adds units of each policy to a total. */
 export function count(all: number[], units: Units): void {
   units.forEach((each, i) => {
     all[i] = (all[i] as number) + each
@@ -41,16 +41,16 @@ export function count(all: number[], units: Units): void {
 }
 
 export interface MemberOptions {
-  /** Its place among the members. */
+  /** Its position among the members. */
   readonly rank: number
   readonly options: StoryOptions
   readonly plan: Plan
-  /** The option of the stores. */
+  /** The option `hashTags` of the stores. */
   readonly hashTags: number | undefined
   readonly latency: Latency
   /** How fast its clocks run. */
   readonly rate: number
-  /** A change of limits holds in it. */
+  /** Called when a change of limits takes effect in the process. */
   readonly changed: (member: Member, change: LiveChange) => void
 }
 
@@ -60,34 +60,34 @@ export class Member {
   readonly connection: SimulatedConnection
   readonly store: RedisStore
   readonly limiter: RateLimiter
-  /** By which it holds slots. */
+  /** The limiter whose slots it holds. */
   readonly slots: RateLimiter | undefined
-  /** By which it decides, unless they change while it runs. */
+  /** The policies by which it decides, unless limits change while it runs. */
   readonly policies: readonly Policy[]
-  /** Where limits change. */
+  /** The limits, if they change. */
   readonly limits: LivePolicies<'plan'> | undefined
   decisions = 0
-  /** It has noticed that Redis is away: its breaker has opened. */
+  /** Whether it has noticed that Redis is away: its breaker has opened. */
   hasNoticed = false
-  /** What its limiter should have counted, of each policy. */
+  /** What the statistics of its limiter should be, for each policy. */
   readonly counted: Counted
   readonly denials: Denials
-  /** Waits of a key that are not answered, in the order in which it asked. */
+  /** The unanswered waits of each key, in the order in which they were asked for. */
   readonly waits: Map<string, Waiter[]> = new Map()
-  /** When Redis granted it the last lease of a key. */
+  /** When Redis last granted it a lease of each key. */
   readonly leasedUs: Map<string, number> = new Map()
-  /** What it may give back. */
+  /** The charges that it may give back. */
   readonly charges: Charges
-  /** Calls that are not answered yet. */
+  /** The number of unanswered calls. */
   pending = 0
-  /** It asks for nothing more, as it is about to end. */
+  /** It sends no more requests, since it is about to end. */
   isEnding = false
-  /** Its store is closed. */
+  /** Whether its store is closed. */
   hasLeft = false
-  /** Of each key, the units in use of each policy when it last heard of them from Redis. */
+  /** For each key, the units in use of each policy when it last heard of them from Redis. */
   readonly seen: Map<string, readonly number[]> = new Map()
 
-  /** Of each key whose block it has seen, how often that had been lifted. */
+  /** For each key whose block it has seen, how often blocks of the key had been lifted by then. */
   readonly #blocks: Map<string, number> = new Map()
 
   constructor(world: World, servers: Servers, given: MemberOptions) {
@@ -103,7 +103,7 @@ export class Member {
     this.denials = new Denials(this.host)
     const { time } = this.host
     this.connection = servers.connect(this.host, latency, DEADLINE_MS)
-    // One that starts later has the rank of one that it stands for.
+    // A process that starts later has the rank of the one that it replaces.
     const instances = counted ? undefined : { count, rank: rank % count }
     const settings = { denyCache, leases, instances, maxLocalKeys, hashTags: given.hashTags }
     this.store = redisStoreIn(time, this.connection, { deadlineMs: DEADLINE_MS, ...settings })
@@ -132,41 +132,42 @@ export class Member {
   }
 
   /**
-   * Notes what a decision shows of Redis, and what it took.
-   * @param keep what its class leaves to others, of each policy
+   * Records what a decision reveals about Redis, and what it took.
+   * @param keep what its class leaves to others, for each policy
    */
   heard(key: string, decision: Decision, asked: Units, taken: Units, keep?: Units): void {
     const { source, allowed, policies } = decision
     this.decisions += 1
     count(this.counted.taken, taken)
-    // What asks for nothing changes nothing, and its answer is not remembered.
+    // A request for no units changes nothing, and its answer is not remembered.
     if (source !== 'store' || asked.every((each) => each === 0)) return
-    // Nor does it tell how much is left to others where nothing is left to a class.
+    // A denial of a class does not reveal how much is left to others.
     if (keep !== undefined && !allowed) return
     const used = policies.map(({ limit, remaining }, i) => {
       const kept = asked[i] === 0 ? 0 : (keep?.[i] ?? 0)
       return limit - remaining - kept
     })
-    // A denial that shows less than was seen is not believed: the counter may have been lost.
+    // A denial with more left than was seen before is not believed, since Redis may have lost the
+    // counter.
     const before = this.seen.get(key)
     if (!allowed && used.some((each, i) => each < (before?.[i] ?? 0))) return
     this.seen.set(key, used)
   }
 
-  /** Whether it has seen a block that stands.
+  /** Whether it has seen a block that still stands.
    *  @param lifts how often blocks of the key were lifted */
   isBlocked(key: string, lifts: number): boolean {
     return this.#blocks.get(key) === lifts
   }
 
-  /** Notes the block that a decision shows.
-   *  @param lifts how often blocks of the key had been lifted when it was asked for */
+  /** Records the block that a decision reports.
+   *  @param lifts how often blocks of the key had been lifted when the decision was requested */
   heardBlock(key: string, { source, policies }: Decision, lifts: number): void {
     if (source === 'store' && policies.some(({ block }) => block?.isBlocked))
       this.#blocks.set(key, lifts)
   }
 
-  /** Units were given back, so that it takes fewer for used. */
+  /** Units were given back, so it takes less for used. */
   gaveBack(key: string, units: Units): void {
     const before = this.seen.get(key)
     if (before === undefined) return

@@ -1,5 +1,5 @@
-// What the processes of a story have in common, as its options say: what limits them, and what is
-// made of their stores.
+// What the options of a story mean for all its processes: their policies, and the options of their
+// stores.
 
 import { fixedWindow, type Policy } from '../../../../packages/core/src/index.js'
 import type { LeaseOptions } from '../../../../packages/core/src/layers/leases/limits.js'
@@ -8,25 +8,25 @@ import { flowsOf, guardsOf, makersOf, slotUsesOf } from './policies.js'
 import type { Terms } from './terms.js'
 
 export interface Plan {
-  /** Of one decision. */
+  /** The policies of a decision. */
   readonly policies: readonly Policy[]
-  /** Of each policy the key that it limits in place of the request's. */
+  /** For each policy, its policy key; undefined: the request's key. */
   readonly policyKeys: readonly (string | undefined)[]
-  /** Policies of a decision lie on several slots of a Cluster: what one denies, the others give
-   *  back. */
+  /** The policies of a decision are in several slots of a Cluster: when one denies, the others give
+   *  back what they took. */
   readonly isAcrossSlots: boolean
-  /** Classes, with the part of a limit that each leaves to others. */
+  /** The classes, with the part of each limit that they leave to others. */
   readonly reserve: Readonly<Record<string, number>> | undefined
   readonly keys: readonly string[]
-  /** By which each process decides in an outage. */
+  /** The policy by which each process decides in an outage. */
   readonly whenUnavailable: Policy | 'local'
   readonly leases: LeaseOptions | undefined
-  /** How many keys a process remembers, where it sees many more; else all. */
+  /** How many keys a process remembers, if it sees many more; otherwise all. */
   readonly maxLocalKeys: number | undefined
-  /** The policies whose slots are held, each with the key that it limits in place of the request's;
-   *  undefined: nobody holds any. */
+  /** The policies whose slots processes hold, each with its policy key; undefined: nobody holds
+   *  slots. */
   readonly slotUses: ReturnType<typeof slotUsesOf> | undefined
-  /** Where the limit changes while the story runs: the policy, of another limit. */
+  /** Makes the policy with another limit, if the limit changes while the story runs. */
   readonly live: ((limit: number) => Policy) | undefined
 }
 
@@ -41,13 +41,13 @@ export function planOf(options: StoryOptions, { isOnCluster }: Terms): Plan {
     policyKeys: makers.map((_, i) => (isShared && i === last ? 'all' : undefined)),
     isAcrossSlots: isShared && isOnCluster === true,
     reserve: batch > 0 && !isLive ? { normal: 0.2, batch: batch / 100 } : undefined,
-    // In a Cluster more of them, so that some share a slot, and some a shard that stays well.
+    // A Cluster gets more keys, so that some share a slot, and some are on a shard that stays well.
     keys: Array.from({ length: (isOnCluster ? 2 : 1) * options.keys }, (_, i) =>
       `user-${i}`.padEnd(options.keyLength, '-'),
     ),
     whenUnavailable: ownLimit > 0 ? fixedWindow({ limit: ownLimit, window: '1h' }) : 'local',
     leases: kind === 'hot' || kind === 'hot flows' ? { units, holdMs } : undefined,
-    // The fewest that the option allows.
+    // The smallest value that the option allows.
     maxLocalKeys: kind === 'crowded' ? 1_000 : undefined,
     slotUses:
       options.slots > 0 && kind !== 'crowded'
@@ -57,7 +57,7 @@ export function planOf(options: StoryOptions, { isOnCluster }: Terms): Plan {
   }
 }
 
-/** Makes the policies of a decision. */
+/** Functions that make the policies of a decision. */
 export function makersIn(
   { kind, algorithm, refillMs }: StoryOptions,
   count: number,
@@ -66,7 +66,7 @@ export function makersIn(
   return kind === 'guessers' ? guardsOf(algorithm, count) : makersOf(algorithm, count)
 }
 
-/** About how many units a request asks for. */
+/** About how many units a request costs. */
 export function meanUnits({ weighted, mostUnits, upTo }: StoryOptions): number {
   return 1 + ((weighted + upTo) / 100) * Math.max(0, mostUnits / 2 - 1)
 }

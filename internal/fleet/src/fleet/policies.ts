@@ -13,9 +13,9 @@ import {
   tokenBucket,
 } from '../../../../packages/core/src/index.js'
 
-/** Longer than any story, so that whatever was admitted still counts. */
+/** Longer than any story, so that everything that was admitted still counts. */
 const WINDOW = '1h'
-/** A bucket is full again after so long: in a story not even a unit flows back. */
+/** The time in which a bucket refills: long enough that no unit flows back in a story. */
 const FULL = '40d'
 
 type Make = (limit: number, name: string) => Policy
@@ -31,7 +31,7 @@ export type StoryAlgorithm =
   | 'sliding-counter'
   | 'sliding-log'
 
-/** Of any limit, on one time scale. */
+/** Makes a policy with any limit; its time scale is always the same. */
 const MAKERS: Readonly<Record<StoryAlgorithm, Make>> = {
   'token-bucket': (limit, name) =>
     tokenBucket({ name, capacity: limit, refill: limit, every: FULL }),
@@ -48,10 +48,10 @@ const MAKERS: Readonly<Record<StoryAlgorithm, Make>> = {
 
 export const ALGORITHMS: readonly StoryAlgorithm[] = Object.keys(MAKERS) as StoryAlgorithm[]
 
-/** Of several policies the others have a limit of about that of the first. */
+/** The limits of several policies, relative to the first one. */
 const PARTS = [1, 0.85, 1.2]
 
-/** Makes the policies of a decision, of which the first has the algorithm that is named. */
+/** Functions that make the policies of a decision, the first one by the named algorithm. */
 export function makersOf(
   algorithm: StoryAlgorithm,
   count: number,
@@ -59,12 +59,13 @@ export function makersOf(
   return Array.from({ length: count }, (_, i) => {
     const own = ALGORITHMS[(ALGORITHMS.indexOf(algorithm) + 2 * i) % ALGORITHMS.length]
     const part = PARTS[i % PARTS.length] as number
-    // One name is of one algorithm, in all stories.
+    // In all stories, a name belongs to one algorithm.
     return (limit) => MAKERS[own as StoryAlgorithm](Math.ceil(part * limit), `${own}-${i}`)
   })
 }
 
-/** Makes policies of which the first is a lock-out. Its window and its block outlast a story. */
+/** Functions that make policies, the first one a lock-out whose window and block outlast a
+ *  story. */
 export function guardsOf(
   algorithm: StoryAlgorithm,
   count: number,
@@ -74,7 +75,7 @@ export function guardsOf(
   return [first, ...makersOf(algorithm, count).slice(1)]
 }
 
-/** Slots for each key, and beside them some for all keys together. */
+/** Slots for each key, and some for all keys together. */
 export function slotUsesOf(
   limit: number,
   holdMs: number,
@@ -90,7 +91,7 @@ export function slotUsesOf(
   ]
 }
 
-/** Makes buckets that are full again while a story runs. */
+/** Functions that make buckets that refill while a story runs. */
 export function flowsOf(count: number, refillMs: number): readonly ((limit: number) => Policy)[] {
   return Array.from({ length: count }, (_, i) => (limit) => {
     return tokenBucket({ name: `flow-${i}`, capacity: limit, refill: limit, every: refillMs })

@@ -1,4 +1,4 @@
-// What a fleet counts in: one server, or a Cluster.
+// The servers of a fleet: one Redis, or a Cluster.
 
 import { clusterConnection } from '../network/cluster-connection.js'
 import { type SimulatedConnection, simulatedConnection } from '../network/connection.js'
@@ -11,7 +11,7 @@ import type { World } from '../world/world.js'
 
 export interface Servers {
   readonly machines: readonly Machine[]
-  /** Undefined: there is one server. */
+  /** Undefined if there is one server. */
   readonly cluster: SimulatedCluster | undefined
   connect(host: Host, latency: Latency, deadlineMs: number): SimulatedConnection
 }

@@ -1,5 +1,5 @@
-// What is known of the slots of a concurrency while a story runs: what is in progress, and how much
-// of it Redis may not count.
+// What is known of the slots of a concurrency while a story runs: the work in progress, and how
+// much of it Redis may not count.
 
 import type { Policy } from '../../../../packages/core/src/algorithms/policy.js'
 import type { Held } from '../../../../packages/core/src/index.js'
@@ -8,14 +8,14 @@ import { type NamesInRedis, namesInRedis } from '../redis/names.js'
 import type { StoryOptions } from './choices.js'
 import type { Member } from './member.js'
 
-/** Work in progress that holds a slot of each of these. */
+/** Work in progress, and the counters in which it holds a slot. */
 export interface Work {
   readonly member: Member
   readonly held: Held
   readonly counters: readonly SlotCounter[]
-  /** Those that were reset while it asked, so that they may count it or not. */
+  /** Counters that were reset while it was requested, so they may or may not count it. */
   readonly perhaps: readonly SlotCounter[]
-  /** Ends it. */
+  /** Ends the work. */
   readonly end: () => void
 }
 
@@ -25,16 +25,16 @@ export class SlotCounter {
   readonly policy: Policy
   readonly #names: NamesInRedis
   readonly #options: StoryOptions
-  /** What a reset has not made free. */
+  /** Work that no reset has freed. */
   readonly inProgress: Set<Work> = new Set()
-  /** What may be counted beside it. */
+  /** Work that Redis may count in addition. */
   readonly perhaps: Set<Work> = new Set()
   /** How often it was reset. */
   resets = 0
-  /** By the rank of a process: its requests that are not answered. */
+  /** The number of unanswered requests, by the rank of the process. */
   readonly #inFlight: Map<number, number> = new Map()
-  /** By the rank of each process that has lost Redis: the most that it has held at once since, in
-   *  the eyes of Redis. */
+  /** For each process that has lost Redis, by rank: the most slots that Redis has since counted for
+   *  it at once. */
   readonly #held: Map<number, number> = new Map()
   /** The most that was in progress when Redis forgot its slots. */
   #atLoss = 0
@@ -46,7 +46,7 @@ export class SlotCounter {
     this.#options = options
   }
 
-  /** Whether this is its name, or that of its mark, in Redis. */
+  /** Whether Redis uses this name for the counter or its mark. */
   isKey(name: string): boolean {
     const { tag, part } = this.#names
     const isWho = name.includes(`{${tag}}`) || name.includes(`:${part}:`)
@@ -69,7 +69,7 @@ export class SlotCounter {
       this.#held.set(member.rank, Math.max(before, this.#ofRank(member.rank, 'store')))
   }
 
-  /** Redis has reset it: what is in progress is counted no more. */
+  /** Redis has reset it, and no longer counts the work in progress. */
   reset(): void {
     this.resets += 1
     this.inProgress.clear()
@@ -90,7 +90,7 @@ export class SlotCounter {
     this.#atLoss = Math.max(this.#atLoss, this.inProgress.size + inFlight)
   }
 
-  /** How much may be in progress at once. */
+  /** How much work may be in progress at once. */
   get most(): number {
     const { limit } = this.policy
     const held = [...this.#held.values()]
@@ -101,7 +101,7 @@ export class SlotCounter {
   #quotaOf(rank: number): number {
     const { processes, counted } = this.#options
     const { limit } = this.policy
-    // One that starts in an outage takes itself to be alone.
+    // A process that starts in an outage takes itself to be alone.
     if (rank >= processes) return limit
     const quotas = localQuotas(limit, processes)
     return (counted ? quotas[0] : quotas[rank]) as number
@@ -115,7 +115,7 @@ export class SlotCounter {
   }
 }
 
-/** Of each key, the slots that a request for it takes: its own, and those for all keys. */
+/** For each key, the slots that a request for it takes: its own, and those for all keys. */
 export function slotCountersOf(
   options: StoryOptions,
   keys: readonly string[],
@@ -135,7 +135,7 @@ export function slotCountersOf(
 
 /** All slots of a story. */
 export class HeldSlots {
-  /** Of each key, the slots that a request for it takes. */
+  /** For each key, the slots that a request for it takes. */
   readonly ofKey: ReadonlyMap<string, readonly SlotCounter[]>
   readonly counters: readonly SlotCounter[]
   readonly #works: Set<Work> = new Set()
@@ -170,17 +170,17 @@ export class HeldSlots {
     for (const counter of this.counters) if (counter.isKey(name)) counter.forget()
   }
 
-  /** Redis resets what has this name. */
+  /** Redis resets the counter with this name. */
   reset(name: string): void {
     for (const counter of this.counters) if (counter.isKey(name)) counter.reset()
   }
 
-  /** A process ends its work before it ends itself. */
+  /** A process ends its work before it ends. */
   leave(member: Member): void {
     for (const work of [...this.#works]) if (work.member === member) work.end()
   }
 
-  /** A process dies with its work. */
+  /** A process dies together with its work. */
   die(member: Member): void {
     for (const work of [...this.#works]) if (work.member === member) this.ended(work)
   }

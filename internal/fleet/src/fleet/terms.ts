@@ -1,22 +1,23 @@
-// What a scenario says of its stories: which options they have, and what holds in them.
+// What a scenario says about its stories: which options they have, and what holds in them.
 
 import type { Bound } from '../promises/story.js'
 import type { StoryOptions } from './choices.js'
 
 /** What holds in a story. */
 export interface Terms {
-  /** The fewest processes. */
+  /** The minimum number of processes. */
   readonly least: number
-  /** The processes count in a Cluster. */
+  /** The store is a Cluster. */
   readonly isOnCluster?: true
-  /** In place of what the seed says: such as plain requests, where its bound is for those. */
+  /** Options that replace those of the seed; for example plain requests, if the bound is for
+   *  those. */
   readonly options?: Partial<StoryOptions>
   readonly bound: Bound
-  /** Afterwards Redis counts everything that was admitted. Otherwise it may count less, within the
+  /** In the end Redis counts everything that was admitted. Otherwise it may count less, within the
    *  bound. */
   readonly countsAll: boolean
-  /** Redis may be away, so that calls fail which only Redis can answer. */
+  /** Redis may be away, so calls that only Redis can answer fail. */
   readonly isAway: boolean
-  /** And nothing else. Default: it may count what was not admitted. */
+  /** Redis counts nothing else. By default it may count units that were not admitted. */
   readonly isExact?: boolean
 }

@@ -1,8 +1,7 @@
-// A simulated Cluster client: a Connection to the nodes of a simulated Cluster, with the behaviour
-// of ioredis's Cluster that has Weir's recommended options, under Weir's adapter: what is sent to a
-// node that is connected, or is just being connected, goes there directly, and what that refers
-// elsewhere, or has no connection, goes through the client, which follows redirections
-// (redirects.ts).
+// A simulated Cluster client: a Connection to the nodes of a simulated Cluster. It behaves as
+// ioredis's Cluster with Weir's recommended options, under Weir's adapter. Calls to a node that is
+// connected, or is being connected, go there directly. Calls that the node refers elsewhere, or
+// that have no connection, go through the client, which follows redirections (redirects.ts).
 
 import { silenceWatch } from '../../../../packages/core/src/redis/clients/ioredis/silence.js'
 import type { Send } from '../../../../packages/core/src/redis/connection.js'
@@ -46,7 +45,7 @@ export function clusterConnection(
       const link = pool.get(node)
       if (link?.status === 'ready') watch(link)
       for (const item of items) {
-        // The first of them may let the connection begin.
+        // The first call may start the connection.
         const hasBegun = link !== undefined && link.status !== 'wait'
         ask(item, hasBegun ? directlyTo(link) : call)
       }
@@ -59,14 +58,15 @@ export function clusterConnection(
   }
 }
 
-/** Its attempts to connect: it asks for the slots, then one of the masters how the Cluster is. */
+/** The client's attempts to connect: it asks for the slots, and then asks one of the masters for
+ *  the state of the Cluster. */
 class ClusterClient {
   status: 'connecting' | 'connect' | 'ready' | 'reconnecting' = 'connecting'
   attempt: Promise<void> | undefined
   readonly pool: Pool
   readonly slots: ClusterSlots
   readonly #host: Host
-  /** The application names all nodes. */
+  /** The nodes that the application names: all of them. */
   readonly #names: readonly string[]
   #failures = 0
   #endAttempt = (): void => {}

@@ -1,6 +1,5 @@
-// The connections of a simulated Cluster client, one for each node that it knows, as ioredis keeps
-// them: made when something is first asked of the node, and forgotten when they end.
-
+// The connections of a simulated Cluster client, one for each node that it knows. As in ioredis, a
+// connection is made at the first call to the node, and forgotten when it ends.
 import type { Random } from '@weir/testkit/virtual-time'
 import type { SimulatedCluster } from '../redis/cluster.js'
 import type { Host } from '../world/host.js'
@@ -15,7 +14,7 @@ interface Ways {
 /** The network between the process and a node. */
 interface Route {
   readonly ways: Ways
-  /** Of the connection that asks for the slots. */
+  /** For the connection that asks for the slots. */
   readonly aside: Ways
 }
 
@@ -24,7 +23,7 @@ export interface PoolOptions {
   readonly random: Random
   readonly cluster: SimulatedCluster
   readonly latency: Latency
-  /** Called when the last connection has gone. */
+  /** Called when the last connection has ended. */
   readonly drained: () => void
 }
 
@@ -58,7 +57,7 @@ export class Pool {
     return this.#links.get(name)
   }
 
-  /** The connection to a node, which may be one that it did not know. */
+  /** The connection to a node, which may be new to the client. */
   to(name: string, isReplica: boolean = false): Link {
     if (isReplica) this.#replicas.add(name)
     else this.#replicas.delete(name)
@@ -73,19 +72,19 @@ export class Pool {
     return link
   }
 
-  /** A connection to a node of its own, which asks for the slots. */
+  /** A separate connection to a node, which asks for the slots. */
   aside(name: string): Link {
     return this.#linkTo(name, 'aside')
   }
 
-  /** A connection by chance, to a master if it knows one. */
+  /** A random connection, to a master if the client knows one. */
   sample(): Link | undefined {
     const masters = this.names.filter((name) => !this.#replicas.has(name))
     const names = masters.length > 0 ? masters : this.names
     return names.length === 0 ? undefined : this.get(this.#options.random.pick(names))
   }
 
-  /** Has connections to these nodes from now on, and to no others. */
+  /** Keeps connections to these nodes only. */
   reset(masters: readonly string[], replicas: readonly string[]): void {
     for (const name of this.names) {
       if (masters.includes(name) || replicas.includes(name)) continue
@@ -95,7 +94,7 @@ export class Pool {
     for (const name of replicas) this.to(name, true)
   }
 
-  /** Breaks the connections that there are, or that to one node. */
+  /** Breaks all present connections, or only the one to a node. */
   break(why: string, name?: string): void {
     for (const link of [...this.#links.values()]) {
       const isMeant = name === undefined || link.machine.name === name

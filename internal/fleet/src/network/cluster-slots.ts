@@ -1,30 +1,31 @@
-// What a simulated Cluster client knows of the slots. It asks one node after the other, on a
-// connection of its own, and learns from redirections in between.
+// What a simulated Cluster client knows of the slots. It asks one node after another, over a
+// separate connection, and learns from redirections in between.
 
 import type { Random } from '@weir/testkit/virtual-time'
 import type { SlotRanges } from '../redis/cluster-node.js'
 import type { Host } from '../world/host.js'
 import type { Pool } from './cluster-pool.js'
 
-/** As the recommended options have it: how long a node may take to say who serves which slots. */
+/** From the recommended options: how long a node may take to report which master has which
+ *  slots. */
 const SLOTS_TIMEOUT_US = 1_000_000
 
 export interface SlotsOptions {
   readonly host: Host
   readonly random: Random
   readonly pool: Pool
-  /** The client has lost all connections. */
+  /** Whether the client has lost all connections. */
   readonly isLost: () => boolean
-  /** Called with the masters when a node has said who serves which slots. */
+  /** Called with the masters when a node has reported who serves which slots. */
   readonly learned: (masters: readonly string[]) => void
 }
 
 export class ClusterSlots {
   readonly #options: SlotsOptions
-  /** As in ioredis, one MOVED changes the master of a whole range, until the slots are asked for
-   *  again. */
+  /** As in ioredis, one MOVED changes the master of a whole range, until the client asks for the
+   *  slots again. */
   #ranges: { readonly last: number; master: string }[] = []
-  /** What waits for the refresh that is under way. */
+  /** Callbacks that wait for the current refresh. */
   #waiting: ((hasFailed: boolean) => void)[] | undefined
 
   constructor(options: SlotsOptions) {
@@ -35,14 +36,14 @@ export class ClusterSlots {
     return this.#rangeOf(slot)?.master
   }
 
-  /** A node has said who serves a slot. */
+  /** A node has named the master of a slot. */
   moved(slot: number, name: string): void {
     const range = this.#rangeOf(slot)
     if (range !== undefined) range.master = name
     this.#options.pool.to(name)
   }
 
-  /** Asks again. Who comes while that is under way waits for its end. */
+  /** Asks for the slots again. Callers during a refresh wait for its end. */
   refresh(done: (hasFailed: boolean) => void = () => {}): void {
     if (this.#waiting !== undefined) {
       this.#waiting.push(done)
@@ -74,7 +75,7 @@ export class ClusterSlots {
     for (const each of waiting) each(hasFailed)
   }
 
-  /** Asks a node. Undefined: it has not said it. */
+  /** Asks a node. Reports undefined if it does not answer. */
   #ask(name: string, told: (ranges: SlotRanges | undefined) => void): void {
     const { host, pool } = this.#options
     const link = pool.aside(name)

@@ -1,6 +1,6 @@
-// A simulated client: a Connection (packages/core/src/redis/connection.ts) to a simulated machine,
-// with the behaviour of an ioredis client that has Weir's recommended options: it queues nothing,
-// sends nothing again, and connects again after a while. test/connection.test.ts holds it to one.
+// A simulated client: a Connection (packages/core/src/redis/connection.ts) to a simulated machine.
+// It behaves as an ioredis client with Weir's recommended options: it queues nothing, resends
+// nothing, and reconnects after a while. test/connection.test.ts compares it with a real one.
 
 import { silenceWatch } from '../../../../packages/core/src/redis/clients/ioredis/silence.js'
 import type { Connection, Send } from '../../../../packages/core/src/redis/connection.js'
@@ -9,20 +9,20 @@ import type { Host } from '../world/host.js'
 import { Link } from './link.js'
 import { type Direction, type Latency, Way } from './wire.js'
 
-/** As the recommended options have it. */
+/** From the recommended options. */
 const BACK_OFF_US = 50_000
 const LONGEST_BACK_OFF_US = 1_000_000
 
 export interface SimulatedConnection extends Connection {
-  /** Both ways. */
+  /** The network in both directions. */
   readonly there: Direction
   readonly back: Direction
-  /** Breaks it, as a reset by the peer does; the client connects again.
-   *  @param node of a Cluster: only that to this node */
+  /** Breaks the connection, as a reset by the peer does; the client reconnects.
+   *  @param node in a Cluster: only the connection to this node */
   reset(node?: string): void
 }
 
-/** How long a client waits before it connects again. */
+/** How long a client waits before it reconnects. */
 export function backOffUs({ random }: Host, failures: number): number {
   const us = Math.min(BACK_OFF_US * 2 ** Math.min(failures, 10), LONGEST_BACK_OFF_US)
   return us * (0.5 + random.next() / 2)

@@ -1,15 +1,15 @@
-// One simulated connection of a client to a machine, from the attempt to connect to its end, as
-// ioredis has it: replies come in the order of the commands, and what has no reply when it ends is
-// rejected. Whether another one follows is for the client that made it.
+// A simulated connection of a client to a machine, from the attempt to connect to its end. As in
+// ioredis, replies come in the order of the commands, and commands without a reply are rejected
+// when the connection ends. The client decides whether to open another one.
 
 import type { Machine, Reply } from '../redis/machine.js'
 import type { Host } from '../world/host.js'
 import type { Latency, Way } from './wire.js'
 
-/** As the recommended options have it. */
+/** From the recommended options. */
 const CONNECT_TIMEOUT_US = 500_000
 
-/** What ioredis says of a command that has no reply when its connection ends. */
+/** What ioredis reports for a command without a reply when its connection ends. */
 export const CLOSED = 'Connection is closed.'
 
 export type LinkStatus = 'wait' | 'connecting' | 'ready' | 'end'
@@ -22,24 +22,24 @@ interface Waiting {
 export interface LinkOptions {
   readonly host: Host
   readonly machine: Machine
-  /** Both ways, of which no other connection makes use until this one has ended. */
+  /** The network in both directions, which no other connection uses until this one has ended. */
   readonly there: Way
   readonly back: Way
   readonly latency: Latency
-  /** Called when it can be used, and when it has ended, or could not be made. */
+  /** Called when the connection is ready, and when it has ended or could not be made. */
   readonly ready?: (() => void) | undefined
   readonly ended?: ((why: string) => void) | undefined
 }
 
-/** What a connection has in common with a `NodeConnection` of ioredis. */
+/** What a connection shares with a `NodeConnection` of ioredis. */
 export class Link {
   status: LinkStatus = 'wait'
   readonly machine: Machine
   readonly stream: { bytesRead: number; destroy(error: Error): void }
   readonly #options: LinkOptions
-  /** Sent, and not answered. */
+  /** Commands that were sent and not answered. */
   #waiting: Waiting[] = []
-  /** Asked before it was ready. */
+  /** Commands from before the connection was ready. */
   #queued: (() => void)[] = []
 
   constructor(options: LinkOptions) {
@@ -63,7 +63,7 @@ export class Link {
       })
       return
     }
-    // The handshake and what a client asks before it is ready, as one round trip.
+    // The handshake and the client's first commands, as one round trip.
     const greeted = (): void => {
       if (!isConnecting()) return
       tooLate()
@@ -78,8 +78,8 @@ export class Link {
     )
   }
 
-  /** Sends a command, at the latest once it is connected.
-   *  @param isAsking after ASKING, which travels with it */
+  /** Sends a command, at the latest when it is connected.
+   *  @param isAsking after ASKING, which travels with the command */
   send(command: string, args: readonly string[], isAsking: boolean = false): Promise<unknown> {
     if (this.status === 'end') return Promise.reject(new Error(CLOSED))
     this.connect()
@@ -91,7 +91,7 @@ export class Link {
     })
   }
 
-  /** Ends it; what is on its way is lost. */
+  /** Ends the connection; messages on their way are lost. */
   end(why: string): void {
     if (this.status === 'end') return
     const hadBegun = this.status !== 'wait'

@@ -1,6 +1,6 @@
-// A command on its way through a simulated Cluster client: as ioredis sends it, it goes to the node
-// that serves its slot, follows redirections, and is sent again where a connection has ended. So
-// one whose reply is lost may run twice.
+// A command on its way through a simulated Cluster client. As in ioredis, it goes to the node that
+// serves its slot, follows redirections, and is sent again when a connection has ended. So a
+// command whose reply is lost may run twice.
 
 import type { Send } from '../../../../packages/core/src/redis/connection.js'
 import { slotOfKey } from '../redis/cluster-node.js'
@@ -9,11 +9,11 @@ import type { Pool } from './cluster-pool.js'
 import type { ClusterSlots } from './cluster-slots.js'
 import { CLOSED, type Link } from './link.js'
 
-/** As the recommended options have it. */
+/** From the recommended options. */
 const RETRY_US = 10_000
 const MOST_REDIRECTIONS = 4
 
-/** What a node says of a call that is none of its own, or not now. */
+/** The reply of a node to a call that is not for it, or not at the moment. */
 export const REDIRECTION: RegExp = /^(MOVED|ASK|TRYAGAIN)\b/
 
 export interface RedirectOptions {
@@ -23,14 +23,14 @@ export interface RedirectOptions {
   readonly isReady: () => boolean
 }
 
-/** A command, until it is answered. */
+/** A command that is not answered yet. */
 interface Journey {
   readonly command: string
   readonly args: string[]
   readonly slot: number | undefined
   readonly resolve: (reply: unknown) => void
   readonly reject: (error: Error) => void
-  /** How many failures it has left; undefined: it had none. */
+  /** How many more failures it may have; undefined if it has had none. */
   left: number | undefined
 }
 
@@ -48,7 +48,7 @@ export function redirecting(options: RedirectOptions): Send {
     else to.send(command, args, isAsking).then(resolve, failed)
   }
 
-  /** To the node of its slot. */
+  /** Sends it to the node of its slot. */
   function toNode(journey: Journey): void {
     const { slot } = journey
     const name = slot === undefined ? undefined : slots.masterOf(slot)
@@ -82,7 +82,7 @@ export function redirecting(options: RedirectOptions): Send {
     })
 }
 
-/** Lets commands wait: all that come until then go on together. */
+/** Delays commands: all that come in the meantime continue together. */
 function delayed(host: Host, before: (go: () => void) => void): (go: () => void) => void {
   let waiting: (() => void)[] = []
   return (go) => {

@@ -1,6 +1,6 @@
-// One direction of the network between a process and a machine. It keeps the order, delays what it
-// carries, and may be cut. What is sent into a cut arrives after it is healed, as TCP sends it
-// again.
+// One direction of the network between a process and a machine. It keeps the order of messages,
+// delays them, and can be cut. Messages sent during a cut arrive after it is healed, as TCP sends
+// them again.
 
 import type { Random } from '@weir/testkit/virtual-time'
 import type { World } from '../world/world.js'
@@ -15,7 +15,7 @@ interface Message {
   readonly deliver: () => void
 }
 
-/** What a story may do to the network. */
+/** What a story can do to the network. */
 export interface Direction {
   latency: Latency
   cut(): void
@@ -55,7 +55,7 @@ export class Way implements Direction {
     this.#world.after(0, () => this.#deliver())
   }
 
-  /** The connection is broken: what is on its way never arrives. */
+  /** The connection breaks: messages on their way never arrive. */
   drop(): void {
     this.#messages = []
     this.#lastUs = 0

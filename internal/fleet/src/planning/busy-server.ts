@@ -1,11 +1,11 @@
-// A Redis server whose work takes time. As the real one does, it reads all that has come, runs it,
-// and then writes the replies: of each connection in one piece.
+// A Redis server whose work takes time. Like the real one, it reads everything that has arrived,
+// runs it, and then writes the replies, one write for each connection.
 
 import type { SimulatedRedis } from '../redis/server.js'
 import type { World } from '../world/world.js'
 import type { ServerCosts } from './inputs.js'
 
-/** After so long it is as if it had never run. */
+/** After a rest of this length, the server is as slow as if it had never run. */
 const REST_US = 1_000
 
 export interface Command {
@@ -15,10 +15,10 @@ export interface Command {
 
 export type Reply = { readonly value: unknown } | { readonly error: Error }
 
-/** Takes the replies to all that a connection was sent and that was read at once. */
+/** Takes the replies to all commands of a connection that were read at once. */
 export type Reader = (replies: readonly Reply[]) => void
 
-/** What it has done since it began. */
+/** What the server has done since it began. */
 export interface Served {
   readonly busyUs: number
   readonly calls: number
@@ -33,7 +33,7 @@ export class BusyServer {
   readonly #costs: ServerCosts
   #come = new Map<Reader, Command[]>()
   #isBusy = false
-  /** When what it has begun is done, in lived time and with a fraction. */
+  /** When the work that it has begun is done, in lived time, with a fraction. */
   #freeUs = 0
   #served = { busyUs: 0, calls: 0, bytesIn: 0, bytesOut: 0 }
 
@@ -45,12 +45,12 @@ export class BusyServer {
   }
 
   get served(): Served {
-    // Of what it has begun, a part is still to be done.
+    // The rest of the work that it has begun.
     const aheadUs = Math.max(0, this.#freeUs - this.#world.livedUs)
     return { ...this.#served, busyUs: this.#served.busyUs - aheadUs }
   }
 
-  /** A write has come. */
+  /** A write has arrived. */
   receive(commands: readonly Command[], reader: Reader): void {
     const before = this.#come.get(reader)
     if (before === undefined) this.#come.set(reader, [...commands])
@@ -63,7 +63,7 @@ export class BusyServer {
     this.#serve(wakeUs + rest * restedUs)
   }
 
-  /** Serves all that has come. */
+  /** Serves everything that has arrived. */
   #serve(wakeUs: number): void {
     const come = this.#come
     this.#come = new Map()
@@ -97,7 +97,7 @@ export class BusyServer {
     }
   }
 
-  /** Counts a command. Returns what it took, in microseconds. */
+  /** Counts a command. Returns the time that it took, in microseconds. */
   #note(command: Command, reply: Reply, changed: number): number {
     const { callUs, keyUs, changeUs } = this.#costs
     const keys = Number(command.args[1])
@@ -109,7 +109,8 @@ export class BusyServer {
   }
 }
 
-/** As RESP writes it (https://redis.io/docs/latest/develop/reference/protocol-spec/). */
+/** The size of a command in RESP
+ *  (https://redis.io/docs/latest/develop/reference/protocol-spec/). */
 function bytesOfCommand({ command, args }: Command): number {
   let bytes = bytesOfHead(args.length + 1) + bytesOfBulk(command.length)
   for (const arg of args) bytes += bytesOfBulk(Buffer.byteLength(arg))

@@ -1,4 +1,4 @@
-// A line chart as SVG, which follows the light or dark colours of who looks at it.
+// A line chart as SVG, which follows the reader's light or dark colour scheme.
 
 export interface Axis {
   readonly title: string
@@ -22,7 +22,7 @@ export interface Chart {
 const WIDTH = 720
 const HEIGHT = 320
 const PLOT = { left: 64, right: 470, top: 44, bottom: 270 } as const
-/** Told apart by dashes, too. */
+/** Dashes also distinguish the lines. */
 const DASHES = ['none', '7 4', '2 3', '10 3 2 3', '4 2', '1 2']
 
 export function chart({ title, x, y, series }: Chart): string {
@@ -65,7 +65,7 @@ export function chart({ title, x, y, series }: Chart): string {
   return `${[...lines, '</svg>'].join('\n')}\n`
 }
 
-/** Values to places between two ends, to a tenth. */
+/** Scales values to positions between two ends, to a tenth. */
 function scale(
   { ticks, isLog = false }: Axis,
   from: number,

@@ -1,8 +1,10 @@
-// A connection that never fails, to a single server or to the masters of a Cluster. What the
-// transport hands it in one go is one write, which arrives whole. Both sides' work takes time.
+// A connection that never fails, to a single server or to the masters of a Cluster. Commands that
+// the transport hands over together are one write, which arrives whole. The work of both sides
+// takes time.
 //
-// The Cluster is what a client with a right table of slots sees of one: servers on their own, each
-// with its part of the slots; no redirections, and no talk between the servers.
+// The simulated Cluster is a set of independent servers, each with its part of the slots, as a
+// client with an up-to-date slot table sees it: no redirections, and no traffic between the
+// servers.
 
 import type { Connection, Send } from '../../../../packages/core/src/redis/connection.js'
 import { SLOTS, slotOf } from '../../../../packages/core/src/redis/transport/hash-slot.js'
@@ -11,14 +13,14 @@ import type { BusyServer, Command, Reply } from './busy-server.js'
 import type { EventLoop } from './event-loop.js'
 import type { ClientCosts } from './inputs.js'
 
-/** How much longer or shorter than its mean a message is under way. */
+/** By how much the time of a message may differ from its mean. */
 const SPREAD = 0.2
 
 export interface Network {
   readonly world: World
   readonly servers: readonly BusyServer[]
   readonly costs: ClientCosts
-  /** How long a message takes, on average. */
+  /** The mean time of a message. */
   readonly wayUs: number
 }
 
@@ -55,7 +57,7 @@ function hashTagIn(key: string): string {
 }
 
 interface Line {
-  /** Sends what `write` sends. */
+  /** Sends the commands of `write` in one write. */
   inOneWrite<Result>(write: (send: Send) => Result): Result
 }
 
@@ -69,7 +71,7 @@ function lineTo(server: BusyServer, loop: EventLoop, { world, costs, wayUs }: Ne
   const there = way()
   const back = way()
 
-  /** In one direction, in order. */
+  /** Delivers in one direction, in order. */
   function way(): (fromUs: number, deliver: () => void) => void {
     let lastUs = 0
     return (fromUs, deliver) => {
@@ -79,7 +81,7 @@ function lineTo(server: BusyServer, loop: EventLoop, { world, costs, wayUs }: Ne
     }
   }
 
-  /** Half of what commands take is for sending them, half for what comes back. */
+  /** Spends half of the CPU time of commands: once for sending them, once for the replies. */
   function spendHalf(commands: readonly Command[]): void {
     let us = costs.writeUs
     for (const { args } of commands) us += costs.callUs + costs.keyUs * Number(args[1])

@@ -1,5 +1,6 @@
-// A process whose work takes time: what comes while it is busy waits for the next turn of its event
-// loop, and what is asked in one turn travels together. So how much piles up follows from the load.
+// A process whose work takes time. What arrives while it is busy waits for the next turn of its
+// event loop, and requests of one turn travel together. So the size of batches follows from the
+// load.
 
 import { type Random, timersOn } from '@weir/testkit/virtual-time'
 import type { Time } from '../../../../packages/core/src/base/time.js'
@@ -12,11 +13,11 @@ export class EventLoop {
   readonly random: Random
   #spentUs = 0
   readonly #world: World
-  /** What the next turn reads (Node's timers and poll), and what follows it (`setImmediate`). */
+  /** What the next turn handles (Node's timers and poll), and what follows (`setImmediate`). */
   #received: Action[] = []
   #soon: Action[] = []
   #isInTurn = false
-  /** When all that it has begun is done, in lived time and with a fraction. */
+  /** When the work that it has begun is done, in lived time, with a fraction. */
   #freeUs = 0
 
   constructor(world: World) {
@@ -36,25 +37,25 @@ export class EventLoop {
     }
   }
 
-  /** Now, as the process sees it: after all the work that it has done in this turn. */
+  /** The present time for the process: after all the work that it has done in this turn. */
   get livedUs(): number {
     return Math.max(this.#world.livedUs, this.#freeUs)
   }
 
-  /** CPU that it has used until now. */
+  /** The CPU time that it has used so far. */
   get busyUs(): number {
     return this.#spentUs - Math.max(0, this.#freeUs - this.#world.livedUs)
   }
 
-  /** Something has come, which the next turn handles. */
+  /** Something has arrived, which the next turn handles. */
   receive(action: Action): void {
     this.#received.push(action)
     this.#wake()
   }
 
-  /** The work that is being done takes so much CPU. */
+  /** Adds CPU time to the current work. */
   spend(us: number): void {
-    // The world counts whole microseconds: less than one is no pause.
+    // The world counts whole microseconds, so a gap of less than one is no pause.
     if (this.#freeUs < this.#world.livedUs - 1) this.#freeUs = this.#world.livedUs
     this.#freeUs += us
     this.#spentUs += us
@@ -76,7 +77,7 @@ export class EventLoop {
     })
   }
 
-  /** One after the other, with all promises settled in between. */
+  /** Runs actions one after another, with all promises settled in between. */
   #inOrder(actions: readonly Action[], then: Action): void {
     let at = 0
     const next = (): void => {

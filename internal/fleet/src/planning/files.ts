@@ -1,4 +1,4 @@
-// What was measured and simulated, as files of the repository, and the pages that show them.
+// Measured and simulated results, as files of the repository, and the pages that show them.
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -13,7 +13,7 @@ export interface Results {
   plan: Plan
 }
 
-/** Whether this runs from the sources or from what is built. */
+/** The root of the repository, for the sources and for the built files. */
 const root = rootAbove(dirname(fileURLToPath(import.meta.url)))
 const fileOf = (name: keyof Results): string => join(root, `internal/fleet/planning/${name}.json`)
 
@@ -33,7 +33,7 @@ export function writeDocument(path: string, text: string): void {
   writeFileSync(join(root, path), text)
 }
 
-/** Four digits are more than anything here is worth. */
+/** Four significant digits, which is more than any figure here deserves. */
 function shortened(_: string, value: unknown): unknown {
   return typeof value === 'number' ? Number(value.toPrecision(4)) : value
 }

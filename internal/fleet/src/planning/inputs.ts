@@ -1,33 +1,33 @@
-// What the planning simulation knows of a machine: CPU times of both sides, and how long a
+// What the planning simulation knows of a machine: the CPU times of both sides, and how long a
 // message takes. measure.ts measures them.
 
-/** CPU of a server's main thread, in microseconds. */
+/** CPU times of a server's main thread, in microseconds. */
 export interface ServerCosts {
-  /** To wake up, when it has slept; and what that takes more after a rest of a millisecond, when
-   *  the caches hold something else. */
+  /** To wake up after it has slept; and the extra time after a rest of a millisecond, when the
+   *  caches hold something else. */
   readonly wakeUs: number
   readonly restedUs: number
-  /** To read what has come on a connection, and to write the replies. */
+  /** To read what has arrived on a connection, and to write the replies. */
   readonly readUs: number
-  /** Of each call, and of each key in it; and what a key takes besides that is written. */
+  /** For each call, for each key in it, and extra for a key that is written. */
   readonly callUs: number
   readonly keyUs: number
   readonly changeUs: number
 }
 
-/** CPU of a process, Weir and its client together, in microseconds. */
+/** CPU times of a process for Weir and its client together, in microseconds. */
 export interface ClientCosts {
-  /** Of a write, and of reading its replies. */
+  /** For a write, and for reading its replies. */
   readonly writeUs: number
   readonly callUs: number
   readonly keyUs: number
-  /** Of each decision, whether it shares a key in a call or not. */
+  /** For each decision, whether or not it shares a key in a call. */
   readonly decisionUs: number
 }
 
 export interface KeyMemory {
   readonly policy: string
-  /** What a million keys add to `used_memory`, in MB, each asked for once. */
+  /** What a million keys add to `used_memory`, in MB, with one request for each key. */
   readonly megabytes: number
 }
 
@@ -35,7 +35,7 @@ export interface Inputs {
   readonly on: { readonly cores: number; readonly node: string; readonly redis: string }
   readonly server: ServerCosts
   readonly client: ClientCosts
-  /** One way between two processes of this machine, in microseconds. */
+  /** The time of a message between two processes of this machine, in microseconds. */
   readonly wayUs: number
   readonly memory: readonly KeyMemory[]
 }

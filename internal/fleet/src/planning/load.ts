@@ -1,5 +1,5 @@
-// The load of one process, the same for a real process and for a simulated one: which requests come
-// when, and what became of them.
+// The load of a process, which is the same for a real and for a simulated one: when requests come,
+// for which keys, and what became of them.
 
 import type { Random } from '@weir/testkit/virtual-time'
 import type { Policy } from '../../../../packages/core/src/algorithms/policy.js'
@@ -10,19 +10,18 @@ import type { RedisStoreOptions } from '../../../../packages/core/src/redis/opti
 
 export interface Workload {
   readonly processes: number
-  /** Requests of all processes. */
+  /** The rate of requests of all processes together. */
   readonly perSecond: number
-  /** Each request is for one of these, at random. */
+  /** The number of keys. Each request is for a random one. */
   readonly keys: number
-  /** Units in each window, of each key. */
+  /** The units of each key in each window. */
   readonly limit: number
   readonly windowMs: number
-  /** Decisions that a request takes: so many at once, and that so often, one after the other. */
+  /** The decisions of a request: this many at once, and this many such steps, one after another. */
   readonly atOnce: number
   readonly steps: number
   readonly leases: boolean
-  /** What is in the bucket that is the policy when the first requests come; undefined: the policy
-   *  is a window. */
+  /** How full the bucket is when the first requests come; undefined if the policy is a window. */
   readonly bucket?: 'full' | 'empty'
   readonly hashTags: number | undefined
 }
@@ -34,10 +33,10 @@ export function policyFor({ limit, windowMs, bucket }: Workload): Policy {
   return slidingWindow({ limit, window: windowMs })
 }
 
-/** What docs/scaling.md advises for a hot key. */
+/** What docs/scaling.md recommends for a hot key. */
 const LEASES = { units: 1_000, holdMs: 200 } as const
 
-/** The defaults, but for the number of processes, so that no heartbeat counts them. */
+/** The defaults, except that the number of processes is given, so no heartbeat counts them. */
 export function storeOptionsFor(
   { processes, leases, hashTags }: Workload,
   rank: number,
@@ -49,15 +48,15 @@ export function storeOptionsFor(
   }
 }
 
-/** What became of requests. */
+/** The results of requests. */
 export interface Outcome {
   decisions: number
   admitted: number
-  /** Decided in the process, as Redis did not answer in time. */
+  /** Decided in the process, since Redis did not answer in time. */
   local: number
-  /** Decided without a call: by a lease, or a denial of a moment ago. */
+  /** Decided without a call: by a lease, or by the deny cache. */
   ahead: number
-  /** How long each decision took, in microseconds. */
+  /** The time of each decision, in microseconds. */
   readonly tookUs: number[]
 }
 
@@ -67,7 +66,7 @@ export function keyOf(number: number): string {
 
 export class Load {
   readonly outcome: Outcome = { decisions: 0, admitted: 0, local: 0, ahead: 0, tookUs: [] }
-  /** What has come so far counts no more, nor what becomes of it. */
+  /** Requests from before a restart no longer count, even if they end later. */
   #generation = 0
   readonly #consume: (key: string) => Promise<Decision>
   readonly #workload: Workload
@@ -86,7 +85,7 @@ export class Load {
     this.#consume = consume
   }
 
-  /** Begins to count anew. */
+  /** Starts the counts again. */
   restart(): void {
     this.#generation += 1
     Object.assign(this.outcome, { decisions: 0, admitted: 0, local: 0, ahead: 0 })
@@ -116,18 +115,18 @@ export class Load {
   }
 }
 
-/** A timer of Node cannot fire for each request: all that have come since the last tick are asked
- *  for at once. */
+/** Node cannot fire a timer for each request, so all requests since the last tick are sent at
+ *  once. */
 const TICK_MS = 4
 
 export interface Ticks {
-  /** How many there were, and how many of them came with the one after them. */
+  /** The number of ticks, and how many of them came together with the next one. */
   all: number
   missed: number
   stop(): void
 }
 
-/** Lets requests come in ticks, at random. */
+/** Sends requests at random times, in ticks. */
 export function inTicks(
   { perSecond, processes }: Workload,
   time: Time,
@@ -163,7 +162,7 @@ export function inTicks(
   return ticks
 }
 
-/** Independent requests come at intervals of an exponential distribution. */
+/** The time until the next of independent requests, which has an exponential distribution. */
 export function untilNext(random: Random, perMs: number): number {
   return -Math.log(1 - random.next()) / perMs
 }

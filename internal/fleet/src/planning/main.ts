@@ -1,13 +1,13 @@
-// What fleets cost, as a command (docs/scaling.md says what it shows):
+// The costs of fleets, as a command (see docs/scaling.md):
 //
 //   node internal/fleet/dist/internal/fleet/src/planning/main.js
 //     [--measure] [--validate] [--plan] [--write]
 //
 // --measure measures the inputs on this machine, --validate runs real fleets beside simulated ones,
-// --plan simulates the fleets of the page: all three take some four minutes. What is not asked for
-// is read from internal/fleet/planning. --write writes what is new there, and the page and its
-// pictures; without it, the tables are printed. Figures are worth something only from a machine
-// that does nothing else.
+// and --plan simulates the fleets of the page; together they take about four minutes. Results that
+// are not requested are read from internal/fleet/planning. --write writes the new results, the page
+// and its pictures; without it, the command prints the tables. Measure only on a machine that is
+// otherwise idle.
 
 import { parseArgs } from 'node:util'
 import { type Results, readDocument, readResult, writeDocument, writeResult } from './files.js'
@@ -33,7 +33,7 @@ async function resultOf<Name extends keyof Results>(
   const result = await make()
   if (!values.write) return result
   writeResult(name, result)
-  // The page is written from what the file says, to the digit.
+  // The page is made from the rounded figures of the file.
   return readResult(name)
 }
 

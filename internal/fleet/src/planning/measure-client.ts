@@ -1,5 +1,5 @@
-// What decisions cost a process: CPU of this one, Weir and ioredis together, when it asks for one
-// key or for many at once, of one limiter or of several, which need a call each.
+// The CPU time of decisions in a process, for Weir and ioredis together: for one key or for many at
+// once, of one limiter or of several, which need a call each.
 
 import { startRedis } from '@weir/testkit'
 import type { ClientCosts } from './inputs.js'
@@ -7,7 +7,7 @@ import { PLAIN, type Workload } from './load.js'
 import { connected, type Opened, openLimiter, PATIENT_MS } from './real-process.js'
 import { median, type Observation, partsOf, quantile } from './statistics.js'
 
-/** What is asked in one turn: of each limiter so many keys, each so often. */
+/** The decisions of one turn: for each limiter this many keys, each this many times. */
 interface Shape {
   readonly limiters: number
   readonly keys: number
@@ -23,7 +23,7 @@ const SHAPES: readonly Shape[] = [
 ]
 const LIMITERS = 16
 const KEYS = 100_000
-/** V8 optimizes for some hundred thousand decisions. */
+/** V8 needs a few hundred thousand decisions to optimize the code. */
 const WARM_ROUNDS = 2
 const WORKLOAD: Workload = {
   ...PLAIN,
@@ -70,7 +70,7 @@ function costsFrom(costs: readonly number[]): ClientCosts {
   return { writeUs, callUs, keyUs, decisionUs }
 }
 
-/** CPU of one turn, in microseconds. */
+/** The CPU time of one turn, in microseconds. */
 async function costOf(opened: readonly Opened[], shape: Shape, turnMs: number): Promise<number> {
   const { limiters, keys, times } = shape
   const used = opened.slice(0, limiters)
@@ -93,7 +93,7 @@ async function costOf(opened: readonly Opened[], shape: Shape, turnMs: number): 
   return (user + system) / turns
 }
 
-/** How long a decision takes, in microseconds, when one comes now and then: the median. */
+/** The median time of a decision that comes alone, in microseconds. */
 async function lonely({ limiter }: Opened, forMs: number): Promise<number> {
   const tookUs: number[] = []
   const endMs = performance.now() + forMs

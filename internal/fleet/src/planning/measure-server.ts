@@ -1,7 +1,7 @@
-// What calls cost a real server: CPU of its main thread, for writes of one call and of several,
+// The CPU time of calls on the main thread of a real server: writes of one call and of several,
 // calls of one key and of several, allowed and denied, on one connection and on many, at once and
-// with rests in between. Keys are as they are in the long run: with each unit that is taken an old
-// one lapses.
+// with rests in between. The keys are in their steady state, in which an old unit expires for each
+// unit that is taken.
 
 import { connect, type Socket } from 'node:net'
 import { type RedisServer, startRedis } from '@weir/testkit'
@@ -11,13 +11,13 @@ import { recordedCalls } from './recorded.js'
 import { statsOf } from './server-stats.js'
 import { median, type Observation, partsOf } from './statistics.js'
 
-/** What is sent in one write, and on how many connections at once. */
+/** The content of one write, and the number of connections that send it at once. */
 interface Shape {
   readonly connections: number
   readonly calls: number
   readonly keys: number
   readonly isAllowed: boolean
-  /** Between two writes. */
+  /** The rest between two writes. */
   readonly restMs: number
 }
 
@@ -30,12 +30,12 @@ const SHAPES: readonly Shape[] = [
   ...[1, 4, 16].map((keys) => ({ ...ONE, keys, connections: 32 })),
   ...[1, 8].map((keys) => ({ ...ONE, keys, restMs: 2 })),
 ]
-/** Each write is sent again and again, so that its keys are asked for several times in a window. */
+/** Each write is repeated, so its keys are requested several times in a window. */
 const WINDOW_MS = 500
 const AGAIN_MS = 150
 /** Longer than a window. */
 const WARM_UP_MS = 600
-/** Denied keys are denied throughout. */
+/** Denied keys stay denied throughout. */
 const DENYING_MS = 60_000
 
 export async function measureServer(rounds: number, turnMs: number): Promise<ServerCosts> {
@@ -53,12 +53,12 @@ export async function measureServer(rounds: number, turnMs: number): Promise<Ser
   }
 }
 
-/** @param costs of a write of each shape */
+/** @param costs the CPU time of a write of each shape */
 function costsFrom(costs: readonly number[]): ServerCosts {
   const observations = SHAPES.map((shape, i): Observation => {
     const { connections, calls, keys, isAllowed, restMs } = shape
     const all = calls * keys
-    // A server that is asked on many connections at once hardly sleeps.
+    // A server with requests on many connections at once hardly sleeps.
     const wakes = connections === 1 ? 1 : 0
     const counts = [wakes, restMs > 0 ? 1 : 0, 1, calls, all, isAllowed ? all : 0]
     return { counts, cost: costs[i] as number }
@@ -72,7 +72,7 @@ interface Turn extends Shape {
   readonly writes: readonly Buffer[]
 }
 
-/** What is sent for a shape, to a server that knows the script. */
+/** The writes of a shape, for a server that knows the script. */
 async function preparedTurn(redis: RedisServer, shape: Shape): Promise<Turn> {
   const { calls, keys, isAllowed } = shape
   const limits = isAllowed
@@ -84,7 +84,7 @@ async function preparedTurn(redis: RedisServer, shape: Shape): Promise<Turn> {
   return { ...shape, writes: writesOf(recorded.calls, calls) }
 }
 
-/** About how many are sent until the first is sent again. */
+/** About how many writes are sent before the first one is repeated. */
 function writesFor({ connections, calls, keys, restMs }: Shape): number {
   const writeUs = (connections === 1 ? 45 : 15) + 5 * calls * keys + 1_100 * restMs
   return Math.max(connections, Math.ceil((AGAIN_MS * 1_000) / writeUs))
@@ -97,7 +97,7 @@ function writesOf(calls: readonly Buffer[], count: number): Buffer[] {
   return writes
 }
 
-/** CPU of a write, in microseconds. */
+/** The CPU time of a write, in microseconds. */
 async function costOf(redis: RedisServer, turn: Turn, turnMs: number): Promise<number> {
   const { connections } = turn
   const lines = await Promise.all(Array.from({ length: connections }, () => openLine(redis.port)))
@@ -111,7 +111,7 @@ async function costOf(redis: RedisServer, turn: Turn, turnMs: number): Promise<n
   }
 }
 
-/** Returns how many writes were sent. */
+/** Returns the number of writes sent. */
 async function keepSending(
   lines: readonly Line[],
   { calls, restMs, writes }: Turn,
@@ -133,14 +133,14 @@ async function keepSending(
 
 interface Line {
   readonly socket: Socket
-  /** Sends a write, and waits for so many replies. */
+  /** Sends a write, and waits for this many replies. */
   ask(write: Buffer, replies: number): Promise<void>
 }
 
 function openLine(port: number): Promise<Line> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   let missing = 0
-  /** Bytes of a reply that are still to come. */
+  /** The bytes of a reply that have not arrived yet. */
   let rest = 0
   let done = (): void => {}
   socket.on('data', (chunk) => {

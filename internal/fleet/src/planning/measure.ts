@@ -7,7 +7,7 @@ import { measureClient } from './measure-client.js'
 import { measureServer } from './measure-server.js'
 import { measureMemory } from './memory.js'
 
-/** In all, measuring takes about a minute and a half. */
+/** All rounds together take about a minute and a half. */
 const ROUNDS = 3
 const SERVER_TURN_MS = 300
 const CLIENT_TURN_MS = 300
@@ -19,7 +19,7 @@ export async function measure(tell: (what: string) => void): Promise<Inputs> {
   const { client, aloneUs } = await measureClient(ROUNDS, CLIENT_TURN_MS)
   tell('measuring memory')
   const memory = await measureMemory()
-  // What is left of the time that a decision takes when nothing else happens.
+  // The rest of the time of a decision that comes alone.
   const { wakeUs, restedUs, readUs, callUs, keyUs, changeUs } = server
   const serverUs = wakeUs + restedUs + readUs + callUs + keyUs + changeUs
   const processUs = client.writeUs + client.callUs + client.keyUs + client.decisionUs

@@ -1,4 +1,4 @@
-// How much memory a million keys take in a real server.
+// The memory of a million keys in a real server.
 
 import { startRedis } from '@weir/testkit'
 import {
@@ -15,7 +15,7 @@ import type { KeyMemory } from './inputs.js'
 import { connected, PATIENT_MS } from './real-process.js'
 import { statsOf } from './server-stats.js'
 
-/** A quarter of a million fill the server's tables, which double, as far as a million do. */
+/** A quarter of a million keys fill the server's tables, which double, as much as a million do. */
 const KEYS = 250_000
 const AT_ONCE = 500
 
@@ -35,7 +35,7 @@ export async function measureMemory(): Promise<readonly KeyMemory[]> {
   return all
 }
 
-/** Of a million keys. */
+/** The memory of a million keys. */
 async function bytesOf(policy: Policy): Promise<number> {
   const server = await startRedis()
   const client = await connected(server.port)

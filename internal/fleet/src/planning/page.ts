@@ -1,5 +1,5 @@
-// The parts of docs/scaling.md and of its notes that are written from the results. What is around
-// them is written by hand, and holds no figure.
+// The parts of docs/scaling.md and of its notes that are made from the results. The text around
+// them is written by hand and contains no figures.
 
 import type { Results } from './files.js'
 import type { Inputs } from './inputs.js'
@@ -21,10 +21,10 @@ import type { Validated } from './validate.js'
 
 type Parts = Readonly<Record<string, string>>
 
-/** The processes of a large fleet. */
+/** The number of processes of a large fleet. */
 const MANY = 100
 
-/** By the page that they are on and the names that they have there. */
+/** By page, and by name of the part on that page. */
 export function partsOfPages({
   inputs,
   validated,
@@ -45,7 +45,7 @@ export function partsOfPages({
   }
 }
 
-/** A page, with all its parts between their marks. */
+/** The page, with all parts between their marks replaced. */
 export function pageWith(page: string, parts: Parts): string {
   let text = page
   for (const [name, part] of Object.entries(parts)) {
@@ -57,7 +57,7 @@ export function pageWith(page: string, parts: Parts): string {
   return text
 }
 
-/** Of large fleets: the number of processes matters little. */
+/** The table of large fleets on one Redis; the number of processes matters little. */
 function oneRedis(plan: Plan): string {
   const fleets = plan.oneServer.filter(({ processes }) => processes === MANY)
   const rates = RATES.filter((rate) => fleets.some((one) => one.perSecond === rate && !isFull(one)))
@@ -71,12 +71,12 @@ function oneRedis(plan: Plan): string {
 
 const COST_HEADS = ['calls', 'bytes to Redis', 'bytes back', 'CPU of its process, us']
 
-/** A large fleet that leaves Redis time. */
+/** A large fleet that leaves Redis idle time. */
 function leisurely({ oneServer }: Plan, atOnce: number): Planned {
   return oneServer.find((one) => one.atOnce === atOnce && one.processes === MANY) as Planned
 }
 
-/** What one of its decisions takes. */
+/** The cost of one of its decisions. */
 function costOf(one: Planned): string[] {
   const { bytesIn, bytesOut, decisions } = one
   const each = (total: number): string => whole(Math.round(total / decisions))
@@ -91,7 +91,7 @@ function processUs({ process, processes, decisions }: Planned): string {
   return (((process * processes) / decisions) * 1e6).toFixed(1)
 }
 
-/** What a rate takes, or who is full. */
+/** The load at a rate, or which side is full. */
 function loadCell(fleets: readonly Planned[], perSecond: number): string {
   const one = fleets.find((each) => each.perSecond === perSecond) ?? (fleets.at(-1) as Planned)
   if (isFull(one)) return one.busiest > one.process ? 'full' : 'no'

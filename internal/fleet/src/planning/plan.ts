@@ -1,24 +1,23 @@
-// The fleets that docs/scaling.md tells of, simulated. Of each, a sample: so long a stretch of
-// virtual time that some thousand decisions are made in it. How far samples are from longer ones is
-// part of the result.
+// Simulates the fleets of docs/scaling.md. For each it simulates a sample: enough virtual time for
+// some thousand decisions. The result includes how far samples differ from longer ones.
 
 import type { Inputs } from './inputs.js'
 import { PLAIN, type Workload } from './load.js'
 import { type Figures, simulate } from './simulate.js'
 
-/** Assumed: how long a message takes between two machines of one region. */
+/** An assumption: the time of a message between two machines of one region. */
 const WAY_US = 250
-/** Decisions in a sample. */
+/** The decisions in a sample. */
 const SAMPLE = 20_000
 const LONGER = 3
 const LEAST_MS = 20
-/** What is too much shows as such: no process decides without Redis. */
+/** Makes overload visible: no process decides without Redis. */
 const PATIENT = { deadlineMs: 60_000, maxInFlight: 1_000_000 } as const
-/** Leases have to grow, and end several times. */
+/** Long enough for leases to grow and to end several times. */
 const LEASED_MS = 600
-/** Beyond this part of a core, waiting grows without end. */
+/** With more of a core in use than this, waiting grows without end. */
 const FULL = 0.95
-/** What a Redis should need at the most, so that there is room for peaks. */
+/** The load that a Redis should have at most, which leaves room for peaks. */
 const GOOD = 0.7
 
 const PROCESSES = [1, 10, 100, 1_000] as const
@@ -28,12 +27,12 @@ export const HOT_RATES = [10_000, 100_000, 1_000_000] as const
 export const MASTERS = [1, 3, 6, 12] as const
 /** Undefined: each key has its own. */
 export const TAGS = [undefined, 16, 2] as const
-/** Decisions that a process makes in one turn. */
+/** The decisions that a process makes in one turn. */
 export const AT_ONCE = [1, 8] as const
 export const CLUSTERED_AT_ONCE = [1, 32] as const
 const KEYS = 100_000
-/** A key that all processes ask for, with leases: what is asked for in a ms, and what may pass.
- *  Units of a bucket come back in whole eighths of a microsecond. */
+/** A key that all processes request, with leases: the requests in a ms, and what may pass. Units of
+ *  a bucket come back in whole eighths of a microsecond. */
 const LEASED = [
   { asked: 1_000, limit: 2_000 },
   { asked: 950, limit: 1_000 },
@@ -42,7 +41,7 @@ const LEASED = [
 ] as const
 const LEASED_PROCESSES = 1_000
 const LEASED_WINDOW_MS = 10_000
-/** The fleet on a Cluster. */
+/** The fleet that uses a Cluster. */
 export const CLUSTERED = { processes: 100, perSecond: 200_000 } as const
 
 export interface Fleet {
@@ -58,7 +57,7 @@ export interface Fleet {
 
 export interface Planned extends Fleet, Figures {}
 
-/** The largest differences between a sample and one that is `longer` times as long, as parts. */
+/** The largest relative differences between a sample and one that is `longer` times as long. */
 export interface Checked {
   readonly longer: number
   readonly fleets: number
@@ -78,9 +77,9 @@ export interface Plan {
 }
 
 export interface Leased extends Figures {
-  /** What is asked for, as a part of what may pass. */
+  /** The requested units, relative to what may pass. */
   readonly demand: number
-  /** Of what may pass, the part that did. */
+  /** The part that passed of what may pass. */
   readonly used: number
 }
 
@@ -103,7 +102,7 @@ export async function plan(inputs: Inputs, tell: (what: string) => void): Promis
   for (const processes of HOT_PROCESSES) {
     const hot = { ...PLAIN_FLEET, processes, keys: 1 }
     hotKey.push(...(await untilFull(hot, HOT_RATES, run)))
-    // With more requests there may be fewer calls.
+    // More requests may need fewer calls.
     for (const perSecond of HOT_RATES) hotKey.push(await run({ ...hot, perSecond, leases: true }))
   }
   const leased: Leased[] = []
@@ -122,7 +121,7 @@ export async function plan(inputs: Inputs, tell: (what: string) => void): Promis
   return { sample: SAMPLE, wayUs: WAY_US, checked, oneServer, hotKey, leased, cluster }
 }
 
-/** With more and more requests, until Redis or the processes have no time left. */
+/** Raises the rate until Redis or the processes have no time left. */
 async function untilFull(
   fleet: Omit<Fleet, 'perSecond'>,
   rates: readonly number[],
@@ -137,7 +136,7 @@ async function untilFull(
   return all
 }
 
-/** The same, and a rate that takes about as much of Redis as it should need at the most. */
+/** Adds a rate at which Redis has about the load that it should have at most. */
 async function withGood(
   fleet: Omit<Fleet, 'perSecond'>,
   fleets: readonly Planned[],
@@ -149,8 +148,8 @@ async function withGood(
   return all.sort((a, b) => a.perSecond - b.perSecond)
 }
 
-/** How many decisions a second take as much of Redis as it should need at the most: between two
- *  rates that were simulated, in thousands. Undefined: the processes are full before. */
+/** The rate of decisions at which Redis has the load that it should have at most, in thousands:
+ *  interpolated between two simulated rates. Undefined if the processes are full before. */
 export function rateAtGood(fleets: readonly Planned[]): number | undefined {
   const next = fleets.findIndex(({ busiest }) => busiest >= GOOD)
   const above = fleets[next]
@@ -190,7 +189,7 @@ async function planned(fleet: Fleet, inputs: Inputs, sample: number): Promise<Pl
 async function leasedKey(asked: number, limit: number, inputs: Inputs): Promise<Leased> {
   const workload: Workload = {
     ...{ ...PLAIN, processes: LEASED_PROCESSES, keys: 1, leases: true },
-    // As it is after a while.
+    // The steady state.
     bucket: asked < limit ? 'full' : 'empty',
     perSecond: 1_000 * asked,
     limit: limit * LEASED_WINDOW_MS,
@@ -203,7 +202,7 @@ async function leasedKey(asked: number, limit: number, inputs: Inputs): Promise<
   return { demand: asked / limit, used: figures.admitted / may, ...figures }
 }
 
-/** Of each number of processes, the largest fleet that is not full. */
+/** Checks, for each number of processes, the largest fleet that is not full. */
 async function check(samples: readonly Planned[], inputs: Inputs): Promise<Checked> {
   const difference = { calls: 0, utilisation: 0, p99Us: 0 }
   let fleets = 0

@@ -1,5 +1,5 @@
-// A real process of a fleet, for validate.ts: it runs the load that it is sent, and answers with
-// what became of it.
+// A real process of a fleet, for validate.ts. It runs the load that it receives, and replies with
+// the results.
 
 import { randomOf } from '@weir/testkit/virtual-time'
 import { processTime } from '../../../../packages/core/src/base/time.js'
@@ -8,19 +8,19 @@ import { connected, type Opened, openLimiter } from './real-process.js'
 
 export interface Job {
   readonly workload: Workload
-  /** Of the limiter. */
+  /** The name of the limiter. */
   readonly name: string
   readonly rank: number
   readonly forMs: number
 }
 
-/** What became of its requests, the part of the ticks that was missed, and the CPU that it used. */
+/** The results of its requests, the part of the ticks that it missed, and the CPU time it used. */
 export interface Ran extends Outcome {
   readonly missed: number
   readonly cpuUs: number
 }
 
-/** How long answers are waited for, after the last request. */
+/** How long to wait for answers after the last request. */
 const LAST_MS = 300
 
 const client = await connected(Number(process.argv[2]))

@@ -1,4 +1,4 @@
-// The store and limiter of a real process, over ioredis.
+// The store and limiter of a real process, with ioredis.
 
 import { Redis } from 'ioredis'
 import { recommendedRedisOptions } from '../../../../packages/core/src/index.js'
@@ -7,7 +7,7 @@ import type { RedisStoreOptions } from '../../../../packages/core/src/redis/opti
 import { redisStore } from '../../../../packages/core/src/redis/store.js'
 import { policyFor, storeOptionsFor, type Workload } from './load.js'
 
-/** A deadline under which nothing is decided without Redis, however busy the machine is. */
+/** A deadline so long that no decision is made without Redis, however busy the machine is. */
 export const PATIENT_MS = 5_000
 
 export interface Opened {
@@ -23,7 +23,7 @@ export async function connected(port: number): Promise<Redis> {
   return client
 }
 
-/** A limiter that has asked once. `name`: of the limiter, so that counts begin anew. */
+/** A limiter that has asked once. A new `name` for the limiter starts new counts. */
 export async function openLimiter(
   client: Redis,
   workload: Workload,

@@ -1,5 +1,5 @@
-// Calls as Weir makes them, to be sent again and again: the real limiter asks a simulated server,
-// and what it sends is kept.
+// Weir's calls, to be sent again and again: the real limiter asks a simulated server, and its
+// commands are recorded.
 
 import { processTime } from '../../../../packages/core/src/base/time.js'
 import { RateLimiter } from '../../../../packages/core/src/limiter/limiter.js'
@@ -11,11 +11,11 @@ import { policyFor, type Workload } from './load.js'
 export interface Recorded {
   /** The script. */
   readonly source: string
-  /** For each call, the command as RESP writes it. */
+  /** The command of each call, in RESP. */
   readonly calls: readonly Buffer[]
 }
 
-/** Calls of `keys` keys each, all of them other ones: user-0, user-1, ... */
+/** Calls with `keys` keys each, all of them different: user-0, user-1, ... */
 export async function recordedCalls(
   workload: Workload,
   count: number,
@@ -31,7 +31,7 @@ export async function recordedCalls(
   }
   const store = redisStoreIn(processTime, connectionBy(send), { instances: 1, denyCache: false })
   const limiter = new RateLimiter({ name: 'plan', store, policy: policyFor(workload) })
-  // The first call is one for the script.
+  // The first call loads the script.
   await limiter.consume('first')
   calls.length = 0
   for (let i = 0; i < count; i += 1) {

@@ -1,16 +1,16 @@
-// What a real server says of itself.
+// The statistics of a real server.
 
 import type { RedisServer } from '@weir/testkit'
 
 export interface ServerStats {
-  /** CPU of its main thread, in microseconds; and of all. */
+  /** The CPU time of its main thread and of all threads, in microseconds. */
   readonly cpuUs: number
   readonly allCpuUs: number
-  /** Scripts that were called. */
+  /** The number of script calls. */
   readonly calls: number
   readonly bytesIn: number
   readonly bytesOut: number
-  /** Of the reply that says so, which is not in `bytesOut`. */
+  /** The size of the reply with these statistics, which is not in `bytesOut`. */
   readonly replyBytes: number
   readonly usedMemory: number
 }

@@ -1,4 +1,4 @@
-// What a fleet costs: the real store and limiter of each process, over servers and event loops
+// What a fleet costs: the real store and limiter of each process, with servers and event loops
 // whose work takes time, for a stretch of virtual time.
 
 import { seedHashes } from '../../../../packages/core/src/base/key-hash.js'
@@ -23,18 +23,18 @@ import {
 import { quantile, sum } from './statistics.js'
 
 export interface Stretch {
-  /** Servers; more than one are a Cluster. */
+  /** The number of servers; more than one are a Cluster. */
   readonly masters: number
   readonly wayUs: number
-  /** Whether requests come in ticks, as in a real run, or each by itself. */
+  /** Whether requests come in ticks, as in a real run, or one by one. */
   readonly comes: 'in ticks' | 'one by one'
   readonly warmUpMs: number
   readonly forMs: number
-  /** Options of the stores, besides those of the load. */
+  /** Options of the stores, in addition to those of the load. */
   readonly store?: RedisStoreOptions
 }
 
-/** Of the whole fleet, for each second. */
+/** Figures of the whole fleet, per second. */
 export interface Rates {
   readonly decisions: number
   readonly admitted: number
@@ -44,14 +44,14 @@ export interface Rates {
 }
 
 export interface Figures extends Rates {
-  /** The part of a core that Redis needs: of the busiest server, and of all of them on average. */
+  /** The part of a core that Redis needs: the busiest server, and the mean of all servers. */
   readonly busiest: number
   readonly utilisation: number
   /** The part of a core that Weir and its client need in a process, on average. */
   readonly process: number
   readonly p50Us: number
   readonly p99Us: number
-  /** The part of decisions that were made without a call. */
+  /** The part of the decisions that were made without a call. */
   readonly ahead: number
 }
 
@@ -74,7 +74,7 @@ export async function simulate(
   const members = Array.from({ length: workload.processes }, (_, rank) =>
     memberOf(workload, network, rank, store),
   )
-  // The servers get to know the script, in both.
+  // All servers learn the script first.
   for (const { prepare } of members) prepare()
   await world.runFor(SETTLE_US)
   for (const { load, loop } of members) {
@@ -136,7 +136,7 @@ function memberOf(
   })
   const prepare = (): void => {
     const { servers } = network
-    // In a Cluster, enough keys that each server has some.
+    // In a Cluster there are enough keys that each server has some.
     const keys = servers.length === 1 ? 1 : 20 * servers.length
     loop.receive(() => {
       for (let i = 0; i < (rank === 0 ? keys : 1); i += 1)
@@ -149,7 +149,7 @@ function memberOf(
   return { loop, load, prepare }
 }
 
-/** Each request comes by itself, as those of many clients do. */
+/** Sends each request by itself, as when many clients send them. */
 function oneByOne(workload: Workload, world: World, loop: EventLoop, ask: () => void): void {
   const perMs = workload.perSecond / workload.processes / 1_000
   let nextUs = world.livedUs

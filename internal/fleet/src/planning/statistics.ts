@@ -1,10 +1,10 @@
-// Sums, quantiles, and what a line through measurements says.
+// Sums, quantiles, and fits of measurements.
 
 export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
 
-/** @param sorted the smallest first */
+/** @param sorted in ascending order */
 export function quantile(sorted: readonly number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? 0
 }
@@ -17,14 +17,14 @@ export function median(values: readonly number[]): number {
 }
 
 export interface Observation {
-  /** How often each part of the cost is in it. */
+  /** How often the cost contains each part. */
   readonly counts: readonly number[]
   readonly cost: number
 }
 
 /**
- * What each part costs, none of them below 0, so that the squares of the relative errors are least:
- * by coordinate descent, which ends where no part alone makes it better.
+ * The cost of each part, at least 0, that minimizes the squares of the relative errors. Found by
+ * coordinate descent, which ends when no single part can improve the result.
  */
 export function partsOf(observations: readonly Observation[]): number[] {
   const rows = observations.map(({ counts, cost }) => counts.map((count) => count / cost))

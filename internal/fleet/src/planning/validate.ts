@@ -1,5 +1,5 @@
-// Real processes and a real server beside the simulation of the same: the same store, policy and
-// load, and what each side counted.
+// Compares real processes and a real server with their simulation: both have the same store, policy
+// and load, and count the same things.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { cpus } from 'node:os'
@@ -14,7 +14,7 @@ import { quantile, sum } from './statistics.js'
 
 const PROCESSES = [1, 2, 4, 8] as const
 const FOR_MS = 3_000
-/** A run in which the machine held up more ticks than this part is done again. */
+/** If the machine delayed more than this part of the ticks, the run is repeated. */
 const MOST_MISSED = 0.02
 const TRIES = 3
 let runs = 0
@@ -23,9 +23,9 @@ export interface Real extends Rates {
   readonly redis: number
   readonly p50Us: number
   readonly p99Us: number
-  /** Decisions without Redis, as it did not answer in time. */
+  /** Decisions without Redis, since it did not answer in time. */
   readonly local: number
-  /** Ticks that came with the one after them, as a part. */
+  /** The part of the ticks that came together with the next one. */
   readonly missed: number
   /** The part of all cores that the processes and Redis used. */
   readonly cores: number
@@ -38,7 +38,7 @@ export interface Validated {
   readonly simulated: Figures
 }
 
-/** Loads of which a part is denied. */
+/** Loads with some denials. */
 const LOADS: Readonly<Record<string, (processes: number) => Workload>> = {
   'many keys': (processes) => ({
     ...loadOf(processes, 1_200),
@@ -105,7 +105,7 @@ async function startChild(server: RedisServer): Promise<ChildProcess> {
   return child
 }
 
-/** The first run that nothing disturbed, or else the one that was disturbed least. */
+/** The first run without disturbance, or else the run with the least. */
 async function calmRun(
   server: RedisServer,
   children: readonly ChildProcess[],
@@ -125,7 +125,7 @@ async function realRun(
   children: readonly ChildProcess[],
   workload: Workload,
 ): Promise<Real> {
-  // As long as the simulated one's.
+  // As long as the simulated run.
   runs += 1
   const name = `p${String(runs).padStart(3, '0')}`
   await server.command('FLUSHALL')
@@ -143,7 +143,7 @@ async function realRun(
     admitted: sum(outcomes.map(({ admitted }) => admitted)) / seconds,
     calls: counted('calls'),
     bytesIn: counted('bytesIn'),
-    // The first INFO was answered after its own count.
+    // The first INFO did not count its own reply.
     bytesOut: counted('bytesOut') - before.replyBytes / seconds,
     redis: (after.cpuUs - before.cpuUs) / 1e6 / seconds,
     p50Us: quantile(tookUs, 0.5),
@@ -158,7 +158,7 @@ async function realRun(
   }
 }
 
-/** Tells each child something, and waits for what it says. */
+/** Sends something to each child, and waits for its answer. */
 async function asked<Answer>(
   children: readonly ChildProcess[],
   messageOf: (rank: number) => Job | 'go',

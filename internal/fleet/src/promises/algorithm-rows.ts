@@ -9,7 +9,7 @@ export type AlgorithmFormula = 'anyWindow' | 'aroundEdge' | 'aimedAtGrid' | 'fro
 
 interface AlgorithmRow extends BoundRow {
   readonly formula: AlgorithmFormula
-  /** How exact it is. */
+  /** How exact the algorithm is. */
   readonly exact: string
 }
 

@@ -1,11 +1,11 @@
-// The tables of bounds in the documents: `pnpm fleet --write` writes them, and
-// test/bounds.test.ts fails while the documents say something else.
+// The tables of bounds in the documents: `pnpm fleet --write` writes them, and test/bounds.test.ts
+// fails when the documents differ.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { algorithmsText } from './algorithm-rows.js'
 import { lossesText } from './loss-rows.js'
 
-/** What the pages of docs/ have between the marks of a part. */
+/** The text between the marks of a part, in pages of docs/. */
 export interface WrittenPart {
   readonly page: string
   readonly part: string
@@ -17,7 +17,7 @@ export const writtenParts: readonly WrittenPart[] = [
   { page: 'resilience.md', part: 'losses', text: lossesText },
 ]
 
-/** @param docs the folder, with a slash at its end */
+/** @param docs the folder, with a trailing slash */
 export async function writePages(docs: URL): Promise<void> {
   for (const { page, part, text } of writtenParts) {
     const file = new URL(page, docs)
@@ -25,7 +25,7 @@ export async function writePages(docs: URL): Promise<void> {
   }
 }
 
-/** A page with a text between the marks of a part. */
+/** The page, with the text between the marks of a part replaced. */
 export function withPart(page: string, part: string, text: string): string {
   const [start, end] = [`<!-- ${part}:start -->`, `<!-- ${part}:end -->`]
   const [from, to] = [page.indexOf(start), page.indexOf(end)]

@@ -1,22 +1,22 @@
-// A row of a table of bounds: what a formula says in words, and what it says with numbers.
+// A row of a table of bounds: a formula in words, and examples with numbers.
 
 /** The limit of the examples. */
 export const LIMIT = 100
 
 export interface BoundRow {
-  /** A limiter by this, or a failure like this ... */
+  /** A limiter with this algorithm, or a failure such as this ... */
   readonly when: string
-  /** ... lets so much pass at the most: the formula. */
+  /** ... lets at most this much pass: the formula. */
   readonly passes: string
   readonly examples: readonly Example[]
 }
 
 export interface Example {
-  /** May be empty, if the row itself says it. */
+  /** May be empty if the row itself says it. */
   readonly when: string
-  /** The terms, which show how the formula comes to its result. */
+  /** The terms that show how the formula gives its result. */
   readonly terms: string
-  /** The formula's result. */
+  /** The result of the formula. */
   readonly most: number
 }
 

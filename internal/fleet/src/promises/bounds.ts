@@ -1,6 +1,6 @@
-// How much may pass at the most, as formulas: when all is well, by algorithm (docs/algorithms.md,
-// "What each promises"), and when Redis fails (docs/resilience.md, "What may be lost"). The tables
-// there are written from these functions. The simulation, the fault matrix and the attackers of
+// The most that may pass, as formulas: while all is well, by algorithm (docs/algorithms.md, "What
+// each promises"), and when Redis fails (docs/resilience.md, "What may be lost"). The tables there
+// are generated from these functions. The simulation, the fault matrix and the attackers of
 // packages/core check them.
 
 /** A sliding log or window: units in any window. */
@@ -8,28 +8,29 @@ export function anyWindow(limit: number): number {
   return limit
 }
 
-/** A fixed window: units in any time as long as a window, which may lie around an edge. */
+/** A fixed window: units in any span as long as a window, which may contain an edge. */
 export function aroundEdge(limit: number): number {
   return 2 * limit
 }
 
-/** A sliding counter: units in any window, if they are aimed at its grid. */
+/** A sliding counter: units in any window, if requests are aimed at its grid. */
 export function aimedAtGrid(limit: number): number {
   return 2 * limit - 1
 }
 
 /**
- * A bucket: units in any time, its end excluded.
- * @param ms that time, above 0
+ * A bucket: units in any span, its end excluded.
+ * @param ms the length of the span, above 0
  */
 export function fromBucket(capacity: number, refill: number, everyMs: number, ms: number): number {
   return capacity + Math.ceil((refill * ms) / everyMs) - 1
 }
 
 // When Redis fails: units in one window of a limit, whichever algorithm counts them. What flows
-// back into a bucket in that time comes on top.
+// back into a bucket in that time comes in addition.
 
-/** Local quotas of `processes` that share a limit, by rank. They add up to it; some may be 0. */
+/** The local quotas of `processes` that share a limit, by rank. They add up to it; some may be
+ *  0. */
 export function localQuotas(limit: number, processes: number): number[] {
   const whole = Math.floor(limit / processes)
   const remainder = limit % processes
@@ -38,44 +39,45 @@ export function localQuotas(limit: number, processes: number): number[] {
 
 /**
  * All processes lose Redis, the breaker of each opens, and they come back, with its data or
- * without, each within 5 s of the first one; they know how many they are and have seen the key.
- * @param inFlight requests on their way to Redis at that moment
+ * without, each within 5 s of the first one. They know how many they are, and have seen the key.
+ * @param inFlight requests on their way to Redis at the moment of the loss
  */
 export function wholeOutage(limit: number, inFlight: number): number {
   return limit + inFlight
 }
 
 /**
- * The same, where units were taken that processes have not seen: by others since they saw the key,
- * for another user of a policy key, or under another limit of the same name.
- * @param takenSince for each process, the units that were taken since it saw the key last; all that
- *   were taken, if it never did
+ * The same, where units were taken that processes have not seen: by others since the process saw
+ * the key, for another user of a policy key, or under another limit of the same name.
+ * @param takenSince for each process, the units that were taken since it last saw the key; all
+ *   taken units, if it never saw the key
  */
 export function staleView(limit: number, takenSince: readonly number[]): number {
   return limit + sum(takenSince.map((units) => Math.ceil(units / takenSince.length)))
 }
 
 /**
- * Some processes cannot reach Redis, and the others can. In every window, for as long as it lasts.
- * @param quotas local quotas of the processes that are cut off
+ * Some processes cannot reach Redis, and the others can. The bound is for every window, for as long
+ * as this lasts.
+ * @param quotas the local quotas of the processes that are cut off
  */
 export function partialOutage(limit: number, quotas: readonly number[]): number {
   return limit + sum(quotas)
 }
 
 /**
- * A process is back for more than 5 s before others are, and have counted what they admitted; or
- * it has no ceiling, as its local quota is 0 or its breaker did not open.
- * @param quotas local quotas of those others
+ * A process is back for more than 5 s before others are back and have reported what they admitted;
+ * or it has no ceiling, since its local quota is 0 or its breaker did not open.
+ * @param quotas the local quotas of those others
  */
 export function returnOfProcesses(limit: number, quotas: readonly number[]): number {
   return partialOutage(limit, quotas)
 }
 
 /**
- * Processes start while Redis is away, and nobody has told them how many there are: each takes
- * itself to be alone.
- * @param started how many
+ * Processes start while Redis is away, and nobody has told them how many there are: each assumes
+ * that it is alone.
+ * @param started the number of such processes
  */
 export function unknownInstances(limit: number, started: number): number {
   return limit * (1 + started)
@@ -83,15 +85,16 @@ export function unknownInstances(limit: number, started: number): number {
 
 /**
  * Single requests cannot be sent, or are answered too late, while other processes reach Redis.
- * @param admitted units that were admitted locally for them; for each process at most its quota
+ * @param admitted the units that were admitted locally for them; for each process, at most its
+ *   quota
  */
 export function failedCallsBesidePeers(limit: number, admitted: number): number {
   return limit + admitted
 }
 
 /**
- * Redis has done what was asked, and its reply is lost. What it may have charged is charged; what
- * it may have given back is not given back a second time.
+ * Redis has run a call, and its reply is lost. What the call may have charged stays charged; what
+ * it may have given back is not given back again.
  */
 export function lostReply(limit: number): number {
   return limit
@@ -100,8 +103,8 @@ export function lostReply(limit: number): number {
 /**
  * Redis forgets a key, and a process that has seen it is the first to ask, or the only one.
  * @param losses how often the key is lost
- * @param inFlight requests on their way when a loss shows, in all processes
- * @param unseen units that the first to ask had not seen, of all losses together
+ * @param inFlight requests of all processes on their way when a loss shows
+ * @param unseen the units that the first process to ask had not seen, of all losses together
  */
 export function lossSeenFirst(
   limit: number,
@@ -113,8 +116,8 @@ export function lossSeenFirst(
 }
 
 /**
- * Redis forgets a key, and a process that has not seen it is the first to ask, or no process that
- * has seen it is left; or the call that restores it fails.
+ * Redis forgets a key, and either a process that has not seen it is the first to ask, or no process
+ * that has seen it is left, or the call that restores it fails.
  * @param losses how often the key is lost
  */
 export function lossSeenByOtherFirst(limit: number, losses: number): number {
@@ -122,37 +125,38 @@ export function lossSeenByOtherFirst(limit: number, losses: number): number {
 }
 
 /**
- * Redis forgets the key of a lock-out: attempts that are granted until a block begins that is as
- * long as the next one would have been. A process that has seen a block grants none before its end.
+ * Redis forgets the key of a lock-out: the attempts that are granted until a block begins that is
+ * as long as the next one would have been. A process that has seen a block grants none before its
+ * end.
  * @param level how many blocks had begun
- * @param seen the highest level that a process has seen which asks afterwards
+ * @param seen the highest level that was seen by a process that asks afterwards
  */
 export function lossOfLevels(limit: number, level: number, seen: number): number {
   return limit * (1 + level - seen)
 }
 
 /**
- * All processes lose Redis, and some have used so many other keys (`maxLocalKeys`) that they no
- * longer remember this one.
- * @param quotas local quotas of the processes that have forgotten the key
+ * All processes lose Redis, and some no longer remember this key, since they have used more than
+ * `maxLocalKeys` others.
+ * @param quotas the local quotas of the processes that have forgotten the key
  */
 export function moreKeysThanRemembered(limit: number, quotas: readonly number[]): number {
   return limit + sum(quotas)
 }
 
 /**
- * In an outage each process decides by the policy that `whenUnavailable` names. Beside what passed
- * before the outage.
- * @param limit of that policy, in each of its windows
+ * In an outage each process decides by the policy that `whenUnavailable` names. This comes in
+ * addition to what passed before the outage.
+ * @param limit the limit of that policy, in each of its windows
  */
 export function ownPolicyInOutage(limit: number, processes: number): number {
   return processes * limit
 }
 
 /**
- * Processes cannot reach Redis for longer than slots last: what is in progress at once.
+ * Processes cannot reach Redis for longer than slots last: how much is in progress at once.
  * @param held what each of these processes held when it lost Redis
- * @param quotas local quotas of the same processes
+ * @param quotas the local quotas of the same processes
  */
 export function slotsInOutage(
   limit: number,
@@ -163,7 +167,7 @@ export function slotsInOutage(
 }
 
 /**
- * Redis forgets slots: what is in progress at once until all have been renewed.
+ * Redis forgets slots: how much is in progress at once until all slots have been renewed.
  * @param held what was in progress at that moment, in all processes
  */
 export function lossOfSlots(limit: number, held: number): number {
@@ -171,26 +175,26 @@ export function lossOfSlots(limit: number, held: number): number {
 }
 
 /**
- * A process ends with units admitted that Redis has not counted yet.
+ * A process ends with admitted units that Redis has not counted yet.
  * @param uncounted those units; at most its local quota
  */
 export function endOfProcess(limit: number, uncounted: number): number {
   return limit + uncounted
 }
 
-/** A replica takes over that has not heard of the last `lagMs`. */
+/** A replica takes over that has not received the last `lagMs`. */
 export function laggingReplica(limit: number, admittedPerSecond: number, lagMs: number): number {
   return limit + Math.ceil((admittedPerSecond * lagMs) / 1_000)
 }
 
-/** Several primaries serve, each one side of a partition. */
+/** Several primaries serve, one on each side of a partition. */
 export function partition(limit: number, sides: number): number {
   return limit * sides
 }
 
 /**
  * An outage begins while requests wait for a bucket.
- * @param turns requests that have been given a turn by Redis; they pass beside those who wait
+ * @param turns requests to which Redis has given a turn; they pass in addition to those that wait
  *   locally
  */
 export function waitingInOutage(limit: number, turns: number): number {
@@ -199,7 +203,7 @@ export function waitingInOutage(limit: number, turns: number): number {
 
 /**
  * Settlements fail.
- * @param beyondEstimates what requests in flight used beyond what they were charged before
+ * @param beyondEstimates what requests in flight used beyond what they had been charged
  */
 export function failedSettlements(limit: number, beyondEstimates: number): number {
   return limit + beyondEstimates

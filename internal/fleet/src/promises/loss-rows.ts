@@ -1,4 +1,4 @@
-// The table "What may be lost" of docs/resilience.md: a row for each formula.
+// The table "What may be lost" of docs/resilience.md, with a row for each formula.
 
 import type { AlgorithmFormula } from './algorithm-rows.js'
 import { type BoundRow, example, LIMIT, tableOf } from './bound-row.js'

@@ -1,22 +1,22 @@
 // A simulated server that is a node of a Cluster: it serves some of the slots, and refers calls for
-// others to the node that it takes to serve them (getNodeByQuery in Redis's cluster.c).
+// others to the node that it believes to serve them (getNodeByQuery in Redis's cluster.c).
 
 import { SLOTS, slotOf } from '../../../../packages/core/src/redis/transport/hash-slot.js'
 import { RefusedError, SimulatedRedis } from './server.js'
 
-/** What CLUSTER SLOTS says: the master of all slots up to the last one, from the end of the range
- *  before on. */
+/** The reply to CLUSTER SLOTS: ranges of slots, each from the end of the one before up to `last`,
+ *  with their masters. */
 export type SlotRanges = readonly { readonly last: number; readonly master: string }[]
 
 export class ClusterNode extends SimulatedRedis {
   readonly name: string
-  /** Slots whose keys are on their way from here, and whereto. */
+  /** Slots whose keys are being moved away, and the nodes that they go to. */
   readonly migrating: Map<number, string> = new Map()
-  /** Slots whose keys are on their way to here. */
+  /** Slots whose keys are being moved here. */
   readonly importing: Set<number> = new Set()
-  /** Who serves each slot, as far as this node has heard. */
+  /** The owner of each slot, as far as this node knows. */
   readonly #owners: string[]
-  /** The same, for those who ask, until it changes. */
+  /** The same as ranges, cached until it changes. */
   #ranges: SlotRanges | undefined = undefined
 
   constructor(name: string, now: () => number, owners: readonly string[]) {
@@ -34,7 +34,7 @@ export class ClusterNode extends SimulatedRedis {
     this.#owners[slot] = name
   }
 
-  /** The slots that it takes for its own. */
+  /** The slots that the node believes to own. */
   get slots(): number[] {
     return this.#owners.flatMap((owner, slot) => (owner === this.name ? slot : []))
   }
@@ -54,7 +54,7 @@ export class ClusterNode extends SimulatedRedis {
     return this.#ranges
   }
 
-  /** @throws {RefusedError} the call is none of this node's, or not now */
+  /** @throws {RefusedError} if the call is not for this node, or not at the moment */
   #check(keys: readonly string[], isAsking: boolean): void {
     const [slot = 0, ...others] = new Set(keys.map(slotOfKey))
     if (others.length > 0)
@@ -73,10 +73,10 @@ export class ClusterNode extends SimulatedRedis {
 
 const TRY_AGAIN = 'TRYAGAIN Multiple keys request during rehashing of slot'
 
-/** By hash tag: a story has few. */
+/** By hash tag, of which a story has few. */
 const slots: Map<string, number> = new Map()
 
-/** The slot of a key that has a hash tag, as all of Weir's have. */
+/** The slot of a key with a hash tag, which all of Weir's keys have. */
 export function slotOfKey(key: string): number {
   const tag = key.slice(key.indexOf('{') + 1, key.indexOf('}'))
   const slot = slots.get(tag) ?? slotOf(tag)
@@ -84,11 +84,11 @@ export function slotOfKey(key: string): number {
   return slot
 }
 
-/** Slots shared by so many masters evenly, as by `startCluster` of the testkit. */
+/** Slots distributed evenly over masters, as by `startCluster` of the testkit. */
 export function sharedSlots(masters: readonly string[]): string[] {
   const count = masters.length
   return Array.from({ length: SLOTS }, (_, slot) => {
-    // The last one whose first slot is not beyond it.
+    // The last master whose first slot is not beyond this one.
     return masters.findLast((_, i) => Math.floor((SLOTS * i) / count) <= slot) as string
   })
 }

@@ -1,12 +1,12 @@
 // A simulated Cluster: masters that share the slots, each with a replica that lags; slots that move
-// from one to the other, key by key, and replicas that take over. What one node knows, the others
-// hear of later.
+// from one master to another, key by key; and replicas that take over. What one node knows reaches
+// the others later.
 
 import type { World } from '../world/world.js'
 import { ClusterNode, sharedSlots, slotOfKey } from './cluster-node.js'
 import { Machine } from './machine.js'
 
-/** How long it takes at most until a node has heard of a change. */
+/** The longest time until a node has heard of a change. */
 export const GOSSIP_US = 200_000
 
 /** A machine that runs a node. */
@@ -16,7 +16,7 @@ export interface NodeMachine extends Machine {
 
 /** The steps in which a slot moves. */
 export interface Move {
-  /** Those that have not moved. */
+  /** The keys that have not moved yet. */
   keys(): string[]
   moveKey(key: string): void
   targetOwns(): void
@@ -24,11 +24,11 @@ export interface Move {
 }
 
 export class SimulatedCluster {
-  /** Masters first, then replicas: the roles at the start. */
+  /** Masters first, then replicas: their roles at the start. */
   readonly machines: readonly NodeMachine[]
   readonly #world: World
   readonly #masters: number
-  /** Who took a slot over last, so that older news of it is not believed. */
+  /** The latest owner of each slot, so that older news of it is ignored. */
   readonly #newest: Map<number, string> = new Map()
 
   constructor(world: World, masters: number) {
@@ -46,7 +46,7 @@ export class SimulatedCluster {
     return this.machines.slice(0, this.#masters)
   }
 
-  /** The replica of a master, or the other way round. */
+  /** The replica of a master, or the master of a replica. */
   partnerOf(machine: NodeMachine): NodeMachine {
     const i = this.machines.indexOf(machine)
     const partner = i < this.#masters ? i + this.#masters : i - this.#masters
@@ -57,7 +57,7 @@ export class SimulatedCluster {
     return this.machines.find((machine) => machine.name === name) as NodeMachine
   }
 
-  /** Who serves a slot, and knows it. */
+  /** The node that serves a slot and knows it. */
   ownerOf(slot: number): NodeMachine {
     const isOwner = ({ name, redis }: NodeMachine): boolean => redis.ownerOf(slot) === name
     return this.machines.find(isOwner) as NodeMachine
@@ -91,18 +91,18 @@ export class SimulatedCluster {
     if (this.ownerOf(slot) === to) return
     const { keys, moveKey, targetOwns, othersHear } = this.moving(slot, to)
     await this.#world.runFor(stepUs())
-    // Calls create keys at the target, and none at the source.
+    // Calls create keys at the target, never at the source.
     for (const key of keys()) {
       moveKey(key)
       await this.#world.runFor(stepUs())
     }
-    // The new owner first, or a call is referred to and fro until it knows.
+    // The new owner learns it first; otherwise the nodes would refer calls to each other.
     targetOwns()
     await this.#world.runFor(stepUs())
     othersHear()
   }
 
-  /** A replica takes all slots of its master, with the keys that it has heard of. */
+  /** A replica takes all slots of its master, with the keys that it has received. */
   takeOver(from: NodeMachine): NodeMachine {
     const to = this.partnerOf(from)
     const { slots } = from.redis
@@ -112,7 +112,7 @@ export class SimulatedCluster {
     return to
   }
 
-  /** The other nodes hear of a new owner. */
+  /** Tells the other nodes of a new owner. */
   #tell(slots: readonly number[], owner: string): void {
     for (const slot of slots) this.#newest.set(slot, owner)
     for (const { redis } of this.machines) {

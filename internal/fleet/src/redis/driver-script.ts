@@ -1,6 +1,6 @@
-// The driver's script, run by the TypeScript kernels: the arguments are those that Weir sends to a
-// real server, and so is the packed reply. Which kernels a script uses is read from its source.
-// test/driver-script.test.ts holds it to a real server, call by call.
+// The driver's script, run by the TypeScript kernels. The arguments and the packed reply are those
+// of a real server. The source of a script tells which kernels it uses. test/driver-script.test.ts
+// compares it with a real server, call by call.
 
 import { type Kernel, lifeUsOf } from '../../../../packages/core/src/algorithms/algorithm.js'
 import { bucket } from '../../../../packages/core/src/algorithms/bucket/kernel.js'
@@ -32,24 +32,24 @@ const KERNELS: ReadonlyMap<string, Kernel> = new Map(
   ]),
 )
 
-/** Where the build makes the counters of a script, and one of them. */
+/** Finds where the source of a script makes its counters, and each of them. */
 const COUNTERS = /^local counters = \{ (.*) \}$/m
 const COUNTER = /(\w+)\(([^()]*)\)/g
 
-/** With an injected clock, TTLs are longer by this: see prologue.lua. */
+/** With an injected clock, TTLs are longer by this much: see prologue.lua. */
 const SLACK_MS = 600_000
 
 interface DriverScript {
   readonly counters: readonly {
     readonly kernel: Kernel
-    /** How many numbers it is given. */
+    /** How many numbers the counter is given. */
     readonly width: number
-    /** Its window is a period of a calendar, whose start and end are given. */
+    /** Its window is a calendar period, whose start and end are given. */
     readonly isPeriod: boolean
   }[]
 }
 
-/** Undefined: it is another script. */
+/** Returns undefined for another script. */
 export function driverScriptOf(source: string): DriverScript | undefined {
   const made = COUNTERS.exec(source)?.[1]
   if (made === undefined) return undefined
@@ -63,11 +63,11 @@ export function driverScriptOf(source: string): DriverScript | undefined {
   return { counters }
 }
 
-/** What a script needs of the server that runs it. */
+/** What a script uses of the server that runs it. */
 export interface Place {
   readonly keyspace: Keyspace
   readonly nowUs: number
-  /** Learns of each request, and how often it was granted. */
+  /** Called for each request, with the number of times that it was granted. */
   readonly decided?: ((mode: CallMode, request: KeyedRequest, granted: number) => void) | undefined
 }
 
@@ -123,7 +123,7 @@ export function runDriver(
   return packNumbers(reply)
 }
 
-/** The window of a period ends when the period does: see calendarKernel. */
+/** The kernel for a window that ends with its calendar period: see calendarKernel. */
 function periodKernel(kernel: Kernel, endMs: number): Kernel {
   return {
     ...kernel,
@@ -195,7 +195,7 @@ function modeOf(mode: CallMode): Mode {
   return mode === 'preview' ? 'peek' : (mode as Mode)
 }
 
-/** Forgets the keys of a request on purpose. */
+/** Deletes the keys of a request. */
 function reset(
   counters: readonly Counter[],
   { keys, count = 1 }: KeyedRequest,

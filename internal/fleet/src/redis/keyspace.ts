@@ -1,6 +1,5 @@
-// The keys of a simulated server: states and marks of counters, with their TTLs, and settings. A
-// state is kept as the TypeScript kernels have it; what a real server keeps is a text that means
-// the same.
+// The keys of a simulated server: states and marks of counters with their TTLs, and settings.
+// States are stored as the TypeScript kernels have them; a real server stores the same as text.
 
 import type { Cells, Kernel, Scratch } from '../../../../packages/core/src/algorithms/algorithm.js'
 import type { Mark, Marks, Table } from '../../../../packages/core/src/algorithms/driver.js'
@@ -9,17 +8,17 @@ import type { Kept } from '../../../../packages/core/src/memory/settings.js'
 interface Entry {
   readonly value: Cells | Mark | Kept | ReadonlyMap<string, number>
   readonly endMs: number
-  /** The id of the kernel whose state it is. */
+  /** The id of the kernel that the state belongs to. */
   readonly kernel?: string | undefined
 }
 
 export class Keyspace {
   readonly #entries: Map<string, Entry> = new Map()
   readonly #nowMs: () => number
-  /** How often something was written or deleted. */
+  /** The number of writes and deletions. */
   changes = 0
 
-  /** @param nowMs the server's clock, by which TTLs end */
+  /** @param nowMs the server's clock, by which keys expire */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs
   }
@@ -37,7 +36,7 @@ export class Keyspace {
     this.#entries.set(key, { value, endMs: this.#nowMs() + ttlMs, kernel })
   }
 
-  /** How long a key has still to live, in ms; below 0: it is not there. */
+  /** The remaining TTL of a key, in ms; below 0 if the key does not exist. */
   ttlMs(key: string): number {
     const entry = this.#entries.get(key)
     return entry === undefined ? -2 : Math.floor(entry.endMs - this.#nowMs())
@@ -55,24 +54,24 @@ export class Keyspace {
     return this.get(key) !== undefined
   }
 
-  /** Whether a key holds something else than a state of a kernel. */
+  /** Whether a key holds something other than a state of the kernel. */
   isForeign(key: string, { id }: Kernel): boolean {
     return this.has(key) && this.#entries.get(key)?.kernel !== id
   }
 
-  /** All that are there. */
+  /** All present keys. */
   keys(): string[] {
     return [...this.#entries.keys()].filter((key) => this.has(key))
   }
 
-  /** As they are now, which later changes leave as it is: states are never written in place. */
+  /** A snapshot. Later changes leave it as it is, since states are never written in place. */
   copy(): Keyspace {
     const copy = new Keyspace(this.#nowMs)
     for (const [key, entry] of this.#entries) copy.#entries.set(key, entry)
     return copy
   }
 
-  /** Has these keys from now on, and no others. */
+  /** Replaces all keys by those of another keyspace. */
   become(other: Keyspace): void {
     this.#entries.clear()
     for (const [key, entry] of other.#entries) this.#entries.set(key, entry)
@@ -86,7 +85,7 @@ export class Keyspace {
     other.#entries.set(key, entry)
   }
 
-  /** The counters of one kernel, as the driver asks for them. */
+  /** The counters of one kernel, as the driver reads them. */
   tableOf(kernel: Kernel, slackMs: number): Table {
     return {
       marks: this.#marks(slackMs),
@@ -96,7 +95,7 @@ export class Keyspace {
         return cells === undefined ? -1 : 0
       },
       write: (scratch, key, _slot, _nowMs, resetMs) => {
-        // A copy: a log's own array is written in place, and others may still read the old one.
+        // A copy: a log's array is written in place, and others may still read the old one.
         const old = this.get<Cells>(key)
         const room = old === undefined ? new Float64Array(kernel.width) : Float64Array.from(old)
         this.set(key, kernel.write(scratch, room, 0), resetMs + slackMs, kernel.id)

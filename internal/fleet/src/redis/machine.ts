@@ -1,22 +1,21 @@
-// The machine that a simulated server runs on: it serves one call after the other, may freeze, and
-// may be down.
+// The machine of a simulated server. It serves one call after another, may freeze, and may be down.
 
 import type { World } from '../world/world.js'
 import type { SimulatedRedis } from './server.js'
 
-/** What a call takes the server, and each of its keys: about what is measured of a real one
+/** The time of a call, and of each of its keys: about as much as measured of a real server
  *  (internal/benchmarks/results/tables.md, script time). */
 const CALL_US = 15
 const KEY_US = 3
 
 export type Reply = { readonly value: unknown } | { readonly error: Error }
 
-/** A call, and whose it is. */
+/** A call, and who sent it. */
 export interface Call {
   readonly by: string
   readonly command: string
   readonly args: readonly string[]
-  /** It follows ASKING. */
+  /** Whether it follows ASKING. */
   readonly isAsking?: boolean
 }
 
@@ -28,14 +27,14 @@ export class Machine {
   readonly name: string
   readonly redis: SimulatedRedis
   isDown = false
-  /** Whose call is being run. */
+  /** The sender of the call that is running. */
   serving = ''
   readonly #world: World
-  /** Calls that have come and are not served, in the order in which they came. */
+  /** Calls that have arrived and are not served yet, in order. */
   #queue: Job[] = []
   #isBusy = false
   #frozenUntilUs = 0
-  /** What it does first when it is thawed. */
+  /** What to do first after a thaw. */
   #goOn: (() => void) | undefined
   #cancel = (): void => {}
 
@@ -45,7 +44,7 @@ export class Machine {
     this.redis = redis
   }
 
-  /** SIGSTOP, and after so long SIGCONT. */
+  /** SIGSTOP, and SIGCONT after this time. */
   freeze(us: number): void {
     this.#frozenUntilUs = Math.max(this.#frozenUntilUs, this.#world.nowUs + us)
   }
@@ -56,13 +55,14 @@ export class Machine {
     this.#goOn?.()
   }
 
-  /** A call has come; `reply` is called when it is served, unless the machine is down by then. */
+  /** A call has arrived. `reply` is called when it is served, unless the machine is down by
+   *  then. */
   serve(call: Call, reply: (reply: Reply) => void): void {
     this.#queue.push({ ...call, reply })
     if (!this.#isBusy) this.#begin()
   }
 
-  /** Begins with the first call of the queue. */
+  /** Begins the first call of the queue. */
   #begin(): void {
     const [job] = this.#queue
     this.#isBusy = job !== undefined

@@ -1,12 +1,12 @@
-// What stands for a key in the names that it has in Redis. Long ones are hashes.
+// The form of keys in their Redis names. Long ones are hashed.
 
 import { nameOfKey } from '../../../../packages/core/src/base/key-name.js'
 import { encodePart, encodeTag } from '../../../../packages/core/src/redis/transport/keys.js'
 
 export interface NamesInRedis {
-  /** Between the braces. */
+  /** The form between the braces. */
   readonly tag: string
-  /** Elsewhere. */
+  /** The form elsewhere. */
   readonly part: string
 }
 

@@ -1,5 +1,5 @@
-// Packs whole numbers as the driver's reply does (cmsgpack.pack; https://github.com/msgpack/msgpack
-// /blob/master/spec.md): an array of them, each in its shortest form.
+// Packs whole numbers as the driver's reply does: an array of them, each in its shortest form
+// (cmsgpack.pack; https://github.com/msgpack/msgpack/blob/master/spec.md).
 
 export function packNumbers(numbers: readonly number[]): Buffer {
   const bytes: number[] = []

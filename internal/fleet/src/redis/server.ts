@@ -1,5 +1,5 @@
-// A simulated Redis server: its clock, its scripts and its keys. It runs the scripts that Weir
-// sends, and refuses other commands.
+// A simulated Redis server with its clock, scripts and keys. It runs the scripts that Weir sends,
+// and refuses other commands.
 
 import { createHash } from 'node:crypto'
 import { HEARTBEAT } from '../../../../packages/core/src/redis/heartbeat.js'
@@ -9,18 +9,18 @@ import { isOfSettings, SettingsScripts } from './settings-scripts.js'
 
 type Script = (keys: readonly string[], args: readonly string[]) => unknown
 
-/** What a command is refused with, as ioredis tells it. */
+/** A refusal, in the form in which ioredis reports it. */
 export class RefusedError extends Error {
   override readonly name = 'ReplyError'
 }
 
 export class SimulatedRedis {
   readonly keyspace: Keyspace
-  /** Learns of each request, and how often it was granted. */
+  /** Called for each request, with the number of times that it was granted. */
   decided: Place['decided'] = undefined
-  /** What a heartbeat is answered with, in place of what it should be. */
+  /** Replaces the reply to heartbeats. */
   beatReply: (() => unknown) | undefined = undefined
-  /** By how much its clock was set forward, or below 0 back. */
+  /** By how much its clock was set forward, or back if below 0. */
   aheadUs = 0
   readonly #now: () => number
   readonly #scripts: Map<string, Script> = new Map()
@@ -55,8 +55,8 @@ export class SimulatedRedis {
   }
 
   /**
-   * Runs a command. What it changes is changed at once, also where the reply is a promise.
-   * @throws {RefusedError} what the server would say
+   * Runs a command. Its changes are made at once, even if the reply is a promise.
+   * @throws {RefusedError} with the text of a real server
    */
   run(command: string, args: readonly string[], _isAsking: boolean = false): unknown {
     const [what = '', count = '0', ...rest] = args
@@ -80,7 +80,7 @@ export class SimulatedRedis {
     return (keys, args) => this.#settings.run(source, keys, args, this.nowUs)
   }
 
-  /** Twin of heartbeat.ts's script. */
+  /** The twin of the script in heartbeat.ts. */
   #beat(
     key: string,
     watched: string,

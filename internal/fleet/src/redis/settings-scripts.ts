@@ -1,7 +1,6 @@
-// The scripts of settings, by which live limits are kept: what they do is that of the memory store,
-// over the keys of the server, and the arguments and replies are those of a real one.
-// test/settings-scripts.test.ts holds them to the cases that a real server is held to. What
-// processes report is not kept.
+// The scripts of settings, which store live limits. They behave as the memory store, on the keys of
+// the server; arguments and replies are those of a real server. test/settings-scripts.test.ts runs
+// the cases that real servers must pass. Reports of processes are not kept.
 
 import {
   type Kept,
@@ -24,7 +23,7 @@ export class SettingsScripts {
     const keys: KeptByName = {
       get(key) {
         const kept = keyspace.get<Kept>(key)
-        // A copy, as it is written in place.
+        // A copy, since it is written in place.
         return kept && { ...kept, fields: new Map(kept.fields) }
       },
       set: (key, kept) => keyspace.set(key, kept, Number.POSITIVE_INFINITY),
@@ -32,7 +31,7 @@ export class SettingsScripts {
     this.#settings = memorySettings({ nowUs: () => this.#nowUs }, keys)
   }
 
-  /** Runs a script, by the server's clock. What it changes is changed at once. */
+  /** Runs a script, by the server's clock. Its changes are made at once. */
   async run(source: string, keys: Args, [now = '', ...args]: Args, nowUs: number): Promise<Reply> {
     this.#nowUs = now === '' ? nowUs : Number(now)
     const run = SCRIPTS.get(source)
@@ -40,7 +39,7 @@ export class SettingsScripts {
   }
 }
 
-/** Whether it is a script of settings, or of reports. */
+/** Whether the script is one of settings, or of reports. */
 export function isOfSettings(source: string): boolean {
   return SCRIPTS.has(source) || source === REPORT
 }

@@ -1,5 +1,5 @@
-// The course of a story: all is well, something goes wrong, all is well again, and then nobody asks
-// any more.
+// The course of a story: all is well, something goes wrong, all is well again, and in the end
+// nobody sends requests any more.
 
 import { checkCounted, checkRecovered, checkStats } from '../checks/at-the-end.js'
 import { checkAllFree, checkCountedSlots } from '../checks/of-slots.js'
@@ -9,22 +9,22 @@ import { keepHolding } from '../traffic/holding.js'
 import { keepChanging } from '../traffic/live-limits.js'
 import { introduce, keepAsking } from '../traffic/traffic.js'
 
-/** Before anything goes wrong, and after all is well again. */
+/** The time before the fault, and the time after its repair. */
 const BEFORE_US = 3 * SECOND_US
 const AFTER_US = 9 * SECOND_US
-/** How long requests come, about. */
+/** About how long requests come. */
 export const TOLD_US: number = BEFORE_US + 2 * SECOND_US + AFTER_US
 
 /** What goes wrong in a story, and what holds then. */
 export interface Scenario extends Terms {
-  /** Lets it happen for about `us`, and repairs it. */
+  /** Causes the fault for about `us`, and repairs it. */
   readonly goWrong: (fleet: Fleet, us: number) => Promise<void>
 }
 
-/** The whole story. */
+/** Runs the whole story. */
 export async function tellStory(fleet: Fleet, goWrong: Scenario['goWrong']): Promise<void> {
   const { world } = fleet
-  // The first decisions of a process wait until it is connected.
+  // The first decisions of a process wait for its connection.
   await world.runFor(SECOND_US)
   introduce(fleet)
   const stopAsking = keepAsking(fleet)
@@ -34,11 +34,11 @@ export async function tellStory(fleet: Fleet, goWrong: Scenario['goWrong']): Pro
   fleet.tell('something goes wrong')
   await goWrong(fleet, fleet.options.faultMs * 1_000)
   fleet.tell('all is well')
-  // What Redis has forgotten is renewed after a third of its time.
+  // Slots that Redis has forgotten are renewed after a third of their time.
   if (fleet.slots !== undefined) await world.runFor(500 * fleet.options.slotMs)
   if (!fleet.terms.isAway) await checkCountedSlots(fleet)
   await world.runFor(AFTER_US - 2 * SECOND_US)
-  // What is set holds 1.5 s later.
+  // A limit takes effect 1.5 s after it is set.
   stopChanging()
   await world.runFor(2 * SECOND_US)
   stopAsking()

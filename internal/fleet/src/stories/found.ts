@@ -1,4 +1,4 @@
-// A story that breaks a promise, as text: how it came to that, the command that runs it again, and
+// The report of a story that breaks a promise: its last lines, the command that runs it again, and
 // a row for the table of found stories in test/scenarios.test.ts.
 
 import type { Outcome } from './scenarios.js'
@@ -20,7 +20,7 @@ function commandText({ seed, scenario, options }: Outcome): string {
 
 function rowText({ seed, scenario, options, broken }: Outcome): string {
   const fields = Object.entries(options).map(([name, value]) => `${name}: ${literal(value)}`)
-  // Without the moment, which stands first.
+  // Without the time at the start of the line.
   const promise = (broken[0] ?? '').replace(/^\S+ /, '')
   const story = `seed: ${seed}, scenario: ${literal(scenario)}, options: { ${fields.join(', ')} }`
   return `{ found: ${literal(promise)}, ${story} },`

@@ -1,4 +1,4 @@
-// What goes wrong in a story, and which bound holds then.
+// The faults of the stories, and the bound that holds for each.
 
 import { type StoryOptions, smallestOptions } from '../fleet/choices.js'
 import { Fleet, MOST_AHEAD_US, SECOND_US } from '../fleet/fleet.js'
@@ -50,7 +50,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     goWrong: (fleet) => nowAndThen(fleet, () => fleet.machine.redis.forgetScripts()),
   },
 
-  /** Redis freezes, then continues. */
+  /** Redis freezes, and then continues. */
   frozen: {
     least: 2,
     bound: whenAllAreAway,
@@ -120,7 +120,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     goWrong: resets,
   },
 
-  /** Event loops are held up, some for longer than the deadline. */
+  /** Event loops are blocked, some for longer than the deadline. */
   pauses: {
     least: 2,
     bound: whenSomeAreAway,
@@ -154,7 +154,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
   },
 
   /** The clock of Redis is set forward and back, by less than a window, or only back. Limits do not
-   *  change, as it is by this clock that all change over together. */
+   *  change, since processes change over by this clock. */
   'clock steps': {
     least: 1,
     options: { live: false },
@@ -195,16 +195,16 @@ export interface Outcome {
   readonly scenario: ScenarioName
   readonly options: StoryOptions
   readonly requests: number
-  /** How often processes asked for what. */
+  /** How often processes called each method. */
   readonly asked: Readonly<Record<string, number>>
-  /** How many decisions were made by what. */
+  /** How many decisions each source made. */
   readonly sources: Readonly<Record<string, number>>
-  /** The most that was admitted of a key beyond its limit. */
+  /** The most that was admitted under a key beyond its limit. */
   readonly over: number
   /** The most that was in progress at once beyond a limit of slots. */
   readonly overSlots: number
   readonly hash: string
-  /** What must not be; none: all promises held. */
+  /** The broken promises; empty if all promises held. */
   readonly broken: readonly string[]
   /** The last lines of the history. */
   readonly end: readonly string[]
@@ -224,8 +224,8 @@ export function smallestOf(scenario: ScenarioName): StoryOptions {
 
 /**
  * Runs the story of a seed.
- * @param scenario default: the seed says which
- * @param given instead of what the seed says
+ * @param scenario by default, the seed decides
+ * @param given options that replace those of the seed
  */
 export async function runScenario(
   seed: number,

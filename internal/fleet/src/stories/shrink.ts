@@ -1,39 +1,39 @@
 // Makes a story that breaks a promise smaller, as long as the smaller one breaks the same promise:
-// fewer processes, keys, requests and faults, and shorter ones. What is left is easier to follow.
+// fewer and shorter processes, keys, requests and faults. The result is easier to follow.
 
 import { problemOf, type StoryOptions } from '../fleet/choices.js'
 import type { Outcome } from './scenarios.js'
 
-/** Seeds that are tried with the same options, as other options make other moments of the same
- *  seed. */
+/** The seeds that are tried with the same options: other options change the course of a seed, so
+ *  another seed may be needed. */
 const SEEDS = 4
-/** Stories that are tried, at the most. */
+/** The most stories that are tried. */
 const STORIES = 600
 
-/** Runs the story of a seed with all its options given. */
+/** Runs the story of a seed with all options given. */
 export type Run = (seed: number, options: StoryOptions) => Promise<Outcome>
 
 export interface Shrunk {
   readonly outcome: Outcome
-  /** Stories that were tried. */
+  /** The number of stories that were tried. */
   readonly tried: number
 }
 
-/** What is broken, without the names and numbers of a story. */
+/** The broken promise, without the names and numbers of a story. */
 export function promiseOf(broken: string): string {
   return broken.replace(/\d+(\.\d+)?/g, '#')
 }
 
 /**
  * @param found a story that breaks a promise
- * @param smallest of each option the smallest value
+ * @param smallest the smallest value of each option
  */
 export async function shrink(found: Outcome, smallest: StoryOptions, run: Run): Promise<Shrunk> {
   const promises = new Set(found.broken.map(promiseOf))
   let outcome = found
   let tried = 0
 
-  /** A story with these options that breaks one of the promises. */
+  /** Runs a story with these options. Returns it if it breaks one of the promises. */
   async function alike(options: StoryOptions): Promise<Outcome | undefined> {
     for (let i = 0; i < SEEDS && tried < STORIES; i += 1) {
       tried += 1
@@ -63,7 +63,7 @@ export async function shrink(found: Outcome, smallest: StoryOptions, run: Run): 
   return { outcome, tried }
 }
 
-/** Smaller values, the smallest first. */
+/** Smaller values, in ascending order. */
 export function smallerValues<Value>(value: Value, smallest: Value): readonly Value[] {
   if (value === smallest) return []
   if (typeof value !== 'number' || typeof smallest !== 'number') return [smallest]

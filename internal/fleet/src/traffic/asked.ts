@@ -1,4 +1,4 @@
-// One call of a limiter by a process, and what must hold of each: it is answered in time.
+// One call of a limiter by a process, which must be answered in time.
 
 import type { Decision } from '../../../../packages/core/src/index.js'
 import {
@@ -17,15 +17,15 @@ import { DEADLINE_MS, type Member } from '../fleet/member.js'
 
 interface Asked<Answer> {
   readonly call: () => Promise<Answer>
-  /** Called unless the process is dead by then. */
+  /** Called with the answer, unless the process is dead by then. */
   readonly answered: (answer: Answer) => void
-  /** The same of what rejects. Default: nothing may. */
+  /** Called if the call rejects. By default it must not. */
   readonly failed?: ((error: unknown) => void) | undefined
-  /** How long the answer may take. Default: the deadline. */
+  /** How long the answer may take. By default, the deadline. */
   readonly mostMs?: number | undefined
 }
 
-/** Asks, and waits for the answer. */
+/** Makes the call, and waits for the answer. */
 export function ask<Answer>(fleet: Fleet, member: Member, asked: Asked<Answer>): void {
   const { host } = member
   const { call, answered, failed, mostMs = DEADLINE_MS } = asked
@@ -54,13 +54,13 @@ export function ask<Answer>(fleet: Fleet, member: Member, asked: Asked<Answer>):
 interface AskedFor<Of extends Decision> extends Omit<Asked<Of>, 'answered'> {
   readonly key: string
   readonly costs: Units
-  /** What its class leaves to others. */
+  /** The units that its class leaves to others. */
   readonly keep?: Units | undefined
-  /** What a decision grants. */
+  /** The units that a decision grants. */
   readonly granted: (decision: Of) => Units
 }
 
-/** Asks for units. */
+/** Requests units. */
 export function askFor<Of extends Decision>(
   fleet: Fleet,
   member: Member,

@@ -1,12 +1,11 @@
-// What processes ask for without being judged: penalties, resets, and corrections of what they were
-// charged.
+// Calls of processes that are not judged: penalties, resets, and corrections of charges.
 
 import type { Charge, Units } from '../fleet/charges.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { count, type Member } from '../fleet/member.js'
 import { ask } from './asked.js'
 
-/** Takes units whatever is left. */
+/** Takes units, whatever is left. */
 export function penalty(fleet: Fleet, member: Member, key: string): void {
   const units = member.host.random.whole(1, fleet.options.mostUnits)
   const costs = fleet.plan.policies.map(() => units)
@@ -15,8 +14,8 @@ export function penalty(fleet: Fleet, member: Member, key: string): void {
   charge(fleet, member, key, costs, call, () => count(member.counted.penalty, costs))
 }
 
-/** Gives back what a decision was charged, or a part of it; at times once more, which must do
- *  nothing. */
+/** Refunds the charge of a decision, or a part of it; at times twice, where the second refund must
+ *  do nothing. */
 export function refund(fleet: Fleet, member: Member): void {
   const { host, limiter } = member
   const charged = member.charges.pick(host.random)
@@ -37,7 +36,7 @@ export function refund(fleet: Fleet, member: Member): void {
   })
 }
 
-/** Corrects what a decision was charged to what it cost. */
+/** Corrects the charge of a decision to what the request cost. */
 export function settle(fleet: Fleet, member: Member): void {
   const { host, limiter, counted } = member
   const charged = member.charges.pick(host.random)
@@ -57,7 +56,7 @@ export function settle(fleet: Fleet, member: Member): void {
   })
 }
 
-/** Forgets what was taken under a key, unless Redis is away. */
+/** Resets a key, unless Redis is away. */
 export function reset(fleet: Fleet, member: Member, key: string): void {
   const { host, limiter, denials } = member
   fleet.tell(`${host.name} ${key} resets`)
@@ -71,12 +70,12 @@ export function reset(fleet: Fleet, member: Member, key: string): void {
   })
 }
 
-/** Units are given back of a charge, unless that was done before. Returns whether it was not. */
+/** Gives back units of a charge, unless it is spent. Returns whether it was not. */
 function spend(fleet: Fleet, charged: Charge, back: Units): boolean {
   if (charged.isSpent) return false
   charged.isSpent = true
   fleet.countersOf(charged.key).forEach((counter, i) => {
-    // What was charged before a reset is not given back, unless the clock says that it was after.
+    // A charge from before a reset is not given back, unless the clock says that it came after.
     const isThere = counter.resets === charged.resets[i] || fleet.isSetBack
     if (isThere) counter.giveBack(back[i] as number)
   })

@@ -1,5 +1,5 @@
 // Processes hold slots while they work: for a short time, or for longer than a slot lasts. Some
-// wait for one; some give it back twice.
+// wait for a slot, and some release theirs twice.
 
 import type { AcquireOptions, Held } from '../../../../packages/core/src/index.js'
 import { checkInProgress, checkNotAborted, LONGEST_WORK } from '../checks/of-slots.js'
@@ -9,10 +9,10 @@ import type { SlotCounter, Work } from '../fleet/slots.js'
 import { ask } from './asked.js'
 
 const LONGEST_WAIT_MS = 1_500
-/** The mean of what `workMs` draws, x the time to hold. */
+/** The mean of what `workMs` draws, in units of the time to hold. */
 const MEAN_WORK = 1.125
 
-/** Lets all processes work, also those that start later. Returns what ends that. */
+/** Makes all processes work, including those that start later. Returns a function that ends it. */
 export function keepHolding(fleet: Fleet): () => void {
   const { slots } = fleet
   if (slots === undefined) return () => {}
@@ -54,7 +54,7 @@ function hold(fleet: Fleet, member: Member, key: string, counters: readonly Slot
     for (const counter of counters) counter.answered(member)
   }
   ask(fleet, member, {
-    // A try in the end, and one each time that it may have its turn.
+    // One attempt at the end, and one each time that it may be its turn.
     mostMs: timeout === 0 ? DEADLINE_MS : timeout + 3 * DEADLINE_MS,
     call: () => member.slots?.acquire(key, options) as Promise<Held>,
     answered(held) {
@@ -63,7 +63,7 @@ function hold(fleet: Fleet, member: Member, key: string, counters: readonly Slot
       const isRight = held.source === 'store' || held.source === 'local'
       fleet.must(isRight, `slots of ${key} were decided by ${held.source}`)
       if (!held.allowed) return
-      // What was reset meanwhile may have been taken before that.
+      // A counter that was reset in the meantime may have been taken before that.
       const isReset = (counter: SlotCounter, i: number) => counter.resets !== resets[i]
       const perhaps = counters.filter(isReset)
       work(fleet, member, key, {

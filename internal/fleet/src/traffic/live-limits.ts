@@ -1,15 +1,14 @@
 // A limit that changes while a story runs: processes set it, and all follow, each change at its
-// instant. Where something goes wrong, a process that does not hear of a change goes on with the
-// limit that it has, and changes over later, but never sooner; a change may be lost with all other
-// keys; and in the end all have the same limit.
-
+// instant. If something goes wrong, a process that does not hear of a change keeps its limit and
+// changes over later, never sooner; a change may be lost with all other keys; and in the end all
+// have the same limit.
 import type { Policy } from '../../../../packages/core/src/algorithms/policy.js'
 import type { Decision } from '../../../../packages/core/src/index.js'
 import type { LiveChange } from '../../../../packages/core/src/live/types.js'
 import type { ChangingLimit, Fleet } from '../fleet/fleet.js'
 import type { Member } from '../fleet/member.js'
 
-/** Lets processes change the limit, where it changes. Returns what ends that. */
+/** Makes processes change the limit, if it is live. Returns a function that ends it. */
 export function keepChanging(fleet: Fleet): () => void {
   const { live } = fleet.plan
   if (live === undefined) return () => {}
@@ -19,12 +18,12 @@ export function keepChanging(fleet: Fleet): () => void {
 }
 
 interface Change {
-  /** From when it holds, by the clock of Redis. */
+  /** When it takes effect, by the clock of Redis. */
   readonly activeUs: number
   readonly limit: number
 }
 
-/** How far apart processes may change over, beside a round trip: timers and drift. */
+/** How far apart processes may change over, in addition to a round trip: timers and drift. */
 const APART_US = 2_000
 
 class LiveLimit implements ChangingLimit {
@@ -32,12 +31,12 @@ class LiveLimit implements ChangingLimit {
   readonly #make: (limit: number) => Policy
   /** In the order of their instants. */
   readonly #changes: Change[]
-  /** All limits that were ever asked for. */
+  /** All limits that were ever set. */
   readonly #asked: Set<number>
-  /** All processes hear of each change in time. */
+  /** Whether all processes hear of each change in time. */
   readonly #isExact: boolean
 
-  /** @param make the policy, of another limit */
+  /** @param make makes the policy with another limit */
   constructor(fleet: Fleet, make: (limit: number) => Policy) {
     const [{ limit }] = fleet.plan.policies as [Policy]
     this.#fleet = fleet
@@ -66,7 +65,7 @@ class LiveLimit implements ChangingLimit {
     }
   }
 
-  /** A process sets another limit now and then. Returns what ends that. */
+  /** Makes a process set another limit now and then. Returns a function that ends it. */
   keepChanging(): () => void {
     const { world, staying, members } = this.#fleet
     const { random } = world
@@ -89,7 +88,7 @@ class LiveLimit implements ChangingLimit {
     const fleet = this.#fleet
     fleet.tell(`${member.host.name} sets the limit to ${limit}`)
     this.#asked.add(limit)
-    // What passed by a lower limit before counts as well.
+    // What passed under a lower limit before counts as well.
     for (const counter of fleet.counters) counter.limit = Math.max(counter.limit, limit)
     member.limits?.set('plan', this.#make(limit)).then(
       ({ isChanged, activeAtMs }) => {
@@ -111,7 +110,7 @@ class LiveLimit implements ChangingLimit {
     this.#fleet.must(isInTime, `${host.name} changed ${apartUs} us too late`)
   }
 
-  /** It must be by a limit that holds. */
+  /** Returns a check that a decision is made by a limit in effect. */
   check(): (decision: Decision) => void {
     if (!this.#isExact)
       return ({ limit }) =>
@@ -122,7 +121,7 @@ class LiveLimit implements ChangingLimit {
       this.#fleet.must(limits.includes(limit), `decided by ${limit}, where ${limits} may hold`)
   }
 
-  /** The limit that holds `us` from now. */
+  /** The limit in effect `us` from now. */
   #limitIn(us: number): number {
     const atUs = this.#fleet.machine.redis.nowUs + us
     return (this.#changes.findLast(({ activeUs }) => activeUs <= atUs) as Change).limit

@@ -1,4 +1,4 @@
-// What processes ask, and when.
+// What processes ask for, and when.
 
 import type { Decision, PartialDecision } from '../../../../packages/core/src/index.js'
 import type { Units } from '../fleet/charges.js'
@@ -9,18 +9,19 @@ import { ask, askFor } from './asked.js'
 import { penalty, refund, reset, settle } from './corrections.js'
 import { wait } from './waiting.js'
 
-/** How often a process asks several times in one turn of its event loop. */
+/** How often a process sends several requests in one turn of its event loop. */
 const BURST_CHANCE = 0.15
 
 type Operation = (fleet: Fleet, member: Member, key: string) => void
 
-/** Processes are counted from their first requests on: each makes one. */
+/** Processes are counted from their first requests on, so each makes one. */
 export function introduce(fleet: Fleet): void {
   if (!fleet.options.counted) return
   for (const member of fleet.members) peek(fleet, member, fleet.keys[0] as string)
 }
 
-/** Lets all processes ask, again and again, also those that start later. Returns what ends it. */
+/** Makes all processes send requests, including those that start later. Returns a function that
+ *  ends it. */
 export function keepAsking(fleet: Fleet): () => void {
   let isAsking = true
   const start = (member: Member): void => {
@@ -45,7 +46,7 @@ export function keepAsking(fleet: Fleet): () => void {
   }
 }
 
-/** What is asked beside `consume`. */
+/** The methods that are called besides `consume`. */
 const OTHERS = {
   upTo,
   peek,
@@ -83,7 +84,7 @@ export function consume(fleet: Fleet, member: Member, key: string): void {
   askFor(fleet, member, { key, costs, call, granted })
 }
 
-/** Several units, of each policy the same or its own, and maybe of a class. */
+/** Consumes several units, the same or different ones of each policy, and perhaps for a class. */
 function consumeWeighted(fleet: Fleet, member: Member, key: string): void {
   const { policies } = member
   const { random } = member.host
@@ -99,7 +100,7 @@ function consumeWeighted(fleet: Fleet, member: Member, key: string): void {
   askFor(fleet, member, { key, costs, keep, call, granted })
 }
 
-/** A class by chance, and what it leaves to others. */
+/** A random class, and what it leaves to others. */
 function classOf(
   { plan: { reserve } }: Fleet,
   { host: { random }, policies }: Member,

@@ -20,7 +20,8 @@ export function wait(fleet: Fleet, member: Member, key: string): void {
   const before = waits.get(key) ?? []
   waits.set(key, before)
   const self: Waiter = { isOvertaken: false }
-  // Elsewhere than at a turn of a bucket there is a call more, and one for each change of the cost.
+  // A wait for anything but a turn of a bucket takes one more call, and one for each change of the
+  // cost.
   const isReserved = policies.length === 1 && policies[0]?.kernel?.traits.drains === true
   const calls = isReserved ? 1 : 2 + before.length
   before.push(self)
@@ -35,7 +36,8 @@ export function wait(fleet: Fleet, member: Member, key: string): void {
     mostMs: timeoutMs + calls * DEADLINE_MS,
     call: () => limiter.wait(key, { cost, timeout: timeoutMs, signal: leaves?.signal }),
     granted({ allowed, source, waitedMs }) {
-      // What is free at once may overtake a call that is sent again, as its script is not loaded.
+      // A request for free units may overtake a call that is sent again since its script was
+      // missing.
       const hasWaited = !isReserved || waitedMs > DEADLINE_MS
       leave(before, self, allowed && source === 'store' && hasWaited)
       fleet.must(!self.isOvertaken, `${host.name} ${key}: a turn overtakes another one`)
@@ -53,8 +55,8 @@ export function wait(fleet: Fleet, member: Member, key: string): void {
 }
 
 /**
- * A waiter is answered. Where Redis gives it its turn, no other one may still get one from Redis
- * that asked before. (One whose call fails is decided later than those who find the breaker open.)
+ * A waiter is answered. If Redis gave it its turn, no earlier waiter may still get one from Redis.
+ * (A waiter whose call fails is decided later than those that find the breaker open.)
  */
 function leave(waiters: Waiter[], self: Waiter, isTurn: boolean): void {
   const place = waiters.indexOf(self)

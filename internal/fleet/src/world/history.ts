@@ -1,9 +1,10 @@
-// What happened, as one number, so that two runs can be compared; and its end, for people to read.
+// What happened, as one number, so that two runs can be compared; and the last lines, for people.
 
-/** FNV-1a of 32 bits, twice with other beginnings (http://www.isthe.com/chongo/tech/comp/fnv/). */
+/** FNV-1a with 32 bits, twice with different offsets
+ *  (http://www.isthe.com/chongo/tech/comp/fnv/). */
 const PRIME = 0x01000193
 
-/** Lines that are kept for people: of the end, and before a promise breaks. */
+/** The lines that are kept for people: the last ones, and those before a promise breaks. */
 const KEPT = 200
 const KEPT_BEFORE = 12
 
@@ -29,7 +30,7 @@ export class History {
       .join('')
   }
 
-  /** A promise breaks: remembers the last lines, if it is the first one. */
+  /** A promise breaks. Keeps the last lines if it is the first one. */
   broke(): void {
     if (this.#untilBroken.length === 0) this.#untilBroken = this.#lines.slice(-KEPT_BEFORE)
   }

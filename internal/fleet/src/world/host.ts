@@ -1,4 +1,4 @@
-// A process of the fleet: its clocks may run fast or slow, its event loop may be held up, and it
+// A process of the fleet. Its clocks may run fast or slow, its event loop may be blocked, and it
 // may die.
 
 import { type Random, type Timers, timersOn } from '@weir/testkit/virtual-time'
@@ -10,10 +10,10 @@ export class Host {
   readonly world: World
   readonly time: Time
   readonly random: Random
-  /** How fast its clocks run; 1: as fast as the true time. */
+  /** The speed of its clocks, relative to the true time. */
   readonly rate: number
   isDead = false
-  /** How long it has been held up, in total. */
+  /** How long it has been blocked, in total. */
   heldUpUs = 0
   readonly #timers: Timers
   #pausedUntilUs = 0
@@ -35,24 +35,24 @@ export class Host {
     }
   }
 
-  /** Timers that have neither ended nor been cancelled. */
+  /** The timers that have neither fired nor been cancelled. */
   get timers(): number {
     return this.#timers.count
   }
 
-  /** Holds its event loop up; what falls due during that time runs afterwards. */
+  /** Blocks its event loop; what falls due during that time runs afterwards. */
   pause(us: number): void {
     const fromUs = Math.max(this.#pausedUntilUs, this.world.nowUs)
     this.#pausedUntilUs = Math.max(fromUs, this.world.nowUs + us)
     this.heldUpUs += this.#pausedUntilUs - fromUs
   }
 
-  /** Nothing that it has planned happens any more. */
+  /** Cancels everything that it has planned. */
   die(): void {
     this.isDead = true
   }
 
-  /** Does something in the process, `us` from now at the earliest. Returns what cancels it. */
+  /** Runs an action in the process, at least `us` from now. Returns a function that cancels it. */
   run(us: number, action: () => void): () => void {
     let cancel = (): void => {}
     const attempt = (): void => {

@@ -1,4 +1,4 @@
-// The world of a fleet: its time, its chance, and what has happened.
+// The world of a fleet: its time, its random numbers, and its history.
 
 import { Events, type Random, randomOf } from '@weir/testkit/virtual-time'
 import { History } from './history.js'
@@ -15,7 +15,7 @@ export class World extends Events {
     this.random = randomOf(seed)
   }
 
-  /** Since the world began. */
+  /** The time since the world began. */
   get livedUs(): number {
     return this.nowUs - START_US
   }

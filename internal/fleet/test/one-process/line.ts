@@ -1,5 +1,5 @@
-// The way from a store to its Redis, on which things go wrong, and what an observer sees of it:
-// each call that is sent, each that Redis runs, and each whose reply comes late or never.
+// The connection from a store to its Redis, with faults, and what an observer sees of it: each call
+// that is sent, each that Redis runs, and each whose reply comes late or never.
 
 import type { Connection, Send } from '../../../../packages/core/src/redis/connection.js'
 import { unpackNumbers } from '../../../../packages/core/src/redis/transport/msgpack.js'
@@ -11,24 +11,24 @@ import type { Host } from '../../src/world/host.js'
 export const DEADLINE_MS = 100
 
 const USUAL = { leastUs: 100, mostUs: 300 }
-/** Two calls in a row are later than the deadline, one is not. */
+/** Two calls in a row exceed the deadline, one does not. */
 const SLOW = { leastUs: 60_000, mostUs: 60_000 }
 
 /**
- * - `hang`: calls do not arrive before the fault is over, or the client gives up the connection
- * - `mute`: calls arrive, and no reply does before the fault is over, likewise
+ * - `hang`: calls arrive only when the fault is over, or the client gives up the connection
+ * - `mute`: calls arrive, but replies only when the fault is over, likewise
  * - `slow`: a reply takes 60 ms
- * - `refuse`: the connection is lost, with all that is on its way, and a client that does not say
- *   so fails calls at once
- * - `reset`: the connection breaks, with all that is on its way, and the client makes a new one
- * - `down`: it breaks, and there is no new one before the fault is over
+ * - `refuse`: the connection is lost with all that is on its way, and a client that does not say so
+ *   fails calls at once
+ * - `reset`: the connection breaks with all that is on its way, and the client makes a new one
+ * - `down`: the connection breaks, and there is no new one before the fault is over
  */
 export type Fault = 'none' | 'hang' | 'mute' | 'slow' | 'refuse' | 'reset' | 'down'
 
 /** What a call asks of one key. */
 interface Part {
   readonly key: string
-  /** Of one grant. */
+  /** The units of one grant. */
   readonly units: number
 }
 
@@ -40,15 +40,15 @@ interface Call {
 }
 
 export interface Observer {
-  /** The store made a call. */
+  /** The store sent a call. */
   called(mode: string): void
-  /** Redis ran a call, and took so many units of a key for it. */
+  /** Redis ran a call, which took this many units of a key. */
   ran(mode: string, key: string, units: number): void
-  /** Redis ran a call, and its reply comes after the deadline, or never. */
+  /** Redis ran a call whose reply comes after the deadline, or never. */
   missed(mode: string, how: 'late' | 'lost'): void
 }
 
-/** Tells what it runs. */
+/** Reports what it runs. */
 class ObservedRedis extends SimulatedRedis {
   ran: (args: readonly string[], reply: unknown) => void = () => {}
 
@@ -62,13 +62,13 @@ class ObservedRedis extends SimulatedRedis {
 const refusing: Send = () => Promise.reject(new Error('Connection is closed.'))
 
 export interface Line {
-  /** What the store is given. */
+  /** The connection for the store. */
   readonly connection: Connection
-  /** Calls that have neither a reply nor failed. */
+  /** Calls that have neither been answered nor failed. */
   readonly pending: number
   /** How many calls asked for a reset. */
   readonly resets: number
-  /** Ends the fault there is, and begins another one. */
+  /** Ends the current fault, and begins another one. */
   set(fault: Fault): void
   /** FLUSHALL. */
   forget(): void
@@ -101,7 +101,7 @@ export function lineOf(host: Host, width: number, observer: Observer): Line {
     return (command, args) => {
       const call = callOf(args, width)
       calls.set(args, call)
-      // Not where Redis did not know the script, and the call is sent again with it.
+      // Not if Redis did not know the script: the call is then sent again with it.
       if (command === 'evalsha') observer.called(call.mode)
       if (call.mode === 'reset') resets += 1
       pending += 1
@@ -152,7 +152,7 @@ export function lineOf(host: Host, width: number, observer: Observer): Line {
   }
 }
 
-/** What a call of the driver for one policy asks for. */
+/** The request in a call of the driver for one policy. */
 function callOf(args: readonly string[], width: number): Call {
   const keyCount = Number(args[1])
   const keys = args.slice(2, 2 + keyCount)

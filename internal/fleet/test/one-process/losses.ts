@@ -1,4 +1,4 @@
-// A Redis that loses its data, on a connection that is well. The bound: the limit, and what was in
+// A Redis that loses its data, on a healthy connection. The bound: the limit, and what was in
 // flight when each loss showed.
 
 import { inTime, RateLimiter } from '../../../../packages/core/src/limiter/limiter.js'
@@ -10,19 +10,19 @@ import { KEYS, type Turn } from './steps.js'
 import { LIMIT, ROUNDED, type Subject, type Taken } from './usage.js'
 
 interface Units extends Taken {
-  /** It was in flight when a loss showed. */
+  /** Whether it was in flight when a loss showed. */
   readonly isExtra: boolean
 }
 
-/** Longer than anything takes that is to be done at once. */
+/** Longer than anything that should happen at once. */
 const AT_ONCE_US = 2_000
-/** What was in use shortly before its end is not told again: clocks differ. */
+/** Units that were about to expire are not reported again, since clocks differ. */
 const MARGIN_MS = 50
 
 /**
- * Takes some turns, in each of which all is asked at once.
- * @param seen what has come about is noted there
- * @returns what must not be
+ * Runs some turns, in each of which all requests are sent at once.
+ * @param seen collects what has happened
+ * @returns the broken promises
  */
 export async function forgetful(
   { policy, inUse }: Subject,
@@ -54,14 +54,14 @@ export async function forgetful(
       const asked = isPeek ? limiter.peek(key, { cost }) : limiter.consume(key, { cost })
       void asked.then(({ allowed, source }) => {
         if (source === 'local') faults.push(`${key} is decided by ${source}`)
-        // All that is asked in one turn is in flight when the first answer shows the loss.
+        // All requests of a turn are in flight when the first answer shows the loss.
         if (allowed && !isPeek) book.units.push({ units: cost, askedMs, isExtra: book.isLost })
       })
     }
     await world.runFor(AT_ONCE_US)
     for (const book of books) {
       const { key, units } = book
-      // What takes nothing shows no loss.
+      // A request that takes nothing shows no loss.
       if (units.some((each) => each.askedMs === askedMs)) book.isLost = false
       const atMs = askedMs + MARGIN_MS
       const used = inUse(

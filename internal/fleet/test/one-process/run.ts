@@ -1,12 +1,12 @@
-// A store, what is done to it, and what it must do.
+// A store, the steps that are done to it, and what it must do.
 //
 //   closed, half-open --requests fail--> open --a probe is answered--> half-open --5 s--> closed
 //
-// The bound, of one process whose Redis keeps its data: the limit, whoever decides. A request
-// belongs to the instant at which it was asked, or to a later one up to its decision. Redis is told
-// what was admitted locally under a key before it is asked after that key again, and what is
-// decided locally begins with what was last seen of the key. A penalty may always go beyond the
-// limit, and counts from then on.
+// The bound for one process whose Redis keeps its data is the limit, whoever decides. A request
+// belongs to the instant at which it was made, or to a later one up to its decision. What was
+// admitted locally under a key is reported to Redis before Redis is asked for that key again, and
+// local decisions begin with what was last seen of the key. A penalty may always exceed the limit,
+// and counts from then on.
 
 import type { Decision } from '../../../../packages/core/src/limiter/decision.js'
 import { inTime, RateLimiter } from '../../../../packages/core/src/limiter/limiter.js'
@@ -27,7 +27,7 @@ const TRANSITIONS = [
   'half-open -> open',
 ]
 
-/** What random steps must have come by. */
+/** What random steps must have shown. */
 export const EXPECTED: readonly string[] = [
   ...TRANSITIONS,
   'local while closed',
@@ -42,20 +42,20 @@ export const EXPECTED: readonly string[] = [
   ...['consume', 'penalty'].map((mode) => `the reply to a ${mode} is lost`),
 ]
 
-/** What was begun to be settled is settled, and what a late reply shows to be lost is restored. */
+/** A recovery that has begun is finished, and a loss that a late reply shows is restored. */
 const MAY_BE_SENT_WHILE_OPEN = ['probe', 'reconcile', 'restore']
 
-/** Longer than anything takes that is to be done at once. */
+/** Longer than anything that should happen at once. */
 const AT_ONCE_US = 2_000
-/** The shortest timer, with which a deadline ends that is nearer than that; and a microsecond. */
+/** The shortest timer, which ends deadlines that are nearer than it; and a microsecond. */
 const TICK_MS = 1.001
 
 export class Run {
   readonly world: World
   readonly line: Line
-  /** What must not be. */
+  /** The broken promises. */
   readonly faults: string[] = []
-  /** Requests that are not answered. */
+  /** The number of unanswered requests. */
   pending = 0
   readonly #host: Host
   readonly #store: RedisStore
@@ -66,10 +66,10 @@ export class Run {
   #state: State = 'closed'
   #openedUs = 0
   #isClosed = false
-  /** A reply came too late or not at all, so that Redis may count more than was admitted. */
+  /** A reply came too late or not at all, so Redis may count more than was admitted. */
   #hasGhosts = false
 
-  /** @param seen what has come about is noted there */
+  /** @param seen collects what has happened */
   constructor(subject: Subject, seed: number, seen: Set<string>) {
     const { policy } = subject
     this.#subject = subject
@@ -94,20 +94,20 @@ export class Run {
     this.#limiter = new RateLimiter(made)
   }
 
-  /** Timers of the process. */
+  /** The number of timers of the process. */
   get timers(): number {
     return this.#host.timers
   }
 
-  /** Connects, and lets Redis learn the script: where it does not know one, a call is sent twice,
-   *  the second time even if its request is decided by then. */
+  /** Connects, and makes Redis load the script: a call whose script is unknown is sent twice, the
+   *  second time even if its request is decided by then. */
   async begin(): Promise<void> {
     await this.settle()
     void this.#limiter.peek('other')
     await this.settle()
   }
 
-  /** Lets happen what happens at once. */
+  /** Lets everything happen that happens at once. */
   settle(): Promise<void> {
     return this.world.runFor(AT_ONCE_US)
   }
@@ -116,7 +116,7 @@ export class Run {
     return this.world.runFor(ms * 1_000)
   }
 
-  /** What the store says of itself is what it told. */
+  /** Compares the store's own figures with what it reported. */
   compare(): void {
     const { state } = this.#store.health().nodes[0] as { state: string }
     this.#must(state === this.#state, `${state} after an event of ${this.#state}`)
@@ -128,8 +128,7 @@ export class Run {
     const book = this.#bookOf(key)
     const mayBeCalled = this.#state !== 'open'
     const decided = (decision: Decision): void => {
-      // Redis may grant it yet, when the call that failed is run after all; and it gives nothing
-      // back.
+      // Redis may still grant it, if the failed call runs after all; nothing is given back then.
       if (mayBeCalled && decision.source === 'local' && !decision.allowed) this.#hasGhosts = true
       this.#decided(request, book, askedMs, decision)
     }
@@ -138,7 +137,7 @@ export class Run {
     )
   }
 
-  /** What was asked before belongs to what is forgotten; if it fails, nothing is forgotten. */
+  /** Earlier requests are forgotten; if the reset fails, nothing is forgotten. */
   reset(key: string): void {
     const before = this.#bookOf(key)
     const isMurky = this.line.pending > 0
@@ -153,7 +152,7 @@ export class Run {
     this.#inTime(this.#limiter.reset(key), 'reset', () => this.#seen.add('reset'), failed)
   }
 
-  /** Redis has had its time: all is well again, and it counts what was admitted. */
+  /** Redis has had time: all is well again, and it counts what was admitted. */
   async recovered(): Promise<void> {
     const { state, localKeys } = this.#store.health()
     const isWell = state === 'closed' || state === 'never-connected'
@@ -172,7 +171,7 @@ export class Run {
     const nowMs = this.#nowMs
     const taken = admissions.toSorted((one, other) => one.askedMs - other.askedMs)
     const admitted = sum(taken)
-    // What was admitted locally and is no longer in use need not be counted.
+    // Local admissions that are no longer in use need not be counted.
     const local = taken.filter(({ by }) => by === 'local')
     const due = admitted - sum(local) + inUse(local, nowMs)
     this.#must(counted >= due - ROUNDED, `${key}: ${due} admitted, ${counted} counted`)
@@ -225,7 +224,7 @@ export class Run {
     if (source !== 'store' && source !== 'local') return
     this.#must((source === 'local') === degraded, `${key}: ${source}, degraded: ${degraded}`)
     if (source === 'local') this.#seen.add(`local while ${this.#state}`)
-    // A reset may have come between.
+    // The key may have been reset in between.
     if (!allowed || mode === 'peek' || book !== this.#bookOf(key)) return
     const decidedUs = decision.receipt.result?.nowUs as number
     const atMs = this.#nowMs - (this.world.nowUs - decidedUs) / 1_000
@@ -248,12 +247,12 @@ export class Run {
   }
 
   #called(mode: string): void {
-    // What was begun to be settled is settled.
+    // A recovery that has begun is finished.
     this.#must(!this.#isClosed || mode === 'reconcile', `${mode} is sent after the end`)
     const unready = this.line.connection.unready()
     this.#must(unready === undefined, `${mode} is sent, and ${unready}`)
     const { state } = this.#store.health().nodes[0] as { state: string }
-    // What was asked for in the very turn in which it opened is on its way; and as before.
+    // Calls of the turn in which the breaker opened are on their way; and see above.
     if (state === 'open' && this.#openedUs < this.world.nowUs)
       this.#must(MAY_BE_SENT_WHILE_OPEN.includes(mode), `${mode} is sent while open`)
   }

@@ -1,4 +1,4 @@
-// What is done to a store: random steps, which fast-check makes fewer where they find something.
+// The steps of a walk: random ones, which fast-check reduces when they find a failure.
 
 import fc from 'fast-check'
 import { DEADLINE_MS, type Fault } from './line.js'
@@ -23,7 +23,7 @@ export type Step =
   | { readonly do: 'reset'; readonly key: (typeof KEYS)[number] }
 
 export interface Turn {
-  /** Redis loses all that it has, before anything is asked. */
+  /** Redis loses all its data before anything is asked. */
   readonly forgets: boolean
   readonly waitMs: number
   readonly requests: readonly Request[]
@@ -66,7 +66,7 @@ const either = fc.constantFrom('once' as const, 'one by one' as const)
 const several = asked(either, 1, 6)
 const ALL_FAULTS = ['hang', 'mute', 'slow', 'refuse', 'reset', 'down'] as const
 
-/** Anything after anything. */
+/** Any step after any other. */
 const anyStep: fc.Arbitrary<Step[]> = fc
   .oneof(
     { weight: 8, arbitrary: several },

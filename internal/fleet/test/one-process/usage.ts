@@ -1,8 +1,8 @@
-// What an algorithm promises, in the plainest words: of units that were taken at some instants, how
-// many are in use at a later one. Each unit counts from when it was asked for, so this is never
-// more than what the algorithm itself has, which counts it from when it was decided. What penalties
-// take beyond the limit is not carried into an outage (docs/resilience.md), so that of a bucket or
-// of an earlier window counts up to the limit.
+// What an algorithm promises, in the simplest terms: of units that were taken at some instants, how
+// many are in use at a later one. Each unit counts from when it was requested, so this is never
+// more than the algorithm's own count, which begins at the decision. What penalties take beyond the
+// limit is not carried into an outage (docs/resilience.md), so the penalties of a bucket or of an
+// earlier window count only up to the limit.
 
 import {
   fixedWindow,
@@ -17,7 +17,7 @@ import {
 
 export const LIMIT = 10
 export const WINDOW_MS = 60_000
-/** Of sums of fractions. */
+/** The rounding error of sums of fractions. */
 export const ROUNDED = 1e-6
 
 export interface Taken {
@@ -28,11 +28,11 @@ export interface Taken {
 export interface Subject {
   readonly policy: Policy
   /**
-   * Units in use at an instant, of those that were taken by then, the earliest first.
-   * @param most of all but the last, how many at a time are taken for used
+   * The units in use at an instant, of those that were taken by then, in order.
+   * @param most at any time, at most this many of all but the last count as used
    */
   readonly inUse: (taken: readonly Taken[], atMs: number, most?: number) => number
-  /** How much more a policy may say is in use, as it counts a unit some ms later. */
+  /** How much more a policy may report as in use, since it counts a unit some ms later. */
   readonly blur: number
 }
 

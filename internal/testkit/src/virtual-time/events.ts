@@ -1,11 +1,11 @@
-// What happens at which moment, in a time that passes only when it is told to. It uses no clock,
-// timer or random number of the process, so that an hour takes seconds and is the same each time.
+// Events in a virtual time, which passes only when told to. It uses no clock, timer or random
+// number of the process, so an hour takes seconds and is the same in each run.
 
 interface Event {
   readonly atUs: number
-  /** Of events of one moment, the one that was planned first comes first. */
+  /** Events of one instant happen in the order in which they were planned. */
   readonly order: number
-  /** Undefined: it was cancelled. */
+  /** Undefined if the event was cancelled. */
   action: (() => void) | undefined
 }
 
@@ -20,7 +20,7 @@ export class Events {
     this.nowUs = startUs
   }
 
-  /** Plans an event `us` from now, 0 at the least. Returns what cancels it. */
+  /** Plans an event `us` from now, at least 0. Returns a function that cancels it. */
   after(us: number, action: () => void): () => void {
     const atUs = this.nowUs + Math.max(0, Math.ceil(us))
     const event: Event = { atUs, order: this.#planned, action }
@@ -31,12 +31,12 @@ export class Events {
     }
   }
 
-  /** Lets `us` pass, with everything that is planned in that time. */
+  /** Lets `us` pass, with all events in that time. */
   async runFor(us: number): Promise<void> {
     await this.runUntil(this.nowUs + us, () => false)
   }
 
-  /** Lets time pass until then, or until `isOver`. What should have happened before happens now. */
+  /** Lets time pass until then, or until `isOver`. Overdue events happen now. */
   async runUntil(endUs: number, isOver: () => boolean): Promise<void> {
     await settled()
     while (!isOver()) {
@@ -91,7 +91,7 @@ function isBefore(one: Event, other: Event): boolean {
   return one.atUs < other.atUs || (one.atUs === other.atUs && one.order < other.order)
 }
 
-/** Resolves once no promise has anything left to do: ticks are called after promises. */
+/** Resolves when no promise has anything left to do: ticks run after promises. */
 function settled(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve))
 }

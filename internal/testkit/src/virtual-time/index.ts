@@ -1,4 +1,4 @@
-// Virtual time: of one process in the tests of core, and of a whole fleet in internal/fleet.
+// Virtual time, for one process in the tests of core, and for a whole fleet in internal/fleet.
 
 export { Events } from './events.js'
 export { type Random, randomOf } from './random.js'

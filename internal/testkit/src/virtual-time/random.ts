@@ -1,14 +1,14 @@
-// Chance, from a seed: the same numbers in the same order for the same seed.
+// Random numbers from a seed: the same seed gives the same numbers in the same order.
 
 export interface Random {
-  /** From 0 up to 1, and not 1. */
+  /** A number from 0 up to, but not including, 1. */
   next(): number
   /** A whole number from `least` to `most`. */
   whole(least: number, most: number): number
   /** True with this probability. */
   chance(probability: number): boolean
   pick<Item>(items: readonly Item[]): Item
-  /** Another source, so that what one part draws does not shift what others draw. */
+  /** A separate source, so that the numbers drawn by one part do not shift those of the others. */
   fork(): Random
 }
 

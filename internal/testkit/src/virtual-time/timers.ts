@@ -1,13 +1,14 @@
-// The timers of a process, and how many there are.
+// The timers of a process, and their number.
 
 export interface Timers {
-  /** Those that have neither ended nor been cancelled. */
+  /** The timers that have neither fired nor been cancelled. */
   readonly count: number
-  /** Calls back once, after `ms`, 1 at the least. Returns what cancels it. */
+  /** Calls back once after `ms`, at least 1. Returns a function that cancels the timer. */
   after(ms: number, action: () => void): () => void
 }
 
-/** @param plan does something so many microseconds from now, and returns what cancels it */
+/** @param plan plans an action this many microseconds from now; returns a function that cancels
+ *  it */
 export function timersOn(plan: (us: number, action: () => void) => () => void): Timers {
   let count = 0
   return {
@@ -15,7 +16,7 @@ export function timersOn(plan: (us: number, action: () => void) => () => void): 
       return count
     },
     after(ms, action) {
-      // Node fires a longer timer after 1 ms.
+      // Node would fire a longer timer after 1 ms.
       if (!(ms < 2 ** 31)) throw new RangeError(`a timer of ${ms} ms`)
       count += 1
       let isOver = false

@@ -1,4 +1,4 @@
-// All checks of two versions, one after the other.
+// All checks of two versions, one after another.
 
 import type { Bench, Found } from '../bench.js'
 import { isKnown } from '../differences.js'

@@ -1,5 +1,5 @@
-// The conformance suite over a store whose requests either version decides, by chance: the traces
-// of all algorithms whose counts go on, the contract's letters, keys, turns, settings.
+// The conformance suite on a store whose requests go to a random version: the traces of all
+// algorithms whose counts continue, the letters of the contract, keys, turns, settings.
 
 import { type FakeClock, storeConformance } from '@weir/core/testing'
 import { randomOf } from '@weir/testkit/virtual-time'

@@ -1,4 +1,5 @@
-// Processes of both versions count each other, by which they share the limits in an outage.
+// Processes of both versions count each other, which decides their shares of the limits in an
+// outage.
 
 import { waitUntil } from '@weir/testkit'
 import type { Bench, Found } from '../bench.js'

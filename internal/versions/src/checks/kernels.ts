@@ -1,5 +1,5 @@
-// A kernel's id is the version of its state, and part of each key: with a new id, counts begin
-// anew. A changeset has to say so, and only then.
+// A kernel's id is the version of its state, and part of each key: with a new id, counts start
+// again. A changeset must say so if and only if an id is new.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import type { Bench, Found } from '../bench.js'
 import { root } from '../release.js'
 import { kernelsOf } from '../version.js'
 
-/** The algorithms of which the changesets say that their counts begin anew. */
+/** The algorithms whose counts start again, according to the changesets. */
 export function declaredNewCounters(): readonly string[] {
   const folder = join(root, '.changeset')
   const files = readdirSync(folder).filter((name) => name.endsWith('.md'))
@@ -18,7 +18,7 @@ export function declaredNewCounters(): readonly string[] {
   )
 }
 
-/** The algorithms whose counts go on. */
+/** The algorithms whose counts continue. */
 export function continued({ versions: [earlier, present] }: Pick<Bench, 'versions'>): string[] {
   const was = kernelsOf(earlier)
   return [...kernelsOf(present)].filter(([name, id]) => was.get(name) === id).map(([name]) => name)

@@ -1,5 +1,5 @@
-// Live policies that processes of both versions change: all of them see the same, and the same
-// history.
+// Live policies that processes of both versions change: all of them see the same policies and the
+// same history.
 
 import type { LivePolicies, Policy, RedisStore } from '@weir/core'
 import { waitUntil } from '@weir/testkit'
@@ -66,7 +66,7 @@ function limited({ slidingWindow }: Version['core'], limit: number): Policy {
   return slidingWindow({ name: 'calls', limit, window: '1m' })
 }
 
-/** Once all changes hold: what not all of them see. */
+/** What not all processes see, after all changes have taken effect. */
 async function differences(processes: readonly Process[], version: number): Promise<string[]> {
   try {
     await waitUntil('the last change to hold in all processes', () =>

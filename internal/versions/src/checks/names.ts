@@ -1,5 +1,5 @@
-// Limiters of both versions, set up alike, write the same keys and call policies alike: what users
-// do not name, too.
+// Limiters of both versions with the same setup write the same keys and give policies the same
+// names, including those that users do not choose.
 
 import type { PolicyInput, RateLimiterOptions, RedisStoreOptions } from '@weir/core'
 import type { Bench, Found } from '../bench.js'

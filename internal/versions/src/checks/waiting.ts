@@ -1,5 +1,5 @@
-// Requests of both versions wait for turns of one bucket: each has a turn of its own, and passes no
-// earlier.
+// Requests of both versions wait for turns of one bucket: each gets a separate turn, and does not
+// pass earlier.
 
 import type { WaitDecision } from '@weir/core'
 import type { StoreResult } from '@weir/core/store'
@@ -50,7 +50,7 @@ export async function checkWaiting(bench: Bench): Promise<Found> {
   return { did: `${turns.length} passed, ${left} left`, problems }
 }
 
-/** When its turn was, by Redis's clock; undefined: it was denied. */
+/** The time of its turn on Redis's clock; undefined if it was denied. */
 function turnOf(decision: WaitDecision): number | undefined {
   if (!decision.allowed) return undefined
   const { untilUs } = decision.receipt.result as StoreResult

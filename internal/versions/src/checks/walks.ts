@@ -1,5 +1,5 @@
-// Random walks of all algorithms and modes: what either version decides where both are, it decides
-// where it is alone, and both write the same.
+// Random walks over all algorithms and modes: either version decides the same together with the
+// other as alone, and both write the same.
 
 import type { Bench, Found } from '../bench.js'
 import { kindsOn } from '../kinds.js'
@@ -10,9 +10,9 @@ import { continued } from './kernels.js'
 export interface WalkOptions {
   readonly steps: number
   readonly seed: number
-  /** The first policies of walks, as in `KINDS`; undefined: all whose counts go on. */
+  /** The first policies of walks, as in `KINDS`; if undefined, all whose counts continue. */
   readonly kinds?: readonly string[]
-  /** After so many differences that are not known it ends. */
+  /** The number of unknown differences after which the check ends. */
   readonly most?: number
   readonly isKnown?: (problem: string) => boolean
 }

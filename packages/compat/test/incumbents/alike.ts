@@ -1,8 +1,8 @@
-// What express-rate-limit and hono-rate-limiter both document.
+// Behaviours that both express-rate-limit and hono-rate-limiter document.
 
 import { type Behaviour, times } from './incumbent.js'
 
-/** How their functions of a request look at it. */
+/** How their functions read a request. */
 interface Reads<Request, Answer> {
   readonly userOf: (request: Request) => string | undefined
   readonly statusOf: (request: Request, answer: Answer) => number

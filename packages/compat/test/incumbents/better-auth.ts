@@ -1,4 +1,4 @@
-// Better Auth 1.7 and 1.6, over its storage for Redis and over Weir's.
+// Better Auth 1.7 and 1.6, on its storage for Redis and on Weir's.
 
 import { redisStorage } from '@better-auth/redis-storage'
 import * as of17 from 'better-auth'
@@ -8,7 +8,7 @@ import { weirStorage } from '../../src/better-auth.js'
 import { listeningTo } from './http.js'
 import { type Behaviour, type Counting, type Incumbent, type Running, times } from './incumbent.js'
 
-/** It limits by address. */
+/** Better Auth limits by address. */
 const ADDRESSES: Readonly<Record<string, string>> = { ann: '203.0.113.1', bob: '203.0.113.2' }
 
 function countedBy(counting: Counting): of17.BetterAuthOptions {

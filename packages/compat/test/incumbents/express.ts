@@ -1,4 +1,4 @@
-// express-rate-limit 8 and 7, over rate-limit-redis and over Weir's store.
+// express-rate-limit 8 and 7, on rate-limit-redis and on Weir's store.
 
 import express, { type Request, type Response } from 'express'
 import * as of8 from 'express-rate-limit'

@@ -1,4 +1,4 @@
-// rate-limiter-flexible, with its own classes and with Weir's, before a server.
+// rate-limiter-flexible in front of a server, with its own classes and with Weir's.
 
 import type { RequestListener } from 'node:http'
 import { Redis } from 'ioredis'

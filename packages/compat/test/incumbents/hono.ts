@@ -1,4 +1,4 @@
-// hono-rate-limiter 0.5 and 0.4, over its RedisStore and over Weir's store.
+// hono-rate-limiter 0.5 and 0.4, on its RedisStore and on Weir's store.
 
 import { type Context, Hono } from 'hono'
 import * as of05 from 'hono-rate-limiter'
@@ -9,7 +9,7 @@ import { alike } from './alike.js'
 import { listeningTo, wanted } from './http.js'
 import type { Counting, Incumbent, Version } from './incumbent.js'
 
-/** The four commands that its store asks for, by ioredis. */
+/** The four commands that its store needs, by ioredis. */
 function storeFor(counting: Counting): of05.Store {
   if (counting.kind === 'weir')
     return weirStore(counting.store, { name: counting.name, shared: true, ...counting.options })

@@ -17,7 +17,7 @@ export async function listening(listener: RequestListener): Promise<Running> {
   }
 }
 
-/** Of what answers a request of the Fetch API. */
+/** A server for a handler of Fetch requests. */
 export function listeningTo(handle: (request: Request) => Promise<Response>): Promise<Running> {
   return listening(async (incoming, response) => {
     const headers = incoming.headers as Record<string, string>
@@ -32,7 +32,7 @@ export function listeningTo(handle: (request: Request) => Promise<Response>): Pr
   })
 }
 
-/** The status that a request wants of the application. */
+/** The status that a request wants from the application. */
 export function wanted(headers: Readonly<Record<string, unknown>>): number {
   return Number(headers['x-status'] ?? 200)
 }

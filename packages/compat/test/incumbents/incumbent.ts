@@ -1,84 +1,85 @@
-// What is common to the limiters that @weir/compat serves: each is set up once, over the store that
-// it has for Redis or over Weir's, and asked by HTTP.
+// What the limiters that @weir/compat serves share: each is set up once, with its own store for
+// Redis or with Weir's, and gets requests over HTTP.
 
 import type { RedisStore } from '@weir/core'
 import type { Redis } from 'ioredis'
 
-/** Where it counts. */
+/** The store in which it counts. */
 export type Counting =
   | { readonly kind: 'own'; readonly redis: Redis; readonly prefix: string }
   | {
       readonly kind: 'weir'
       readonly store: RedisStore
       readonly name: string
-      /** Beside the name, for the factory. */
+      /** For the factory, in addition to the name. */
       readonly options?: object | undefined
     }
 
 export interface Running {
   readonly url: string
-  /** Calls a method that the limiter has for applications. */
+  /** Calls a method that the limiter offers to applications. */
   act?(what: string, user: string): Promise<string>
   close(): unknown
 }
 
-/** One major. */
+/** One major version. */
 export interface Version {
   readonly version: string
-  /** With a limit of 3 a minute for each `user`, unless the options say otherwise. */
+  /** Serves with a limit of 3 a minute for each `user`, unless the options say otherwise. */
   serve(counting: Counting, options: object): Promise<Running>
 }
 
 export interface Incumbent {
   readonly name: string
-  /** What counts for it in Redis where Weir does not. */
+  /** The name of its own store for Redis. */
   readonly own: string
-  /** How its documentation makes the client of that. */
+  /** Makes the client of that store as its documentation does. */
   readonly client: (port: number) => Redis
   /** The newest first. */
   readonly versions: readonly Version[]
   readonly behaviours: readonly Behaviour[]
-  /** Of the limiter's options: for how long, in ms, how many pass. */
+  /** The limiter's options for a limit and a window in ms. */
   readonly limitedTo: (limit: number, windowMs: number) => object
-  /** The status of a request that the limiter lets pass. */
+  /** The status of an allowed request. */
   readonly passed: number
 }
 
 export interface Ask {
   /** Default `/`. */
   readonly path?: string
-  /** Whose request it is. Default `ann`. */
+  /** The user who sends the request. Default `ann`. */
   readonly user?: string
-  /** What the application answers with. Default 200. */
+  /** The status of the application's response. Default 200. */
   readonly status?: number
-  /** How many ms go by before. As many as the answer before has said by `Retry-After`: `'told'`. */
+  /** How many ms pass before the request. `'told'`: as many as `Retry-After` of the last
+   *  response. */
   readonly afterMs?: number | 'told'
-  /** How many of these are on their way at once. */
+  /** How many of these requests are sent at once. */
   readonly atOnce?: number
   /** Calls this method in place of a request. */
   readonly act?: string
 }
 
-/** Something that the limiter's documentation says. */
+/** A behaviour that the limiter's documentation describes. */
 export interface Behaviour {
   readonly promise: string
   readonly options?: object
   readonly asks: readonly Ask[]
-  /** Headers, or `body`, that are seen beside the status. */
+  /** Headers, or `body`, that are compared in addition to the status. */
   readonly look?: readonly string[]
-  /** What its documentation promises, as `seen.ts` shows answers. */
+  /** What its documentation promises, in the form in which `seen.ts` shows responses. */
   readonly seen: string
-  /** Several servers that share a store are asked in turn. Default 1. */
+  /** The number of servers that share a store and get requests in turn. Default 1. */
   readonly servers?: number
-  /** For Weir's factory, beside the name. */
+  /** For Weir's factory, in addition to the name. */
   readonly factory?: object
-  /** The versions that have it. Default: all. */
+  /** The versions with this behaviour. Default: all. */
   readonly of?: readonly string[]
-  /** What is otherwise over one of the stores, in the words of the table. */
+  /** How the behaviour differs with one of the stores, in the words of the table. */
   readonly differs?: { readonly own?: string; readonly weir?: string }
 }
 
-/** So many of the same. */
+/** The same request, this many times. */
 export function times(count: number, ask: Ask = {}): Ask[] {
   return Array.from({ length: count }, () => ask)
 }

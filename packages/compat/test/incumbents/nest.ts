@@ -1,5 +1,5 @@
-// @nestjs/throttler 6 and 5, over @nest-lab/throttler-storage-redis and over Weir's storage. Other
-// tests of the throttler have the same application.
+// @nestjs/throttler 6 and 5, on @nest-lab/throttler-storage-redis and on Weir's storage. Other
+// tests of the throttler use the same application.
 
 import 'reflect-metadata'
 import type { AddressInfo } from 'node:net'
@@ -19,14 +19,14 @@ import {
   type Version,
 } from './incumbent.js'
 
-/** Of the major before. */
+/** The previous major. */
 export const of5 = throttler5 as unknown as typeof of6
 
 type Methods = 'all' | 'own' | 'free'
 /** The part of a module that differs. */
 export type Throttling = Parameters<typeof of6.ThrottlerModule.forRoot>[0]
 
-/** A controller of that name, since keys of the throttler have it. */
+/** A controller with that name, which is part of the throttler's keys. */
 function controllerOf(
   name: string,
   { Throttle, SkipThrottle }: typeof of6,
@@ -55,7 +55,7 @@ function controllerOf(
   return Routes
 }
 
-/** `/`, `/own` with a limit of 1 a minute, and `/free` without any. */
+/** `/`, `/own` with a limit of 1 a minute, and `/free` without a limit. */
 export async function throttled(
   options: Throttling,
   name = 'Routes',

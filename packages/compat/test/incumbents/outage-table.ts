@@ -35,7 +35,7 @@ function ms(time: number): string {
 
 const CELL = /^([\d,]+) ms .*; (\d+) failed(?:, (\d+) unanswered)?; (\d+) passed$/
 
-/** The least and the most, in a row for the own stores and one for Weir's. */
+/** The least and the most, in one row for the limiters' own stores and one for Weir's. */
 export function outageSummary(table: string): string {
   const rows = table.split('\n').map((line) =>
     line

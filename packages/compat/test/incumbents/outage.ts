@@ -1,5 +1,5 @@
-// What users of a limiter get while Redis fails, under a load that comes whether or not earlier
-// requests were answered.
+// What users of a limiter experience while Redis fails, under a load that comes whether or not
+// earlier requests were answered.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,20 +13,20 @@ export interface Length {
   readonly before: number
   readonly outage: number
   readonly after: number
-  /** Of a key, for an hour. */
+  /** The limit of a key in an hour. */
   readonly limit: number
 }
 
-/** What the table says. */
+/** The lengths for the table. */
 export const FULL: Length = { before: 2, outage: 5, after: 3, limit: 200 }
-/** What CI runs. */
+/** The lengths in CI. */
 export const SHORT: Length = { before: 0.4, outage: 1, after: 0.8, limit: 40 }
 
 export const PER_SECOND = 50
-/** How often what is due is sent. */
+/** How often due requests are sent. */
 const TURN_MS = 5
 const HOUR_MS = 3_600_000
-/** Whoever has no answer by then hangs. */
+/** A request without an answer after this time hangs. */
 const DRAIN_MS = 30_000
 
 export const OUTAGES = {
@@ -38,13 +38,13 @@ export type Outage = keyof typeof OUTAGES
 
 export interface Measured {
   readonly requests: number
-  /** Of those answered before the outage, and of those from then on, without the time in which
-   *  the machine gave this process no CPU though it was due to run. */
+  /** The slowest answers before the outage, and from then on, without the time in which the machine
+   *  gave this process no CPU though it was due to run. */
   readonly healthyMs: number
   readonly longestMs: number
-  /** For how long this process itself did nothing. */
+  /** How long this process was blocked. */
   readonly stalledMs: number
-  /** Answers from 500 on, and connections that were cut. */
+  /** Responses with a status from 500 on, and connections that were cut. */
   readonly failed: number
   readonly unanswered: number
   readonly admitted: number
@@ -88,7 +88,7 @@ export async function measure(
   }
 }
 
-/** The server that is there afterwards. */
+/** Returns the server that runs afterwards. */
 async function fail(outage: Outage, server: RedisServer, forMs: number): Promise<RedisServer> {
   if (outage === 'frozen') {
     server.kill('SIGSTOP')
@@ -105,7 +105,7 @@ async function fail(outage: Outage, server: RedisServer, forMs: number): Promise
 }
 
 interface Load {
-  /** The outage begins. */
+  /** Begins the outage. */
   outage(): void
   stop(): Promise<Measured>
 }
@@ -167,7 +167,7 @@ function loadOn(url: string, passed: number): Load {
   }
 }
 
-/** Also finds when this process was due to run and got no CPU. */
+/** Also finds out when this process was due to run and got no CPU. */
 function everyTurn(run: () => void): { pause(): void; stop(): readonly Span[] } {
   const stalls: Span[] = []
   let isPaused = false

@@ -1,11 +1,11 @@
-// What clients see of a behaviour, as a line of text: the answers, those that are alike joined.
-// Times of about a minute are shown as 60, so that a slow machine sees the same.
+// What clients see of a behaviour, as a line of text: the responses, with equal ones joined. Times
+// of about a minute are shown as 60, so that a slow machine gives the same result.
 
 import type { Ask, Behaviour, Counting, Running, Version } from './incumbent.js'
 
 type Asked = Pick<Behaviour, 'asks' | 'look' | 'servers' | 'options'>
 
-/** `200 x3, 429` for three answers and a fourth; the code of the error where nothing is served. */
+/** `200 x3, 429` for three responses and a fourth; the error's code if nothing is served. */
 export async function seenOf(
   { serve }: Version,
   counting: Counting,
@@ -36,7 +36,7 @@ export async function seenOf(
 }
 
 interface Answer {
-  /** A status, or what a method has said. */
+  /** A status, or the result of a method. */
   readonly text: string
   readonly headers?: Headers
   readonly body?: string

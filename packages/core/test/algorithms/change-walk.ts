@@ -1,7 +1,6 @@
-// Settings that change under one name: one key is asked about under several limits and time scales,
-// by several processes, in any order. Contract (k): of each time scale no more passes than the most
-// generous limit alone would let pass, and one limit.
-
+// Settings that change under one name: several processes request one key under several limits and
+// time scales, in any order. Contract (k): for each time scale, no more passes than the most
+// generous limit alone would let pass, plus one limit.
 import { strict as assert } from 'node:assert'
 import fc from 'fast-check'
 import {
@@ -18,10 +17,10 @@ import { makePolicySet } from '../../src/request.js'
 import type { PolicySet, StoreRequest } from '../../src/store.js'
 import { fakeClock } from '../../src/testing/index.js'
 
-/** A policy of a limit; `scale` is its time scale in ms. */
+/** Makes a policy with this limit; `scale` is its time scale in ms. */
 type Make = (limit: number, scale: number) => Policy
 
-/** All under one name. */
+/** All of them share a name. */
 export const makers: Readonly<Record<string, Make>> = {
   'token bucket': (limit, scale) =>
     tokenBucket({ name: 'p', capacity: limit, refill: limit, every: scale }),
@@ -45,7 +44,7 @@ export interface ChangeRecipe {
   /** How many times as many steps a window has as usual. */
   readonly pace: number
   readonly steps: readonly {
-    /** How the clock moves before it: so many thousandths of the longest scale. */
+    /** How the clock moves before the step: by this many thousandths of the longest scale. */
     readonly by: number
     readonly scale: number
     readonly limit: number
@@ -78,14 +77,14 @@ export const recipes: fc.Arbitrary<ChangeRecipe> = fc.record({
   ),
 })
 
-/** Asks one of the processes for units of the key; whether they were granted. */
+/** Requests units of the key from one of the processes. Returns whether they were granted. */
 export type Ask = (
   process: number,
   request: StoreRequest,
   nowUs: number,
 ) => boolean | Promise<boolean>
 
-/** Takes the steps, and holds what passes against the bound. Returns how many steps there were. */
+/** Takes the steps, and compares what passes with the bound. Returns the number of steps. */
 export async function takeChanges(
   recipe: ChangeRecipe,
   make: Make,
@@ -118,9 +117,9 @@ export async function takeChanges(
   return steps.length
 }
 
-/** The most generous policy alone, asked by somebody who takes all that there is at every step. */
+/** The most generous policy alone, with a client that takes everything at every step. */
 class Alone {
-  /** What it lets pass. */
+  /** What passes here. */
   taken = 0
   /** What passes where the settings change. */
   mixed = 0

@@ -1,5 +1,5 @@
 // Settings that change under one name, in memory and in a process that decides without its store.
-// In Redis: redis/change.test.ts.
+// For Redis see redis/change.test.ts.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -22,7 +22,7 @@ import { makers, recipes, takeChanges } from './change-walk.js'
 const STEPS = Number(process.env.WEIR_STEPS ?? 25_000) / Object.keys(makers).length
 
 describe.each(Object.entries(makers))('%s', (_, make) => {
-  test('in memory: of each time scale as much passes as the most generous limit alone allows, and one limit', {
+  test('in memory: for each time scale, as much passes as the most generous limit alone allows, and one limit', {
     timeout: 60_000 + STEPS * 10,
   }, async () => {
     let steps = 0
@@ -68,7 +68,7 @@ describe.each(Object.entries(makers))('%s', (_, make) => {
   })
 })
 
-describe('what docs/algorithms.md says of a plan that changes', () => {
+describe('what docs/algorithms.md says about a plan that changes', () => {
   const windows = [slidingWindow, slidingLog, slidingCounter, fixedWindow].map((make) => {
     return [make.name, (limit: number) => make({ limit, window: '1m' })] as const
   })

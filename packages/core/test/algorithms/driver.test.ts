@@ -2,8 +2,8 @@ import { expect, test, vi } from 'vitest'
 import { bucket } from '../../src/algorithms/bucket/kernel.js'
 import { type Counter, decide, type Table } from '../../src/algorithms/driver.js'
 
-test('a table is told when a state was written, rounded down, and how long it matters, rounded up', () => {
-  // 3 units take 3.75 us to drain: 10 ticks a unit, at 8 ticks a microsecond.
+test('a table gets the time of a write, rounded down, and how long the state matters, rounded up', () => {
+  // 3 units drain in 3.75 us: 10 ticks a unit, at 8 ticks a microsecond.
   const scratch = bucket.prepare([10, 100, 1_000])
   const write = vi.fn<Table['write']>()
   const table: Table = {

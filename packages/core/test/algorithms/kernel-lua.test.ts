@@ -1,4 +1,4 @@
-// The build cuts a kernel's Lua into pieces, of which the loop over plain requests is made.
+// The build cuts a kernel's Lua into the pieces from which the loop over plain requests is made.
 
 import { expect, test } from 'vitest'
 // @ts-expect-error: a tool, in JavaScript
@@ -58,7 +58,7 @@ ${some}
 end
 `
 
-test('a kernel is cut into its functions, and names of a policy are marked', () => {
+test('a kernel is cut into its functions, and the names of a policy are marked', () => {
   const lua = kernelLuaOf(text(functions))
   expect(lua.shared).toBe('local MOST = 5\n')
   expect(lua.kernel).toMatch(/^function\(limit, span\)\nlocal state, left = \{\}, limit\n/)
@@ -67,7 +67,7 @@ test('a kernel is cut into its functions, and names of a policy are marked', () 
   expect(lua.locals).toBe('local @state, @left = {}, @limit\nlocal @ends\n')
   expect(lua.functions.read).toEqual({
     parameters: ['key'],
-    // A field of the same name is no local.
+    // A field with the same name is no local.
     body: '@left = @state.left[key]\n',
     result: 'key',
   })
@@ -104,7 +104,7 @@ test.each([
   expect(() => kernelLuaOf(whole)).toThrow(message)
 })
 
-test('the driver gets all functions, and of those of modes that of its own', () => {
+test('the driver gets all functions, and of those for modes the one for its mode', () => {
   const lua = kernelLuaOf(text(functions))
   expect(lua.kernel).toContain(`
 local special
@@ -124,7 +124,7 @@ end
   )
 })
 
-test('a kernel on which turns are reserved also has the functions for that', () => {
+test('a kernel with reserved turns also has the functions for them', () => {
   const more = 'local function within(ms) return ms end\nlocal function cancel(units) end\n'
   const lua = kernelLuaOf(
     text(functions).replace('local function refund', `${more}local function refund`),
@@ -141,7 +141,7 @@ elseif mode == 'refund' or mode == 'settle' or mode == 'release' then
 `)
 })
 
-test('the loop holds the bodies of the functions once for each policy, with names of its own', () => {
+test('the loop contains the bodies of the functions once for each policy, with separate names', () => {
   const lua = kernelLuaOf(text(functions))
   const loop = plainLoop([lua, lua])
   expect(loop).toContain('local p1_limit, p1_span = ARGV[1] + 0, ARGV[2] + 0\n')
@@ -150,13 +150,13 @@ test('the loop holds the bodies of the functions once for each policy, with name
   expect(loop).toContain('#ARGV <= 6 + #KEYS / 2')
 })
 
-test('above four policies the driver answers, for Lua knows 200 locals', () => {
+test('above four policies the driver answers, since Lua allows 200 locals', () => {
   const lua = kernelLuaOf(text(functions))
   expect(plainLoop([lua, lua, lua, lua])).not.toBe('')
   expect(plainLoop([lua, lua, lua, lua, lua])).toBe('')
 })
 
-test('the loop answers for every algorithm but lock-outs and slots, which ask for more than it does', () => {
+test('the loop answers for every algorithm except lock-outs and slots, which need more than it has', () => {
   const isPlain = [bucketLua, fixedWindowLua, slidingCounterLua, slidingLogLua].map(
     (lua) => lua.isPlain,
   )

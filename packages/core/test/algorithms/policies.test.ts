@@ -1,4 +1,4 @@
-// What a policy accepts, and how it refuses the rest: the table of bad input.
+// What a policy accepts, and how it refuses the rest: the table of invalid input.
 
 import { describe, expect, test } from 'vitest'
 import {
@@ -16,7 +16,7 @@ import { policyFactories } from '../../src/testing/algorithms.js'
 
 const window: Duration = '1m'
 
-/** Each factory with a limit and with a window to fill in. */
+/** Each factory, with a limit and a window to fill in. */
 const FACTORIES = Object.entries(policyFactories).map(([name, { of }]) => [name, of] as const)
 
 const BAD_LIMITS: unknown[] = [
@@ -66,7 +66,7 @@ const BAD_WINDOWS: unknown[] = [
 /** A slot is held for 1 s to 1 d. */
 const SPANS_OF_SLOTS: readonly Duration[] = [1_000, '10s', '5m', '1h', '1d']
 
-test('a bucket without capacity has a rate that can be kept, too', () => {
+test('a bucket without capacity also has a rate that can be kept', () => {
   const none = { capacity: 0, every: '1s' } as const
   expect(() => tokenBucket({ ...none, refill: 5e-324 })).toThrow(
     expect.objectContaining({ code: 'WEIR_INVALID_POLICY' }),
@@ -102,7 +102,7 @@ describe.each(FACTORIES)('%s', (factory, make) => {
     },
   )
 
-  test('takes a limit of 0, which denies all', () => {
+  test('accepts a limit of 0, which denies everything', () => {
     expect(make(0, window).limit).toBe(0)
   })
 
@@ -131,13 +131,13 @@ test.each([
   [() => gcra({ limit: 1, period: 0 }), 'period'],
   [() => gcra({ limit: 1, period: '1s', burst: -1 }), 'burst'],
   [() => leakyBucket({ capacity: 1, leak: 0, every: '1s' }), 'leak'],
-])('%s: an error named an option that nobody had written', (make, option) => {
+])('%s: the error named an option that the user had not set', (make, option) => {
   expect(make).toThrow(
     expect.objectContaining({ message: expect.stringContaining(`: ${option} is `) }),
   )
 })
 
-test('gcra with a limit of 0 was refused, and with one below 1 it denied for ever', () => {
+test('gcra with a limit of 0 was refused, and with a limit below 1 it denied forever', () => {
   expect(gcra({ limit: 0, period: '1s' }).limit).toBe(0)
   expect(gcra({ limit: 0.5, period: '1s' }).limit).toBe(1)
 })
@@ -178,7 +178,7 @@ test.each([
   expect(make).toThrow(expect.objectContaining({ code: 'WEIR_INVALID_POLICY' }))
 })
 
-test('the last rate before the bound is taken', () => {
+test('the last rate before the bound is accepted', () => {
   expect(tokenBucket({ capacity: 1_826, refill: 1, every: '1d' }).windowMs).toBe(1_826 * 86_400_000)
   expect(tokenBucket({ capacity: 1, refill: 8_000_000, every: '1s' }).unitMs).toBe(0.000125)
 })

@@ -1,4 +1,4 @@
-// Policies as data: what is read is what was written, and nothing else is read.
+// Policies as data: what was written can be read, and nothing else.
 
 import { expect, test } from 'vitest'
 import { withLimit } from '../../src/algorithms/policy.js'
@@ -70,17 +70,17 @@ test.each([
   expect(() => policyFrom(text)).toThrow(expect.objectContaining({ code }))
 })
 
-test('what is no object is refused', () => {
+test('a value that is not an object is refused', () => {
   for (const given of [undefined, null, 5, []])
     expect(() => policyFrom(given as never)).toThrow(expect.objectContaining({ code: invalid }))
 })
 
-test('colons and quotes in texts are no options', () => {
+test('colons and quotes in texts do not become options', () => {
   const text = '{"algorithm":"unlimited","name":"a\\":"}'
   expect(() => policyFrom(text)).toThrow(expect.objectContaining({ code: 'WEIR_INVALID_NAME' }))
 })
 
-test('a policy that its options do not tell cannot be stored', () => {
+test('a policy that its options do not describe cannot be stored', () => {
   const policy = slidingWindow({ name: 'a', limit: 5, window: '1m' })
   const options = { name: 'a', limit: 5, window: 60_000 }
   const changed = slidingWindow(options)

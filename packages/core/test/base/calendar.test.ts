@@ -1,8 +1,8 @@
-// Periods of the calendar, zone by zone, against another implementation (zones.ts).
+// Periods of the calendar, zone by zone, compared with another implementation (zones.ts).
 //
 //   WEIR_ZONES=all npx vitest run --project unit base/calendar
 //
-// looks at all zones that this process knows, in some minutes, instead of some that are peculiar.
+// tests all zones that this process knows, in some minutes, instead of a few unusual ones.
 
 import { describe, expect, test } from 'vitest'
 import { type CalendarUnit, periodsOf, WEEK_DAYS, type WeekDay } from '../../src/base/calendar.js'
@@ -10,7 +10,7 @@ import { boundariesOf, civilOf, hoursAround, type Stretch, stretchesOf } from '.
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Thirty years: with what zones have changed lately, and into what they will. */
+/** Thirty years: recent changes of zones, and those that are planned. */
 const FROM_MS = Date.UTC(2010, 0, 1)
 const TO_MS = Date.UTC(2040, 0, 1)
 const DAYS = [FROM_MS / DAY_MS - 400, TO_MS / DAY_MS + 400] as const
@@ -20,11 +20,11 @@ const PECULIAR = [
   'Europe/Berlin',
   'America/New_York',
   'Australia/Sydney',
-  // Half and quarter hours.
+  // Offsets of half and quarter hours.
   'Asia/Kolkata',
   'Asia/Kathmandu',
   'Pacific/Chatham',
-  // Changes by half an hour, by two, and at one minute past midnight.
+  // Changes by half an hour, by two hours, and at one minute past midnight.
   'Australia/Lord_Howe',
   'Antarctica/Troll',
   'America/St_Johns',
@@ -35,7 +35,7 @@ const PECULIAR = [
   // Skipped a day.
   'Pacific/Apia',
   'Pacific/Fakaofo',
-  // Rules that change, and change often.
+  // Rules that change often.
   'Africa/Casablanca',
   'Africa/Cairo',
   'Asia/Pyongyang',
@@ -53,15 +53,15 @@ const UNITS: readonly [CalendarUnit, WeekDay, (day: number) => boolean][] = [
   ['year', 'monday', (day) => civilOf(day).slice(1).join() === '1,1'],
 ]
 
-/** 0: a Sunday. */
+/** 0 is a Sunday. */
 function weekDayOf(day: number): number {
   return (day + 4) % 7
 }
 
-/** Zones of the same changes need to be looked at only once. */
+/** Zones with the same changes are tested only once. */
 const seen = new Map<string, string>()
 
-describe('periods are as another implementation has them', { timeout: 120_000 }, () => {
+describe('periods are those of another implementation', { timeout: 120_000 }, () => {
   test.each(zones)('%s', (timeZone) => {
     const stretches = stretchesOf(timeZone, FROM_MS - 400 * DAY_MS, TO_MS + 400 * DAY_MS)
     const changes = JSON.stringify(stretches)
@@ -84,7 +84,7 @@ describe('periods are as another implementation has them', { timeout: 120_000 },
     }
   })
 
-  test('there are zones enough', () => {
+  test('there are enough zones', () => {
     expect(zones.length).toBeGreaterThan(isAll ? 200 : 15)
   })
 })
@@ -99,7 +99,8 @@ function nearChanges(boundaries: readonly number[], stretches: readonly Stretch[
   )
 }
 
-/** Asked at the last ms of each period on the way up, and at the first on the way down. */
+/** Asks for the last ms of each period in ascending order, and for the first in descending
+ *  order. */
 function mustHave(
   boundaries: readonly number[],
   places: readonly number[],
@@ -119,7 +120,7 @@ function mustHave(
   expect(wrong.slice(0, 3), what).toEqual([])
 }
 
-/** Start and length in hours of the period at a time. */
+/** The start and the length in hours of the period at a time. */
 function at(unit: CalendarUnit, timeZone: string, text: string): [start: string, hours: number] {
   const { startMs, endMs } = periodsOf(unit, timeZone, 'monday')(Date.parse(text))
   return [new Date(startMs).toISOString().slice(0, 16), (endMs - startMs) / HOUR_MS]
@@ -153,7 +154,7 @@ test.each(WEEK_DAYS)('a week that begins on %s', (weekStart) => {
   expect(name.format(startMs).toLowerCase()).toBe(weekStart)
 })
 
-test('stretches are found at the very second', () => {
+test('stretches are found to the second', () => {
   const found = stretchesOf('Europe/Berlin', Date.UTC(2026, 0, 1), Date.UTC(2027, 0, 1))
   const starts = found.slice(1).map(({ startMs }: Stretch) => new Date(startMs).toISOString())
   expect(starts).toEqual(['2026-03-29T01:00:00.000Z', '2026-10-25T01:00:00.000Z'])

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { duration, slidingWindow } from '../../src/index.js'
 
-test('a text of configuration becomes a duration, or an error with the text', () => {
+test('a text from configuration becomes a duration, or an error that quotes it', () => {
   const text: string = '90s'
   expect(duration(text)).toBe(90_000)
   expect(duration(1_500)).toBe(1_500)

@@ -1,4 +1,4 @@
-// What messages show of the values that users hand in.
+// How messages show the values that users pass.
 
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
@@ -60,7 +60,7 @@ test.each([
   expect(make).not.toThrow(/hunter2|admin|inside/)
 })
 
-test('whatever is quoted is short printable ASCII', () => {
+test('every quoted value is short printable ASCII', () => {
   const long = 'é\r\n'.repeat(100)
   const values = [
     long,
@@ -91,7 +91,7 @@ describe('a message names the page that explains it', () => {
     expect(message.split(' (see ')[1]).toBe(`docs/errors.md#${code.toLowerCase()})`)
   })
 
-  test('once: not where it says which page to read', () => {
+  test('once: not if it already says which page to read', () => {
     expect(typeError('WEIR_INVALID_OPTION', 'see docs/migrating.md').message).toBe(
       'see docs/migrating.md',
     )

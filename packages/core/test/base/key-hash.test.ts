@@ -1,11 +1,11 @@
-// The keyed hash against the reference it is made after: written here a second time, plainly, on
-// bytes, and held to the published vectors.
+// The keyed hash, compared with its reference: written here a second time, simply, on bytes, and
+// checked against the published vectors.
 
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { KeyHash, keyHash, type Seed, seedHashes, shortName } from '../../src/base/key-hash.js'
 
-/** HalfSipHash-c-d with 64 bits of result. */
+/** HalfSipHash-c-d with a result of 64 bits. */
 function halfSipHash(
   bytes: Uint8Array,
   seed: Seed,
@@ -50,8 +50,8 @@ function halfSipHash(
 
 describe('the keyed hash', () => {
   test.each([
-    // https://github.com/veorq/SipHash, vectors.h: key 00 01 ... 07, text 00 01 02 ... of so many
-    // bytes.
+    // https://github.com/veorq/SipHash, vectors.h: key 00 01 ... 07, and texts 00 01 02 ... of this
+    // many bytes.
     [0, '218d1f59b9b83cc8'],
     [1, 'be552412f8387315'],
     [2, '064f39ef7c50eb57'],
@@ -85,7 +85,7 @@ describe('the keyed hash', () => {
     )
   })
 
-  test('tells lone surrogates apart', () => {
+  test('distinguishes lone surrogates', () => {
     const hash = new KeyHash()
     const texts = new Set(
       ['\ud800', '\udfff', '\ufffd', '', '\0', '\0\0'].map((text) => hash.textOf(text)),
@@ -93,7 +93,7 @@ describe('the keyed hash', () => {
     expect(texts.size).toBe(6)
   })
 
-  test('is another one in each table', () => {
+  test('differs between tables', () => {
     expect(new KeyHash().textOf('k')).not.toBe(new KeyHash().textOf('k'))
   })
 
@@ -112,13 +112,13 @@ describe('the keyed hash', () => {
       low[hash.low & 63] = (low[hash.low & 63] as number) + 1
       high[hash.low >>> 26] = (high[hash.low >>> 26] as number) + 1
     }
-    // 256 in each, give or take seven deviations of a binomial distribution.
+    // 256 in each, within seven standard deviations of a binomial distribution.
     for (const count of [...low, ...high]) expect(Math.abs(count - 256)).toBeLessThan(112)
   })
 })
 
 describe('the hashes of a process', () => {
-  test('are decided by one seed', () => {
+  test('depend on one seed', () => {
     const named = (seed: Seed) => {
       seedHashes(seed)
       return [keyHash.textOf('k'), shortName('k'.repeat(300))]
@@ -132,7 +132,7 @@ describe('the hashes of a process', () => {
     expect(first[0]).toBe(own.textOf('k'))
   })
 
-  test('draw their secret when the first text is hashed, and not before', async () => {
+  test('make their secret when the first text is hashed, and not before', async () => {
     const draw = vi.spyOn(crypto, 'getRandomValues')
     vi.resetModules()
     const fresh = await import('../../src/base/key-hash.js')

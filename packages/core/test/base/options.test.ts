@@ -1,4 +1,4 @@
-// Options from objects of classes, as configuration often is.
+// Options from instances of classes, as configuration often has them.
 
 import { expect, test } from 'vitest'
 import {
@@ -52,7 +52,7 @@ test.each(['delayAfter', 'delayMs', 'maxDelayMs'])(
   },
 )
 
-test('what somebody added to all objects is no option', () => {
+test('a property that somebody added to all objects is no option', () => {
   const all = Object.prototype as { strange?: number }
   all.strange = 1
   try {
@@ -62,9 +62,9 @@ test('what somebody added to all objects is no option', () => {
   }
 })
 
-test('a policy of a copy of this package whose numbers mean something else is refused', () => {
+test('a policy from a copy of this package with other numbers is refused', () => {
   const policy = tokenBucket({ capacity: 20, refill: 10, every: '1s' })
-  // As version 0.1 has them: price, capacity, span.
+  // As in version 0.1: price, capacity, span.
   const numbers = [800_000, 20, 16_000_000] as unknown as Policy['numbers']
   const old: Policy = { ...policy, kernel: policy.kernel, numbers }
   expect(() => new RateLimiter({ policy: old })).toThrow(

@@ -1,4 +1,4 @@
-// SHA-256 against that of OpenSSL, by node:crypto.
+// SHA-256 compared with OpenSSL's, by node:crypto.
 
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
@@ -20,7 +20,7 @@ test('texts of all lengths around a block', () => {
   expect(sha256(long)).toBe(reference(long))
 })
 
-test('any text that UTF-8 can carry', () => {
+test('any text that UTF-8 can encode', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (text) => {
       expect(sha256(text)).toBe(reference(text))
@@ -28,10 +28,10 @@ test('any text that UTF-8 can carry', () => {
   )
 })
 
-test('halves of surrogate pairs are three bytes each, and told apart', () => {
+test('halves of surrogate pairs are three bytes each, and distinguished', () => {
   expect(sha256('\ud800')).toBe(reference(Uint8Array.of(0xed, 0xa0, 0x80)))
   expect(sha256('a\udfffb')).toBe(reference(Uint8Array.of(0x61, 0xed, 0xbf, 0xbf, 0x62)))
-  // The wrong way round.
+  // In the wrong order.
   expect(sha256('\udc00\ud800')).toBe(reference(Uint8Array.of(0xed, 0xb0, 0x80, 0xed, 0xa0, 0x80)))
   expect(new Set(['\ud800', '\ud801', '\udfff', '\ufffd'].map(sha256)).size).toBe(4)
 })

@@ -1,17 +1,17 @@
-// Boundaries of calendar periods once more, in another way than base/calendar.ts: all changes of a
-// zone's clock are looked for first, hour by hour and then to the second, and dates are counted by
-// days (H. Hinnant, "chrono-compatible low-level date algorithms").
+// Boundaries of calendar periods, computed in another way than in base/calendar.ts: it first finds
+// all changes of a zone's clock, hour by hour and then to the second, and counts dates in days (H.
+// Hinnant, "chrono-compatible low-level date algorithms").
 
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
 
-/** From `startMs` on, the local clock is ahead of UTC by so many ms. */
+/** From `startMs` on, the local clock is this many ms ahead of UTC. */
 export interface Stretch {
   readonly startMs: number
   readonly offsetMs: number
 }
 
-/** By the offset that `Intl` names, not by the local time that it shows. */
+/** Reads the offset that `Intl` names, not the local time that it shows. */
 function offsetReader(timeZone: string): (ms: number) => number {
   const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' })
   return (ms) => {
@@ -23,7 +23,7 @@ function offsetReader(timeZone: string): (ms: number) => number {
   }
 }
 
-/** The stretches of one offset of a zone, between two instants. */
+/** The stretches with one offset of a zone, between two instants. */
 export function stretchesOf(timeZone: string, fromMs: number, toMs: number): Stretch[] {
   const read = offsetReader(timeZone)
   const found: Stretch[] = [{ startMs: Number.NEGATIVE_INFINITY, offsetMs: read(fromMs) }]
@@ -40,7 +40,7 @@ export function stretchesOf(timeZone: string, fromMs: number, toMs: number): Str
   return found
 }
 
-/** The first instant at which a local clock shows a time, or one that is later. */
+/** The first instant at which the local clock shows a time, or a later one. */
 export function firstInstant(stretches: readonly Stretch[], localMs: number): number {
   for (let i = 0; ; i += 1) {
     const { startMs, offsetMs } = stretches[i] as Stretch
@@ -50,7 +50,7 @@ export function firstInstant(stretches: readonly Stretch[], localMs: number): nu
   }
 }
 
-/** Year, month and day of the month of a day, counted from the Unix epoch. */
+/** The year, month and day of the month of a day, counted from the Unix epoch. */
 export function civilOf(day: number): [year: number, month: number, date: number] {
   const shifted = day + 719_468
   const era = Math.floor(shifted / 146_097)
@@ -66,7 +66,7 @@ export function civilOf(day: number): [year: number, month: number, date: number
   return [year + era * 400 + (month <= 2 ? 1 : 0), month, date]
 }
 
-/** Where the days that are chosen begin, in order and each once: a zone may have skipped some. */
+/** The beginnings of the chosen days, in order and each once: a zone may have skipped some. */
 export function boundariesOf(
   stretches: readonly Stretch[],
   days: readonly [first: number, last: number],
@@ -78,7 +78,7 @@ export function boundariesOf(
   return [...new Set(instants)]
 }
 
-/** Where hours begin around a change: at each full one of the local clock, and at the change. */
+/** The beginnings of hours around a change: each full hour of the local clock, and the change. */
 export function hoursAround(stretches: readonly Stretch[], place: number): number[] {
   const { startMs } = stretches[place] as Stretch
   const instants = new Set([startMs])

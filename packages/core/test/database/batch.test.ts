@@ -49,7 +49,7 @@ describe('the keys of a batch', () => {
     expect(batchOf([b, a]).keys).toEqual(keys)
   })
 
-  test('hold marks where units may be given back, restored or forgotten, and nowhere else', () => {
+  test('contain marks only where units may be given back, restored or forgotten', () => {
     const target = targetOf('a', minute)
     const one = { target, costs: [1], count: 1 }
     const marksOf = (request: BatchRequest) =>
@@ -71,7 +71,7 @@ describe('the keys of a batch', () => {
     for (const key of keys) expect(key).toMatch(/^[!-~]{1,500}$/)
   })
 
-  test('tell a policy key from the key of the decision, and equal ones of several tags', () => {
+  test('distinguish a policy key from the key of the decision, and equal ones with different tags', () => {
     const policySet = makePolicySet('api', [minute])
     const own = (key: string, tag: string) => ({ policySet, key: 'x', policyKeys: [{ key, tag }] })
     const targets = [own('a', 'a'), own('a', 'b'), own('b', 'a'), { policySet, key: 'x' }]
@@ -83,7 +83,7 @@ describe('the keys of a batch', () => {
 })
 
 describe('a batch', () => {
-  test('decides its requests in order, those of one key on the same units', () => {
+  test('decides its requests in order, those for one key on the same units', () => {
     const request = consume(targetOf('a', minute))
     const { results, changes } = batchOf(Array(5).fill(request)).decide(new Map(), NOW_US)
     expect(results.map((each) => (each as StoreResult).granted)).toEqual([1, 1, 1, 0, 0])
@@ -91,7 +91,7 @@ describe('a batch', () => {
     expect(changes).toEqual([{ key: 'api:minute:fixed1-1m:a', numbers: [3, untilMs], untilMs }])
   })
 
-  test('is decided anew when a transaction is tried again', () => {
+  test('is decided again when a transaction is repeated', () => {
     for (const { label, limit, make, exempt } of policyExamples) {
       const target = targetOf('a', make(limit))
       const refund = { ...consume(target), mode: 'refund' } as const
@@ -100,12 +100,12 @@ describe('a batch', () => {
       writeTo(table, batchOf([consume(target)]).decide(table, NOW_US - 1_000).changes)
       const first = batch.decide(table, NOW_US)
       expect(batch.decide(table, NOW_US), label).toEqual(first)
-      // And a mark, where a refund by the key alone gives anything back.
+      // There is also a mark if a refund by the key alone gives anything back.
       expect(first.changes.length).toBe(exempt?.includes('by-key') ? 1 : 2)
     }
   })
 
-  test('changes nothing where it only looks, or denies', () => {
+  test('changes nothing if it only peeks, or denies', () => {
     const target = targetOf('a', minute)
     const peek = { ...consume(target), mode: 'peek' } as const
     expect(batchOf([peek, consume(target, 4)]).decide(new Map(), NOW_US).changes).toEqual([])
@@ -114,7 +114,7 @@ describe('a batch', () => {
     expect(changes.map(({ key }) => key)).toEqual(['api:minute:fixed1-1m:a#mark'])
   })
 
-  test('keeps no run of a log that is over, however long the log is used', () => {
+  test('keeps no expired run of a log, however long the log is used', () => {
     const target = targetOf('a', slidingLog({ name: 'log', limit: 10, window: '1s' }))
     const table: Table = new Map()
     let longest = 0
@@ -159,7 +159,7 @@ describe('a batch', () => {
     },
   )
 
-  test('takes only whole microseconds as the time', () => {
+  test('accepts only whole microseconds as the time', () => {
     const batch = batchOf([consume(targetOf('a', minute))])
     for (const now of [String(NOW_US), BigInt(NOW_US), NOW_US / 1_000, NOW_US + 0.5, undefined])
       expect(() => batch.decide(new Map(), now as number)).toThrow(

@@ -1,11 +1,11 @@
-// A store on a table as a database has one, without the database: rows are texts, a transaction
-// holds a lock, and each step of it takes a turn of the event loop.
+// A store on a table like that of a database, without the database: rows are texts, a transaction
+// holds a lock, and each of its steps takes a turn of the event loop.
 
 import type { Clock } from '../../src/base/clock.js'
 import { type BatchRequest, batchOf, type Store } from '../../src/database/index.js'
 import type { StoreResult } from '../../src/store.js'
 
-/** Rows are deleted this long after they matter, for a clock that steps back. */
+/** How long rows are kept after they matter, in case the clock steps back. */
 const GRACE_MS = 600_000
 
 export interface TableStore extends Store {

@@ -1,6 +1,6 @@
-// What went wrong elsewhere, as far as it needs neither a framework nor Redis. The other rows are
-// where their subjects are: http-*.test.ts, redis/advisories.test.ts, and advisories.test.ts of
-// @weir/express.
+// Vulnerabilities of other libraries, as far as they need neither a framework nor Redis. The other
+// tests are with their subjects: http-*.test.ts, redis/advisories.test.ts, and advisories.test.ts
+// of @weir/express.
 
 import { readFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
@@ -19,7 +19,7 @@ test('CVE-2026-90711: proxy-addr 1.1.0 to 2.0.7 trusted every IPv4 peer; none of
     )
 })
 
-test('@nestjs/throttler PR #2695: forged keys grew a memory store for ever, or washed an exhausted one away. 1,000,000 of them do neither', () => {
+test('@nestjs/throttler PR #2695: forged keys made a memory store grow forever, or pushed an exhausted one out. 1,000,000 of them do neither', () => {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as () => void
   const store = memoryStore({ maxKeys: 10_000, clock: fakeClock() })
@@ -34,7 +34,7 @@ test('@nestjs/throttler PR #2695: forged keys grew a memory store for ever, or w
   const before = process.memoryUsage().heapUsed
   fill(20_000, 1_000_000)
   gc()
-  // 100 bytes each would be 98 million.
+  // At 100 bytes each, they would be 98 million.
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(10e6)
   expect(allowed('me')).toBe(false)
   store.close()

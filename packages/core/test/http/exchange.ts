@@ -28,14 +28,14 @@ export class FakeResponse {
   readonly headers: Record<string, string> = {}
   readonly endings: ((outcome: ResponseOutcome) => void)[] = []
 
-  /** The response is over; waits for what that sets off. */
+  /** Ends the response, and waits for the consequences. */
   async end(status = 200, finished = true): Promise<void> {
     for (const done of this.endings.splice(0)) done({ status, finished })
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
-/** Names of headers are the same in any case: as the drafts write it. */
+/** Writes the name of a header, which is case-insensitive, as in the drafts. */
 export function asWritten(name: string): string {
   return RATE_LIMIT_HEADERS.find((each) => each.toLowerCase() === name) ?? name
 }
@@ -56,7 +56,7 @@ export const fake: HttpAdapter<FakeRequest, FakeResponse> = {
   afterResponse: (response, done) => void response.endings.push(done),
 }
 
-/** A limiter on a clock that stands still, and what comes of requests to it. */
+/** A limiter on a stopped clock, and the results of requests to it. */
 export function limitOn(
   options: Partial<LimitOptions<FakeRequest>> = {},
   clock: FakeClock = fakeClock(),

@@ -1,4 +1,4 @@
-// What a limit means to a request: options, refusals, what is placed on the request. Without a
+// What a limit means to a request: options, refusals, and the decision on the request. Without a
 // framework.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -31,8 +31,8 @@ const refused = expect.objectContaining({ code: 'WEIR_INVALID_OPTION' })
 const once = fixedWindow({ name: 'once', limit: 1, window: '1m' })
 
 /**
- * Codes of the warnings given. The first part of a test's name keeps apart what is told once per
- * limiter.
+ * The codes of the warnings. The first part of a test's name separates warnings that are given once
+ * per limiter.
  */
 let warnings: string[] = []
 beforeEach(() => {
@@ -110,7 +110,7 @@ describe('options', () => {
     expect(() => httpLimiter(given as never, fake)).toThrow(refused)
   })
 
-  test('key together with ipv6Prefix is refused: the prefix would not be used', () => {
+  test('key together with ipv6Prefix is refused, since the prefix would have no effect', () => {
     expect(() => limitOn({ key: () => 'k', ipv6Prefix: 64 })).toThrow(
       /ipv6Prefix is 64 beside key, .* addressKey\(\{ ipv6Prefix \}\)/,
     )
@@ -144,7 +144,7 @@ describe('options', () => {
     ['getTracker', 'key'],
     ['storage', 'store'],
     ['skipIf', 'skip'],
-  ])('%s of other limiters is answered with %s and where more is written', (name, here) => {
+  ])('%s of other limiters is answered with %s and a link', (name, here) => {
     const options = { limit: 1, window: '1m', [name]: 1 }
     const message = `a rate limit does not know the option "${name}"; here that is ${here}: see docs/migrating.md`
     expect(() => httpLimiter(options as never, fake)).toThrow(message)
@@ -161,7 +161,7 @@ describe('options', () => {
     expect(() => httpLimiter(options as never, fake)).toThrow(message)
   })
 
-  test('the lists of @nestjs/throttler are answered with what to give instead', () => {
+  test('the lists of @nestjs/throttler are answered with what to use instead', () => {
     const throttlers = [{ ttl: 60_000, limit: 10 }]
     expect(() => httpLimiter({ throttlers } as never, fake)).toThrow(
       'the option "throttlers"; here that is policy: see docs/migrating.md',
@@ -171,7 +171,7 @@ describe('options', () => {
     )
   })
 
-  test('so it is in policies', () => {
+  test('the same holds in policies', () => {
     expect(() => fixedWindow({ limit: 1, windowMs: 1 } as never)).toThrow(/here that is window:/)
     expect(() => fixedWindow({ max: 1, window: 1 } as never)).toThrow(/here that is limit:/)
     expect(() => tokenBucket({ bucketSize: 1, refill: 1, every: 1 } as never)).toThrow(
@@ -196,7 +196,7 @@ describe('options', () => {
     expect(await send()).toMatchObject({ status })
   })
 
-  test('neither policy nor limit, or both, are refused', () => {
+  test('neither a policy nor a limit, or both, are refused', () => {
     expect(() => httpLimiter({} as never, fake)).toThrow(refused)
     expect(() => httpLimiter({ policy: once, limit: 1, window: '1m' } as never, fake)).toThrow(
       refused,
@@ -205,7 +205,7 @@ describe('options', () => {
     expect(() => httpLimiter({ window: '1m' } as never, fake)).toThrow(/limit is undefined/)
   })
 
-  test('wrong limits, windows and names are refused with their own codes', () => {
+  test('invalid limits, windows and names are refused with their own codes', () => {
     expect(() => limitOn({ limit: -1, window: '1m' })).toThrow(
       expect.objectContaining({ code: 'WEIR_INVALID_POLICY' }),
     )
@@ -231,7 +231,7 @@ describe('options', () => {
   })
 })
 
-describe('policies of the request', () => {
+describe('policies that depend on the request', () => {
   const tiers: Record<string, PolicyInput> = {
     free: fixedWindow({ name: 'tier', limit: 1, window: '1m' }),
     paid: [
@@ -256,7 +256,7 @@ describe('policies of the request', () => {
     const { send } = limitOn({ policy })
     const allowed = async (user: string) => (await send({ user })) === undefined
     expect([await allowed('free'), await allowed('free')]).toEqual([true, false])
-    // One name, one count: the paid tier continues from what the free one has used.
+    // One name, one count: the paid tier continues from what the free tier has used.
     expect([await allowed('paid'), await allowed('paid'), await allowed('paid')]).toEqual([
       true,
       true,
@@ -277,7 +277,7 @@ describe('policies of the request', () => {
     expect(await send({ user: 'paid' })).toBeUndefined()
   })
 
-  test('a limit function that gives nonsense fails its request, whatever came before', async () => {
+  test('a limit function that returns an invalid value fails its request, whatever came before', async () => {
     const limits: unknown[] = [10, '10', Number.NaN]
     const { send } = limitOn({
       limit: () => limits.shift() as number,
@@ -289,7 +289,7 @@ describe('policies of the request', () => {
     await expect(send()).rejects.toMatchObject({ code: 'WEIR_POLICY_FAILED' })
   })
 
-  test('a policy function that fails: what it said last of a key holds', async () => {
+  test('if a policy function fails, its last policy for the key applies', async () => {
     let down = false
     const { send } = limitOn({
       name: 'last-good',
@@ -305,7 +305,7 @@ describe('policies of the request', () => {
     await expect(send({ address: '9.9.9.9' })).rejects.toMatchObject({ code: 'WEIR_POLICY_FAILED' })
   })
 
-  test('keys and costs of their own, in one decision', async () => {
+  test('policies may have policy keys and costs in one decision', async () => {
     const account = slidingLog({ name: 'account', limit: 1, window: '1m' })
     const { send } = limitOn({
       policy: ({ user = '' }) => [
@@ -345,7 +345,7 @@ describe('keys', () => {
     }
   })
 
-  test('addresses of one network share a bucket, as wide as ipv6Prefix says', async () => {
+  test('addresses of one network share a bucket, as wide as ipv6Prefix', async () => {
     const narrow = limitOn({ policy: once, ipv6Prefix: 64 })
     expect(await narrow.send({ address: '2001:db8:0:1::1' })).toBeUndefined()
     expect(await narrow.send({ address: '2001:db8:0:2::1' })).toBeUndefined()
@@ -427,7 +427,7 @@ describe('keys', () => {
     expect(await send()).toMatchObject({ status: 429 })
   })
 
-  test('a key that is a full IPv6 address is warned of', async () => {
+  test('a key that is a full IPv6 address causes a warning', async () => {
     const { send } = limitOn({ name: 'raw', policy: once, key: ({ user }) => user })
     const others = ['user:7', 'a:b', '12:34', 'urn:isbn:123', '10:20:30', '10.0.0.1', '10.0.0.1:80']
     for (const user of others) await send({ user })
@@ -438,7 +438,7 @@ describe('keys', () => {
   })
 
   // Milliseconds; in quadratic time it would be minutes.
-  test('a key of 500 kB takes no time to speak of, whatever it looks like', async () => {
+  test('a key of 500 kB takes negligible time, whatever it contains', async () => {
     const { send } = limitOn({ policy: once, key: ({ user }) => user })
     const start = performance.now()
     for (const part of ['1', ':', 'a:', '1.', '%', ' '])
@@ -446,7 +446,7 @@ describe('keys', () => {
     expect(performance.now() - start).toBeLessThan(20_000)
   })
 
-  describe('a key of more than 8,192 characters is answered 400, and neither free nor shared', () => {
+  describe('a key of more than 8,192 characters gets 400, and is neither free nor shared', () => {
     const user = 'k'.repeat(8_193)
     const refused = {
       status: 400,
@@ -479,7 +479,7 @@ describe('keys', () => {
       expect(warnings).toEqual([])
     })
 
-    test('and let pass where limits are only watched', async () => {
+    test('and passes in shadow mode', async () => {
       const watching = { shadow: true, key: ({ user: key }: FakeRequest) => key }
       const { send, limiter } = limitOn({ policy: once, ...watching })
       expect(await send({ user })).toBeUndefined()
@@ -531,7 +531,7 @@ describe('cost', () => {
     },
   )
 
-  test('above what can ever pass: no Retry-After, and nothing charged', async () => {
+  test('above what can ever pass: no Retry-After, and no charge', async () => {
     const { send, limiter } = limitOn({ policy: ten, cost: 11 })
     const response = new FakeResponse()
     const refusal = await send({}, response)
@@ -557,7 +557,7 @@ describe('skip', () => {
 describe('methods', () => {
   const preflight = { origin: 'https://a.example', 'access-control-request-method': 'PUT' }
 
-  test('real preflights are not counted; other OPTIONS and HEAD count as GET does', async () => {
+  test('real preflights are not counted; other OPTIONS and HEAD count like GET', async () => {
     const { send } = limitOn({ policy: fixedWindow({ limit: 3, window: '1m' }) })
     for (let i = 0; i < 5; i += 1)
       expect(await send({ method: 'OPTIONS', headers: preflight })).toBeUndefined()
@@ -577,7 +577,7 @@ describe('a refusal', () => {
     tokenBucket({ name: 'b', capacity: 5, refill: 1, every: '1s' }),
   ]
 
-  test('is 429 with a problem document, the wait, and no storing', async () => {
+  test('is 429 with a problem document and the wait, and must not be stored', async () => {
     const { send, clock } = limitOn({ policy: two })
     await send()
     clock.advance(19_500)
@@ -610,7 +610,7 @@ describe('a refusal', () => {
     expect((await send())?.content).toMatchObject({ 'violated-policies': ['b'] })
   })
 
-  test('names hidden policies nowhere', async () => {
+  test('does not name hidden policies', async () => {
     const { send } = limitOn({ policy: two, hide: ['a'] })
     await send()
     const response = new FakeResponse()
@@ -641,7 +641,7 @@ describe('a refusal', () => {
     expect(await send({ user: 'ann' })).toMatchObject({ status, mediaType, body })
   })
 
-  test('by a store that cannot decide is 503, whatever status denials have', async () => {
+  test('by a store that cannot decide is 503, whatever the status of denials', async () => {
     const store: Store = {
       decide: ({ target }: StoreRequest): StoreResult => ({
         granted: 0,
@@ -674,7 +674,7 @@ describe('a refusal', () => {
     expect(response.headers['Retry-After']).toBe('2')
   })
 
-  test('a policy name that two limiters have was violated under one name and told under another', async () => {
+  test('a policy name that two limiters share was violated under one name and reported under another', async () => {
     const [request, response] = [{}, new FakeResponse()]
     await limitOn({ name: 'a', policy: fixedWindow({ name: 'p', limit: 9, window: '1m' }) }).send(
       request,
@@ -689,7 +689,7 @@ describe('a refusal', () => {
     expect(refusal?.content).toMatchObject({ 'violated-policies': ['b.p'] })
   })
 
-  test('of a limiter that tells nothing in headers names its policies as they are', async () => {
+  test('of a limiter without headers names its policies by their plain names', async () => {
     const refusal = await limitOn({
       headers: false,
       policy: fixedWindow({ name: 'p', limit: 0, window: '1m' }),
@@ -713,7 +713,7 @@ describe('a refusal', () => {
     },
   )
 
-  test('draft 8.2: the wait told a stranger when others had tried the account; of a hidden policy it is the window', async () => {
+  test('draft 8.2: the wait told a stranger when others had tried the account; for a hidden policy it is the window', async () => {
     const policy = [
       fixedWindow({ name: 'address', limit: 9, window: '1m' }),
       { policy: slidingLog({ name: 'account', limit: 1, window: '15m' }), key: 'account:ann' },
@@ -730,7 +730,7 @@ describe('a refusal', () => {
         body: expect.stringContaining('900 seconds'),
       })
     }
-    // A policy that is told, and refuses for longer, is told.
+    // A visible policy that refuses for longer is reported.
     const longer = fixedWindow({ name: 'address', limit: 1, window: '1h' })
     const both = limitOn({ policy: [longer, policy[1]] as never, hide: ['account'] })
     await both.send()
@@ -739,7 +739,7 @@ describe('a refusal', () => {
     expect(response.headers['Retry-After']).toBe('3600')
   })
 
-  test('a hidden debt is told in whole windows, so that no wait is too short', async () => {
+  test('a hidden debt is reported in whole windows, so that no wait is too short', async () => {
     const hidden = tokenBucket({ name: 'b', capacity: 1, refill: 1, every: '1m' })
     const { send, limiter, clock } = limitOn({ policy: hidden, hide: ['b'] })
     await limiter.penalty('192.0.2.1', { cost: 3 })
@@ -761,14 +761,14 @@ describe('a refusal', () => {
     expect(await hour.send(request, response)).toMatchObject({ status: 429 })
     expect(await minute.send(request, response)).toMatchObject({ status: 429 })
     expect(response.headers['Retry-After']).toBe('3600')
-    // What a trial would have refused is no reason to wait.
+    // What shadow mode would have refused is no reason to wait.
     const [other, another] = [{}, new FakeResponse()]
     await day.send(other, another)
     expect(await minute.send(other, another)).toMatchObject({ status: 429 })
     expect(another.headers['Retry-After']).toBe('60')
   })
 
-  test('has neither key nor address in it', async () => {
+  test('contains neither key nor address', async () => {
     const { send } = limitOn({ policy: once, key: () => 'secret-key' })
     await send({ address: '203.0.113.77' })
     const response = new FakeResponse()
@@ -777,11 +777,11 @@ describe('a refusal', () => {
   })
 })
 
-describe('what is placed on the request', () => {
+describe('the decision on the request', () => {
   const a = fixedWindow({ name: 'a', limit: 10, window: '1m' })
   const b = fixedWindow({ name: 'b', limit: 2, window: '1m' })
 
-  test('is the binding decision, with all of them', async () => {
+  test('is the binding one, with all others', async () => {
     const request: FakeRequest = {}
     for (const policy of [a, b, a]) await limitOn({ policy }).send(request)
     const { rateLimit } = request as { rateLimit: RequestDecision }
@@ -806,7 +806,7 @@ describe('what is placed on the request', () => {
     ['of equals, the other way round', [2, 1], 2],
     ['of two denied with equal waits: the first', [5, 7], 5],
   ])('%s', async (_, limits, binding) => {
-    // Of 5 to 7, the units left are no match for the cost; of 1 and 2, nothing is left.
+    // In 5 to 7, the units left are less than the cost; in 1 and 2, nothing is left.
     const waits: Record<number, '1m' | '1h'> = { 5: '1m', 6: '1h', 7: '1m' }
     const request: FakeRequest = {}
     for (const limit of limits) {
@@ -861,7 +861,7 @@ describe('what is placed on the request', () => {
     },
   )
 
-  test('the second of two copies of Weir on one request, ESM and CommonJS, was a 500', async () => {
+  test('the second of two copies of Weir on one request, ESM and CommonJS, caused a 500', async () => {
     vi.resetModules()
     const copy: typeof import('./exchange.js') = await import('./exchange.js')
     expect(copy.limitOn).not.toBe(limitOn)
@@ -873,7 +873,7 @@ describe('what is placed on the request', () => {
     expect(response.headers.RateLimit).toBe('"a";r=9;t=60, "b";r=1;t=60, "more.a";r=9;t=60')
   })
 
-  test('GraphQL aliases asked one limiter 10,000 times, each dearer than the one before', async () => {
+  test('GraphQL aliases asked one limiter 10,000 times, each at a higher cost than the one before', async () => {
     const [request, response] = [{} as FakeRequest, new FakeResponse()]
     const { send } = limitOn({
       policy: [b, { policy: a, cost: 0 }],
@@ -885,13 +885,13 @@ describe('what is placed on the request', () => {
     for (let i = 0; i < 10_000; i += 1) await send(request, response)
     expect(performance.now() - start).toBeLessThan(20_000)
     set.mockRestore()
-    // Of each limiter there is one decision, the one that binds.
+    // Of each limiter there is one decision, the binding one.
     expect(request.rateLimit?.all).toHaveLength(1)
     expect(request.rateLimit).toMatchObject({ allowed: false, limit: 2 })
     expect(response.headers.RateLimit).toBe('"b";r=0;t=60, "a";r=10;t=60')
   })
 
-  test('no limit binds less than any', async () => {
+  test('unlimited binds less than any limit', async () => {
     const request: FakeRequest = {}
     for (const policy of [unlimited(), a, unlimited()]) await limitOn({ policy }).send(request)
     expect(request.rateLimit).toMatchObject({ limit: 10 })
@@ -900,7 +900,7 @@ describe('what is placed on the request', () => {
 })
 
 describe('the synchronous path', () => {
-  test('answers in the same turn when nothing has to be waited for', () => {
+  test('answers in the same turn if there is nothing to wait for', () => {
     const { sendNow } = limitOn({
       policy: () => once,
       key: () => 'k',
@@ -911,7 +911,7 @@ describe('the synchronous path', () => {
     expect(sendNow()).toMatchObject({ status: 429 })
   })
 
-  test.each(['skip', 'key', 'cost', 'policy', 'store'])('waits for %s alone', async (which) => {
+  test.each(['skip', 'key', 'cost', 'policy', 'store'])('waits only for %s', async (which) => {
     const late =
       <Value>(name: string, value: Value) =>
       () =>
@@ -928,7 +928,7 @@ describe('the synchronous path', () => {
     expect(await send()).toMatchObject({ status: 429 })
   })
 
-  test('what options throw is thrown, at once or later', async () => {
+  test('errors that options throw are thrown, synchronously or later', async () => {
     const error = new Error('bug')
     const thrower = () => {
       throw error
@@ -946,7 +946,7 @@ describe('the synchronous path', () => {
   })
 })
 
-describe('what is no error', () => {
+describe('thrown values that are not errors', () => {
   test.each([undefined, null, false, 0, '', 'route', 'router'])(
     '%o, thrown or rejected with, let a request through in Express and hung it in Koa',
     async (thrown) => {
@@ -961,14 +961,14 @@ describe('what is no error', () => {
     },
   )
 
-  test('an object that was thrown stays what it is', async () => {
+  test('a thrown object stays what it is', async () => {
     const thrown = { status: 418 }
     const key = () => Promise.reject(thrown)
     await expect(limitOn({ policy: once, key }).send()).rejects.toBe(thrown)
   })
 })
 
-test('a client that left while skip was on its way had no address, and was counted with all that have none', async () => {
+test('a client that left while skip was in progress had no address, and counted with all others without one', async () => {
   let address: string | undefined = '1.2.3.4'
   const { check, limiter } = httpLimiter<FakeRequest, FakeResponse>(
     {
@@ -1007,7 +1007,7 @@ describe('headers already sent', () => {
   })
 })
 
-test('without a response there is the decision and nothing else', () => {
+test('without a response, only the decision is made', () => {
   const { check } = httpLimiter<FakeRequest, FakeResponse>(
     { policy: once, refundWhen: () => true },
     fake,
@@ -1019,7 +1019,7 @@ test('without a response there is the decision and nothing else', () => {
 })
 
 describe('shadow', () => {
-  test('counts and tells, and refuses nothing', async () => {
+  test('counts and reports, and refuses nothing', async () => {
     const seen: boolean[] = []
     const { send } = limitOn({
       policy: once,
@@ -1078,7 +1078,7 @@ describe('shadow', () => {
 })
 
 describe('the limiter beneath', () => {
-  test('peeks, resets and is switched off', async () => {
+  test('can be asked, reset and switched off', async () => {
     const { send, limiter } = limitOn({ policy: once })
     await send()
     expect(await send()).toMatchObject({ status: 429 })
@@ -1113,7 +1113,7 @@ describe('the limiter beneath', () => {
     },
   )
 
-  test('where requests tell the policy, calls that give it do what they do, and decisions are refunded', async () => {
+  test('if requests choose the policy, calls that pass it have the same effect, and decisions can be refunded', async () => {
     const account = fixedWindow({ name: 'account', limit: 3, window: '1m' })
     const { limiter, send } = limitOn({
       policy: ({ user }) => [
@@ -1136,14 +1136,14 @@ describe('the limiter beneath', () => {
     expect(await limiter.peek(bob, { policy: account })).toMatchObject({ remaining: 2 })
   })
 
-  test('a log-in that resets its account leaves the guesses at another account counted', async () => {
+  test('a login that resets its account leaves the guesses at another account counted', async () => {
     const guesses = fixedWindow({ name: 'guesses', limit: 3, window: '15m' })
     const { limiter, send } = limitOn({
       policy: ({ user = '' }) => [{ policy: guesses, key: user }],
     })
     let tried = 0
     for (let round = 0; round < 10; round += 1) {
-      // The attacker has an account of their own, and goes on guessing while that one is logged in.
+      // The attacker has an account, logs in to it, and goes on guessing at the other one.
       await send({ user: 'mallory' })
       for (let guess = 0; guess < 3; guess += 1) {
         if ((await send({ user: 'victim' })) === undefined) tried += 1
@@ -1154,7 +1154,7 @@ describe('the limiter beneath', () => {
   })
 })
 
-test('a limiter in a time of its own shows the time of a reset by it', async () => {
+test('a limiter with its own clock shows the time of a reset on it', async () => {
   const time = virtualTime(1, Date.UTC(2030, 0, 1))
   const response = new FakeResponse()
   const store = memoryStore({ clock: time })
@@ -1163,7 +1163,7 @@ test('a limiter in a time of its own shows the time of a reset by it', async () 
   expect(response.headers['X-RateLimit-Reset']).toBe(String(Date.UTC(2030, 0, 1) / 1_000 + 60))
 })
 
-test('requests to a limiter in a time of its own wait for their turns in that time', async () => {
+test('requests to a limiter with its own clock wait for their turns on it', async () => {
   const policy = leakyBucket({ capacity: 1, leak: 1, every: '1h', maxWait: '1d' })
   for (const key of [undefined, () => 'k']) {
     const time = virtualTime()

@@ -1,4 +1,4 @@
-// Options that would do nothing, and middlewares that were not made.
+// Options that would have no effect, and middlewares that were not made.
 
 import { describe, expect, test } from 'vitest'
 import { httpLimiter, type LimitOptions, overload } from '../../src/http/index.js'
@@ -18,7 +18,7 @@ function refused(message: RegExp): unknown {
   })
 }
 
-describe('an option that does nothing is refused', () => {
+describe('an option without effect is refused', () => {
   const onDenied = () => undefined
   const reserve = { batch: 0.5 }
 
@@ -29,7 +29,7 @@ describe('an option that does nothing is refused', () => {
   ])('%s %j alone', (name, idle, partner) => {
     expect(() => make(idle)).toThrow(refused(new RegExp(`^${name} does nothing without `)))
     make({ ...idle, ...partner })
-    // In Nest a module has it, and its handlers have the other.
+    // In Nest, a module may have it, and its handlers the other option.
     make(idle, { ...fake, isMiddleware: false })
   })
 

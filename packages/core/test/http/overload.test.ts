@@ -1,4 +1,4 @@
-// Overload protection over HTTP, in virtual time. What it does to real servers is tested with each
+// Overload protection over HTTP, in virtual time. Its effect on real servers is tested with each
 // framework.
 
 import { EventEmitter } from 'node:events'
@@ -25,7 +25,7 @@ function end(response: NodeResponse & EventEmitter): void {
   response.emit('close')
 }
 
-test('overload protection finds its limit and its baseline in the time that it is given', async () => {
+test('overload protection finds its limit and its baseline latency in its own time', async () => {
   const run = async (): Promise<unknown> => {
     const time = virtualTime()
     const guard = overloadGuardIn(time, {})
@@ -46,7 +46,7 @@ test('overload protection finds its limit and its baseline in the time that it i
   expect(await run()).toEqual(first)
 })
 
-test('a signal is told how long a response took in the time that it is given', async () => {
+test('a signal gets the duration of a response in its own time', async () => {
   const time = virtualTime()
   const signal = responses({ latency: '100ms' })
   const response = open()
@@ -92,7 +92,7 @@ describe('classes', () => {
     expect(guard.priorities).toEqual([])
   })
 
-  test('of the smallest limit, a class that leaves some still gets one request at a time', async () => {
+  test('a class that leaves some of the smallest limit still gets one request at a time', async () => {
     const time = virtualTime()
     const guard = overloadGuardIn(time, { ...options, target: '1ms' })
     for (let i = 0; guard.limit > 2; i += 1) {
@@ -109,7 +109,7 @@ describe('classes', () => {
     expect(fill(guard, 'critical')).toBe(1)
   })
 
-  test('what is no class is the one that leaves most, with one warning, and a promise is none', async () => {
+  test('an unknown class counts as the one that leaves most, with one warning, and so does a promise', async () => {
     const emitted = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     const guard = overloadGuard({ reserve: { free: 0.5 }, priority: options.priority })
     for (const plan of [undefined, 'Free', 7, Promise.resolve('critical'), Promise.reject('no')])

@@ -1,4 +1,4 @@
-// The class of a request over HTTP: a text, or what a function makes of each request.
+// The class of a request over HTTP: a string, or the result of a function of the request.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { LimitOptions } from '../../src/http/index.js'
@@ -57,7 +57,7 @@ describe('a function', () => {
     expect(warnings).toEqual([])
   })
 
-  test('that answers at once keeps the request in its turn', () => {
+  test('that answers synchronously keeps the request in its turn', () => {
     const { sendNow } = limitOn({ name: nameOf(), policy, reserve, priority })
     expect(sendNow({ user: 'batch' })).toBeUndefined()
   })
@@ -104,7 +104,7 @@ describe('a function', () => {
   )
 })
 
-test('a text is the class of all of the limiter’s requests, which others share', async () => {
+test('a string is the class of all of the limiter’s requests, and others share the limit', async () => {
   const store = memoryStore({ clock: fakeClock() })
   const shared = { name: nameOf(), policy, reserve, store }
   const reports = limitOn({ ...shared, priority: 'batch' })
@@ -117,7 +117,7 @@ test('a text is the class of all of the limiter’s requests, which others share
   expect([await count(reports), await count(checkout)]).toEqual([5, 5])
 })
 
-test('the response and the request tell what is left to the class', async () => {
+test('the response and the request show what is left to the class', async () => {
   const { send } = limitOn({ name: nameOf(), policy, reserve, priority: 'batch' })
   const request: FakeRequest = {}
   const response = new FakeResponse()
@@ -131,7 +131,7 @@ test('the response and the request tell what is left to the class', async () => 
   expect(denied.headers.RateLimit).toBe('"p";r=0;t=60')
 })
 
-test('a charge of a class is given back and settled', async () => {
+test('a charge of a class is refunded and settled', async () => {
   const settings = { name: nameOf(), policy: slidingLog({ limit: 10, window: '1m' }), reserve }
   const { send, limiter } = limitOn({
     ...settings,

@@ -1,4 +1,4 @@
-// Requests that wait for their turn: what becomes of policies, costs and closed limiters.
+// Requests that wait for their turn: the handling of policies, costs and closed limiters.
 
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { LimitOptions } from '../../src/http/index.js'
@@ -23,7 +23,7 @@ beforeEach(() => {
 })
 afterEach(() => vi.restoreAllMocks())
 
-/** 100 ms for one, and by default no longer queue than that. */
+/** 100 ms for one request; by default the queue is no longer than that. */
 const queue = { capacity: 1, leak: 10, every: '1s' } as const
 
 describe('a bucket that decides alone', () => {
@@ -89,7 +89,7 @@ test.each<[string, PolicyInput]>([
   expect(request.rateLimit?.policy.timeScale).toBe('1s')
 })
 
-test('a policy that is chosen by the request says itself how far ahead', async () => {
+test('a policy that the request chooses says itself how far ahead it reserves', async () => {
   const { send, clock } = limitOn({ policy: () => leakyBucket(queue), wait: '1h' })
   await send()
   const waiting = send()
@@ -98,7 +98,7 @@ test('a policy that is chosen by the request says itself how far ahead', async (
   expect(await waiting).toBeUndefined()
 })
 
-test('what waits for several limiters is delayed by all of them', async () => {
+test('a request that waits for several limiters is delayed by all of them', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] })
   onTestFinished(() => void vi.useRealTimers())
   const store = memoryStore()
@@ -118,7 +118,7 @@ test('what waits for several limiters is delayed by all of them', async () => {
 describe('a closed limiter', () => {
   const policy = leakyBucket({ capacity: 1, leak: 1, every: '1h' })
 
-  test('refuses those who wait, and those who would: come to another process', async () => {
+  test('refuses waiting requests, and new ones that would wait: they can go to another process', async () => {
     const { send, limiter } = limitOn({ policy, wait: '2h' })
     await send()
     const response = new FakeResponse()
@@ -129,7 +129,7 @@ describe('a closed limiter', () => {
     expect(await send()).toMatchObject({ status: 503 })
   })
 
-  test('goes on to decide where nobody waits', async () => {
+  test('goes on to decide requests that do not wait', async () => {
     const { send, limiter } = limitOn({ policy })
     limiter.close()
     expect([await send(), (await send())?.status]).toEqual([undefined, 429])
@@ -152,7 +152,7 @@ test('a client that has left is refused without a decision, and nothing stays re
   expect(await resetMs()).toBe(3_600_000)
 })
 
-test('how many may wait is bounded by maxWaiting', async () => {
+test('maxWaiting bounds how many may wait', async () => {
   const policy = leakyBucket({ capacity: 1, leak: 1, every: '1h' })
   const { send, limiter } = limitOn({ policy, wait: '5h', maxWaiting: { perKey: 1 } })
   await send()
@@ -203,7 +203,7 @@ describe('costs by the names of policies', () => {
     [],
     null,
   ])(
-    '%o of a request is charged as 1 and answered 400; given as an option it is refused',
+    'a cost of %o for a request is charged as 1 and gets 400; as an option it is refused',
     async (cost) => {
       const { send, limiter } = limitOn({ policy, cost: () => cost as number })
       expect(await send()).toMatchObject({ status: 400 })
@@ -214,7 +214,7 @@ describe('costs by the names of policies', () => {
     },
   )
 
-  test('nobody waits to be told that a cost is none', async () => {
+  test('nobody waits for the refusal of an invalid cost', async () => {
     const one = slidingLog({ name: 'one', limit: 1, window: '1h' })
     const { send } = limitOn({ policy: one, cost: () => -1, wait: '2h' })
     expect([(await send())?.status, (await send())?.status]).toEqual([400, 429])
@@ -234,7 +234,7 @@ describe('costs by the names of policies', () => {
     expect(await left(limiter)).toEqual([9, 999])
   })
 
-  test('what settles is asked once, not for what was refused, and may throw', async () => {
+  test('the function that settles is called once, not for refused requests, and may throw', async () => {
     const settle = vi.fn((): never => {
       throw new Error('no usage')
     })

@@ -1,5 +1,5 @@
-// Where V8 allocates decisions after many have been in flight at once. A file of its own: it must
-// begin with code that is not optimized yet.
+// Where V8 allocates decisions after many have been in flight at once. In a separate file, since it
+// must begin with code that is not optimized yet.
 
 import { setFlagsFromString } from 'node:v8'
 import { expect, test } from 'vitest'
@@ -25,7 +25,7 @@ const adapter: HttpAdapter<Request, object> = {
   afterResponse: () => undefined,
 }
 
-/** In flight at once; V8 judges a literal by 100 objects of code that is not optimized. */
+/** Requests in flight at once; V8 decides by the first 100 objects from unoptimized code. */
 const BURST = 5_000
 const LATER = 20_000
 
@@ -34,7 +34,7 @@ const isYoung = new Function('object', 'return %InYoungGeneration(object)') as (
   object: unknown,
 ) => boolean
 
-test('decisions are freed by minor collections, also after a burst of slow answers', () => {
+test('decisions are freed by minor collections, even after a burst of slow answers', () => {
   const { check } = httpLimiter<Request, object>({ limit: 1, window: '1h' }, adapter)
   let count = 0
   const decided = (): RequestDecision => {
@@ -56,7 +56,7 @@ test('decisions are freed by minor collections, also after a burst of slow answe
   expect(inFlight).toHaveLength(BURST)
 })
 
-/** V8 judges literals only while its space for new objects is as large as it may be. */
+/** V8 decides about literals only while its space for new objects has its full size. */
 function fillNewSpace(): void {
   const kept: string[] = []
   for (let i = 0; i < 1_000_000; i += 1) kept.push(`kept ${i}`)

@@ -1,5 +1,5 @@
-// Policies of one decision whose keys lie in different slots, in virtual time: asked one after the
-// other, and nobody is charged for a refused request.
+// Policies of one decision whose keys are in different slots, in virtual time: they are asked one
+// after another, and nobody is charged for a refused request.
 
 import { expect, test } from 'vitest'
 import { StoreError } from '../../src/base/errors.js'
@@ -23,12 +23,12 @@ const target: Target = {
   policyKeys: [own('a'), own('b'), own('c')],
 }
 
-/** What it answers once promises have settled, where the next layer answers at once. */
+/** The answer after promises have settled, if the next layer answers synchronously. */
 async function answerOf(first: Layer, request: LayerRequest): Promise<StoreResult | Error> {
   return promiseOf(first, request).catch((error: Error) => error)
 }
 
-/** Before a store that takes `latencyMs`; by default each policy has a slot of its own. */
+/** In front of a store that takes `latencyMs`; by default each policy has a separate slot. */
 function across(latencyMs = 0, slots: readonly number[] = [1, 2, 3]) {
   const time = virtualTime()
   const store = memoryIn(time)
@@ -51,7 +51,7 @@ function across(latencyMs = 0, slots: readonly number[] = [1, 2, 3]) {
   return { time, store, next, first, parts, left, answer }
 }
 
-test('a lock-out is asked last, and so begins no block for a request that is refused elsewhere', async () => {
+test('a lock-out is asked last, so it begins no block for a request that is refused elsewhere', async () => {
   const guesses = lockout({ limit: 1, window: '1m', block: ['1m'], forget: '1h' })
   const both: Target = {
     policySet: makePolicySet('p', [guesses, few]),
@@ -80,7 +80,7 @@ test('slots are asked for last', async () => {
   expect(parts()).toEqual(['consume few', 'consume open', 'consume all'])
 })
 
-test('slots that were taken are given back where others are not free', async () => {
+test('slots that were taken are given back if others are not free', async () => {
   const { time, store, first } = across(5)
   store.decide({ ...onTarget(slots, 'penalty'), costs: [9, 0, 0] })
   const result = await decided(time, first, onTarget(slots, 'consume'))
@@ -108,7 +108,7 @@ test('are asked slot by slot, the smallest limit first; the result keeps the ord
   expect(time.nowMs()).toBe(15)
 })
 
-test('those of one slot are asked together, and all that lie in one are one request', async () => {
+test('those in one slot are asked together, and if all are in one, they are one request', async () => {
   const two = across(0, [7, 8, 7])
   await answerOf(two.first, onTarget(target, 'consume'))
   expect(two.parts()).toEqual(['consume most+few', 'consume many'])
@@ -119,14 +119,14 @@ test('those of one slot are asked together, and all that lie in one are one requ
   expect(one.next.asked[0]).toBe(request)
 })
 
-test('are not looked for where no policy has a key of its own', async () => {
+test('are not looked for if no policy has a policy key', async () => {
   const { first, next } = across()
   const request = onTarget({ policySet: target.policySet, key: 'k' }, 'consume')
   await answerOf(first, request)
   expect(next.asked[0]).toBe(request)
 })
 
-test('are decided as the limiter says when the store is away, each by its own', async () => {
+test('are decided as the limiter says while the store is away, each for itself', async () => {
   const { first, next } = across()
   await answerOf(first, onTarget(target, 'consume'))
   expect(next.asked.map((part) => part.target.policySet.whenUnavailable)).toEqual([
@@ -136,7 +136,7 @@ test('are decided as the limiter says when the store is away, each by its own', 
   ])
 })
 
-test('one that denies: the earlier are given back, the later only looked at', async () => {
+test('one that denies: the earlier ones are given back, the later ones only peeked', async () => {
   const { first, store, parts, left } = across()
   store.decide({ ...onTarget(target, 'consume'), costs: [0, 9, 0] })
   const result = await answerOf(first, onTarget(target, 'consume'))
@@ -148,23 +148,23 @@ test('one that denies: the earlier are given back, the later only looked at', as
   expect(left()).toEqual([99, 0, 2])
 })
 
-test('one that was used up by what is given back has it again, and no wait', async () => {
+test('one that was used up by units that are given back has them again, and no wait', async () => {
   const { first, store } = across()
   store.decide({ ...onTarget(target, 'consume'), costs: [0, 9, 0] })
   const result = await answerOf(first, { ...onTarget(target, 'consume'), costs: [0, 1, 2] })
   expect(result).toMatchObject({ policies: [{}, {}, { remaining: 2, retryAfterMs: 0 }] })
 })
 
-test('a denial does not wait for what is given back', async () => {
+test('a denial does not wait for units that are given back', async () => {
   const { time, first, store, left } = across(5)
   store.decide({ ...onTarget(target, 'consume'), costs: [9, 9, 0] })
   await decided(time, first, onTarget(target, 'consume'))
-  // Two that are charged, and one that is looked at.
+  // Two policies are charged, and one is only peeked.
   expect(time.nowMs()).toBe(15)
   expect(left()).toEqual([90, 0, 2])
 })
 
-test('what is given back is what was charged, and not what others have been since', async () => {
+test('what is given back is what was charged, not what others have been charged since', async () => {
   const { first, store, next } = across()
   store.decide({ ...onTarget(target, 'consume'), costs: [0, 9, 0] })
   await answerOf(first, onTarget(target, 'consume'))
@@ -174,7 +174,7 @@ test('what is given back is what was charged, and not what others have been sinc
   expect(refund.seenUs).toBeGreaterThan(0)
 })
 
-test('one of which the store cannot decide denies with when to ask again', async () => {
+test('one that the store cannot decide denies, with when to ask again', async () => {
   const { first, next, answer } = across()
   next.answer = (request, pending) => {
     const isAway = request.target.policySet.policies[0] === many && request.mode === 'consume'
@@ -197,7 +197,7 @@ test('one of which the store cannot decide denies with when to ask again', async
 })
 
 test.each(['consume', 'penalty', 'refund'] as const)(
-  'one that fails fails the %s; what a consume has charged is given back',
+  'a failure of one fails the %s; what a consume has charged is given back',
   async (mode) => {
     const { first, next, answer, parts } = across()
     const away = new StoreError('WEIR_STORE_FAILED', 'away')
@@ -221,12 +221,12 @@ test.each(['peek', 'penalty', 'refund', 'reset'] as const)(
   },
 )
 
-test('a turn that takes long is no part of the deadline', async () => {
+test('a long turn is not part of the deadline', async () => {
   const { time, first, next } = across(5)
   const asked = promiseOf(first, onTarget(target, 'consume'))
   time.block(500)
   await time.settle(asked)
-  // What is asked before the turn has ended is dated by whoever keeps the deadline.
+  // Requests from before the end of the turn get their time from whoever keeps the deadline.
   const deadlines = next.asked.map(({ deadlineAtMs }) => deadlineAtMs)
   expect(deadlines).toEqual([undefined, undefined, 600])
 })
@@ -235,27 +235,27 @@ test('all share one deadline, that of the request if it has one', async () => {
   const { time, first, next } = across(5)
   await time.advance(1_000)
   await decided(time, first, onTarget(target, 'consume'))
-  // The first part's own begins at the same instant: at the end of the turn.
+  // The first part's own deadline begins at the same instant: at the end of the turn.
   expect(next.asked.map(({ deadlineAtMs }) => deadlineAtMs)).toEqual([undefined, 1_100, 1_100])
   next.asked.length = 0
   await decided(time, first, { ...onTarget(target, 'consume'), deadlineAtMs: 1_234 })
   expect(next.asked.map(({ deadlineAtMs }) => deadlineAtMs)).toEqual([1_234, 1_234, 1_234])
 })
 
-test('after the deadline nobody waits for what is given back', async () => {
+test('after the deadline nobody waits for units that are given back', async () => {
   const { time, first, next, store, left } = across(60)
   store.decide({ ...onTarget(target, 'consume'), costs: [0, 9, 0] })
   const asked = promiseOf(first, onTarget(target, 'consume'))
   await time.advance(120)
   const [few, , refund, peek] = next.asked
-  // The last part is asked while the refund is under way.
+  // The last part is asked while the refund is in progress.
   expect([refund?.mode, refund?.deadlineAtMs]).toEqual(['refund', undefined])
   expect([few?.deadlineAtMs, peek?.mode, peek?.deadlineAtMs]).toEqual([undefined, 'peek', 100])
   expect(await time.settle(asked)).toMatchObject({ granted: 0 })
   expect(left()).toEqual([99, 0, 2])
 })
 
-test('of as many as there are, all are charged the same, and what was too much is given back', async () => {
+test('of as many as there are, all are charged the same, and the excess is given back', async () => {
   const { store, next, first, left } = across()
   const other = { ...target, policySet: makePolicySet('p', [many]), policyKeys: [own('b')] }
   store.decide({ ...onTarget(other, 'consume'), costs: [8] })
@@ -281,7 +281,7 @@ test('of fewer than at least, nothing is charged', async () => {
   expect(left()).toEqual([99, 1, 2])
 })
 
-test('a part of what would wait reserves no turn, and keeps its own of what must remain', async () => {
+test('a part of a request that would wait reserves no turn, and has its own part of what must remain', async () => {
   const { next, first } = across()
   const limits = { atLeast: 1, maxWaitMs: 100, keep: [3, 2, 1] }
   await answerOf(first, { ...onTarget(target, 'consume'), ...limits })

@@ -1,4 +1,4 @@
-// Each decision is counted once, whichever layer makes it: in virtual time, before a Cluster of two
+// Each decision is counted once, whichever layer makes it: in virtual time, with a Cluster of two
 // nodes that go away and come back.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -47,14 +47,14 @@ function worldOf(seed: number) {
   return { time, cluster, store }
 }
 
-/** What decided, as the decision itself says. */
+/** What decided, according to the decision. */
 function rowOf({ allowed, source, degraded }: Decision): string {
   expect(degraded).toBe(source === 'local')
   return `${allowed ? 'allowed' : 'denied'} ${source}`
 }
 
 test.each([1, 2, 3])(
-  'under the source that the decision itself names, in a walk of chance (%i)',
+  'under the source that the decision names, in a random walk (%i)',
   async (seed) => {
     const { time, cluster, store } = worldOf(seed)
     const random = randomFrom(seed)
@@ -92,7 +92,7 @@ test.each([1, 2, 3])(
     const taken = new Map<RateLimiter, number>()
     for (const limiter of limiters) expected.set(limiter, {})
 
-    /** By a method of chance. Returns what it took. */
+    /** Calls a random method. Returns what it took. */
     async function ask(
       limiter: RateLimiter,
       key: string,
@@ -147,7 +147,7 @@ test.each([1, 2, 3])(
       expect(Object.fromEntries(rows)).toEqual(expected.get(limiter))
       for (const { units } of policies) expect(units.taken).toBe(taken.get(limiter))
     }
-    // The walk came by every row.
+    // The walk has reached every row.
     const all = Object.assign({}, ...expected.values())
     expect(Object.keys(all).sort()).toEqual([
       'allowed lease',
@@ -158,7 +158,7 @@ test.each([1, 2, 3])(
       'denied store',
       'error none',
     ])
-    // What is told to the store later is no decision.
+    // What is reported to the store later is no decision.
     const before = limiters.map((limiter) => limiter.stats().decisions)
     await time.advance(30_000)
     await time.settle(store.close())

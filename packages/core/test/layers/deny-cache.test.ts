@@ -1,5 +1,5 @@
-// How long a denial is remembered, in virtual time: counted from when the store was asked, for no
-// longer than it is sure to deny.
+// How long a denial is remembered, in virtual time: from when the store was asked, and only while
+// it is certain to deny.
 
 import { expect, test } from 'vitest'
 import {
@@ -35,7 +35,7 @@ function resultOf(retryAfterMs: number, more: Partial<StoreResult> = {}): StoreR
   return { granted: 0, nowUs, untilUs, policies, source, degraded: false, sentAtMs, ...more }
 }
 
-/** At 1,000 ms, before a store that denies everything so. */
+/** A cache at 1,000 ms, in front of a store that always gives this denial. */
 async function cacheOver(denial: StoreResult, clock?: Clock) {
   const time = virtualTime()
   await time.advance(SENT_MS)
@@ -48,7 +48,7 @@ async function cacheOver(denial: StoreResult, clock?: Clock) {
     time,
     next,
     cache,
-    /** What is answered; undefined: the store was asked. */
+    /** The answer of the cache; undefined if it asks the store. */
     known(asked: LayerRequest = request): StoreResult | undefined {
       const before = next.asked.length
       const answer = answerOf(cache, asked) as StoreResult
@@ -74,7 +74,7 @@ test('it is remembered until a ms before its wait is over, counted from when the
   expect(known()).toBeUndefined()
 })
 
-test('no wait is too short: they are counted down from when the result was read', async () => {
+test('no wait is too short: waits are counted down from when the result was read', async () => {
   const { time, known } = await denied(100)
   await time.advance(30.9)
   expect(known()?.policies).toMatchObject([{ retryAfterMs: 70, resetAfterMs: 4_970 }])
@@ -83,14 +83,14 @@ test('no wait is too short: they are counted down from when the result was read'
 test.each([
   [1, undefined],
   [2, expect.objectContaining({ granted: 0 })],
-])('of a wait of %d ms, it is remembered: %j', async (waitMs, then) => {
+])('a wait of %d ms is remembered: %j', async (waitMs, then) => {
   const { time, cache, known } = await cacheOver(resultOf(waitMs))
   answerOf(cache, request)
   await time.advance(0.5)
   expect(known()).toEqual(then)
 })
 
-test('it is remembered for no more than a second', async () => {
+test('it is remembered for at most a second', async () => {
   const { time, known } = await denied(60_000)
   await time.advance(995.499)
   expect(known()).toBeDefined()
@@ -107,7 +107,7 @@ test('of several policies, the shortest wait counts', async () => {
   expect(known()).toBeUndefined()
 })
 
-test('where the clock is injected, its time counts', async () => {
+test('an injected clock is used', async () => {
   const denial = resultOf(10)
   let nowUs = denial.nowUs
   const { time, cache, known } = await cacheOver(denial, { nowUs: () => nowUs })
@@ -137,7 +137,7 @@ test.each<[string, LayerRequest]>([
   ['other numbers', onTarget({ policySet: makePolicySet('p', [policy]), key: 'k' }, 'consume')],
   ['another limiter', onTarget({ policySet: makePolicySet('q', [policy]), key: 'k' }, 'consume')],
   ['policy keys', onTarget({ ...target, policyKeys: [{ key: 'k', tag: 'k' }] }, 'consume')],
-])('it says nothing of %s', async (_, asked) => {
+])('it does not answer %s', async (_, asked) => {
   const { known } = await denied(500)
   expect(known(asked)).toBeUndefined()
 })
@@ -155,7 +155,7 @@ test.each(['refund', 'reset'] as const)('after a %s of another key it is not', a
 })
 
 test.each(['refund', 'reset'] as const)(
-  'after a %s under other numbers of the limiter it is forgotten',
+  'after a %s with other numbers of the limiter it is forgotten',
   async (mode) => {
     const { known } = await denied(500)
     known(onTarget({ policySet: makePolicySet('p', [policy]), key: 'k' }, mode))
@@ -164,7 +164,7 @@ test.each(['refund', 'reset'] as const)(
 )
 
 test.each(['refund', 'reset'] as const)(
-  'after a %s with a policy key, which others may share, all of the limiter are',
+  'after a %s with a policy key, which others may share, all denials of the limiter are',
   async (mode) => {
     const { known } = await denied(500)
     const own = { policySet, key: 'other', policyKeys: [{ key: 'acme', tag: 'acme' }] }
@@ -174,7 +174,7 @@ test.each(['refund', 'reset'] as const)(
 )
 
 test.each(['refund', 'reset'] as const)(
-  'a denial that was asked for before a %s was done is not remembered after it',
+  'a denial of a request from before a %s is not remembered after it',
   async (mode) => {
     const time = virtualTime()
     const waiting: [LayerRequest, Pending][] = []
@@ -193,7 +193,7 @@ test.each(['refund', 'reset'] as const)(
   },
 )
 
-test('nobody knows whether a reset that failed was done, so the denial is forgotten', async () => {
+test('a reset that failed may have been done, so the denial is forgotten', async () => {
   const { next, cache, known } = await denied(500)
   next.answer = (asked, pending) => {
     if (asked.mode === 'reset') pending.failed(new Error('away'))
@@ -210,7 +210,7 @@ test('a failure of the store is passed on, and nothing is remembered', async () 
   expect(known()).toBeUndefined()
 })
 
-test('classes are denied apart from each other, and forgotten together', async () => {
+test('the denials of classes are separate, and forgotten together', async () => {
   const { known, time } = await denied(500)
   const [batch, normal] = [
     { ...request, keep: [1] },
@@ -227,13 +227,13 @@ test('classes are denied apart from each other, and forgotten together', async (
   for (const each of [request, batch, normal]) expect(known(each)).toBeUndefined()
 })
 
-test('a key that looks like what a class adds to one is another key', async () => {
+test('a key that looks like one with a class added is another key', async () => {
   const { known } = await denied(500)
   known({ ...request, keep: [1] })
   expect(known({ ...request, target: { ...target, key: '\n1 k' } })).toBeUndefined()
 })
 
-test('what passes in a higher class leaves the denials of a lower one', async () => {
+test('requests that pass in a higher class leave the denials of a lower one', async () => {
   const { next, cache, known } = await denied(500)
   const batch = { ...request, keep: [1] }
   known(batch)
@@ -242,7 +242,7 @@ test('what passes in a higher class leaves the denials of a lower one', async ()
   expect(known(batch)).toMatchObject({ granted: 0 })
 })
 
-test('however many limits its keys have, each class of each key is remembered', async () => {
+test('each class of each key is remembered, however many limits its keys have', async () => {
   const { known } = await cacheOver(resultOf(500))
   for (let i = 0; i < 100; i += 1) {
     const own = { policySet: makePolicySet('p', [policy]), key: `k${i}` }
@@ -252,7 +252,7 @@ test('however many limits its keys have, each class of each key is remembered', 
   }
 })
 
-test('of a key no more than some classes are remembered', async () => {
+test('for each key, only some classes are remembered', async () => {
   const { known } = await cacheOver(resultOf(500))
   for (let kept = 0; kept < 1_000; kept += 1) known({ ...request, keep: [kept] })
   expect(known({ ...request, keep: [999] })).toBeDefined()
@@ -260,7 +260,7 @@ test('of a key no more than some classes are remembered', async () => {
   expect(all.reverse().filter((each) => known(each)).length).toBeLessThanOrEqual(16)
 })
 
-test('who waits, or takes as much as there is, is answered by the store, and leaves nothing behind', async () => {
+test('requests that wait, or take as much as there is, are answered by the store, and leave nothing behind', async () => {
   const { known } = await denied(500)
   const limited = { ...request, atLeast: 1 }
   expect(known(limited)).toBeUndefined()
@@ -281,7 +281,7 @@ test.each<[string, LayerRequest, boolean]>([
   ['as many units as there are were taken', { ...request, count: 3, atLeast: 1 }, false],
   ['a wait has ended', { ...request, atLeast: 1, maxWaitMs: 100 }, false],
   ['as many were taken by another class', { ...request, count: 3, atLeast: 1, keep: [1] }, true],
-])('it is answered by the store, with what is left now, once %s', async (_, taking, isKept) => {
+])('the store answers, with what is left now, once %s', async (_, taking, isKept) => {
   const { next, cache, known } = await denied(500)
   next.answer = (_asked, pending) => pending.decided(resultOf(0, { granted: 1 }))
   expect(known(taking)).toBeUndefined()
@@ -297,7 +297,7 @@ test('a request for as many units as there are that gets none leaves what is rem
   expect(known()).toMatchObject({ policies: [{ retryAfterMs: 500 }] })
 })
 
-test('a penalty changes what every class is told', async () => {
+test('a penalty changes the answers to every class', async () => {
   const { known } = await denied(500)
   const batch = { ...request, keep: [1] }
   known(batch)
@@ -305,7 +305,7 @@ test('a penalty changes what every class is told', async () => {
   for (const each of [request, batch]) expect(known(each)).toBeUndefined()
 })
 
-test('it ends with the window of each policy, also of one that does not deny', async () => {
+test('it ends with the window of each policy, even one that does not deny', async () => {
   const window = fixedWindow({ name: 'w', limit: 9, window: '1s' })
   const free = { policy: window, cost: 1, limit: 9, remaining: 5, retryAfterMs: 0 }
   const [denying] = resultOf(900).policies
@@ -317,7 +317,7 @@ test('it ends with the window of each policy, also of one that does not deny', a
   expect(known()).toBeUndefined()
 })
 
-/** For how many ms requests are refused once the clock of the store has stepped back. */
+/** For how many ms requests are refused after the clock of the store has stepped back. */
 async function refusedMs(limit: Policy, stepMs: number, hasCache: boolean): Promise<number> {
   const time = virtualTime()
   let behindUs = 0
@@ -331,7 +331,7 @@ async function refusedMs(limit: Policy, stepMs: number, hasCache: boolean): Prom
   }
   const first = hasCache ? withDenyCache(store, { time, clock: undefined }) : store
   const of = { ...target, policySet: makePolicySet('p', [limit]) }
-  // Of the whole limit, after more than that was taken: who waits longest.
+  // Costs the whole limit, after more than that was taken: the longest wait.
   const consume = () => answerOf(first, { ...onTarget(of, 'consume'), costs: [limit.limit] })
   answerOf(first, { ...onTarget(of, 'penalty'), costs: [3 * limit.limit] })
   consume()
@@ -352,7 +352,7 @@ test.each<[string, Policy, number]>([
 ])(
   'a clock that steps back blocks for two full resets at most, or a second more beside a remembered denial: %s',
   async (_, limit, resetMs) => {
-    // A bucket believes a hundredth more, as prices are rounded; and requests come every 10 ms.
+    // A hundredth more for a bucket, whose prices are rounded; and requests come every 10 ms.
     const boundMs = 2 * resetMs * 1.01 + 20
     let most = 0
     for (let stepMs = 100; stepMs <= 2.5 * resetMs; stepMs += 100) {

@@ -1,4 +1,4 @@
-// A Cluster of two nodes that decide in memory, behind the real batching, in virtual time.
+// A Cluster of two nodes that decide in memory, with the real batching, in virtual time.
 
 import type { Reading } from '../../src/algorithms/driver.js'
 import { StoreError } from '../../src/base/errors.js'
@@ -14,9 +14,9 @@ import { memoryIn } from './requests.js'
 
 const SLOTS = 16_384
 
-/** What a node does with calls. */
+/** How a node handles calls. */
 export interface FakeNode {
-  /** On their way there and back, each. */
+  /** The time to the node, and the time back. */
   latencyMs: number
   /** `silent`: calls are lost. `refusing`: they fail. `deaf`: replies are lost. */
   state: 'up' | 'silent' | 'refusing' | 'deaf'
@@ -59,7 +59,7 @@ export function fakeCluster(time: VirtualTime): FakeCluster {
     node.inFlight += 1
     time.after(fake.latencyMs, () => {
       if (fake.state === 'refusing') failAll('connect ECONNREFUSED')
-      // The connection ends some time, and with it the wait.
+      // The connection ends at some time, and with it the wait.
       else if (fake.state === 'silent') time.after(2_000, () => failAll('Connection is closed'))
       else {
         const replies = call.entries.map((entry) => decidedBy(fake, entry))
@@ -122,7 +122,7 @@ function decidedBy(
   return { granted, readings }
 }
 
-/** A key whose only slot is on a node. */
+/** A key whose only slot is on this node. */
 export function keyOn(
   name: 'a' | 'b',
   policySet: PolicySet,

@@ -1,5 +1,5 @@
 // A store of five layers and its fallback, in virtual time: the deny cache, leases, across slots,
-// resilience and batching, before a Cluster of two nodes that are slow, go away and come back.
+// resilience and batching, in front of a Cluster of two nodes that are slow, go away and come back.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fixedWindow, slidingLog } from '../../src/index.js'
@@ -25,7 +25,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-// All of a test lies within one window.
+// All requests of a test are within one window.
 const users = makePolicySet('users', [slidingLog({ name: 'user', limit: 50, window: '1h' })])
 const hot = makePolicySet('hot', [slidingLog({ name: 'hot', limit: 20_000, window: '1h' })])
 const pairs = makePolicySet('pairs', [
@@ -34,7 +34,7 @@ const pairs = makePolicySet('pairs', [
 ])
 const denied = makePolicySet('denied', [fixedWindow({ name: 'none', limit: 3, window: '1h' })])
 
-/** Of a lease. */
+/** The size of a lease. */
 const UNITS = 100
 
 interface World {
@@ -74,7 +74,7 @@ function worldOf(seed = 1): World {
   return { time, cluster, store, events }
 }
 
-/** A decision, and how it went. */
+/** A decision, and how it was made. */
 interface Logged {
   readonly what: string
   readonly atMs: number
@@ -85,7 +85,7 @@ interface Logged {
   readonly remaining: readonly number[]
 }
 
-/** Asks what chance says for so many ms, and writes down what is decided. */
+/** Sends random requests for this many ms, and records the decisions. */
 async function load(world: World, random: () => number, ms: number, log: Logged[]): Promise<void> {
   const { time, store, cluster } = world
   const endMs = time.nowMs() + ms
@@ -126,7 +126,7 @@ function passed(log: readonly Logged[], what: string): number {
   return log.filter((each) => each.what === what).reduce((sum, { granted }) => sum + granted, 0)
 }
 
-/** Of each key of a limiter: what passed, and what the nodes have counted. */
+/** For each key of a limiter: what passed, and what the nodes have counted. */
 function counts({ cluster }: World, log: readonly Logged[], policySet: Target['policySet']) {
   const prefix = `consume ${policySet.name} `
   const names = new Set(log.map(({ what }) => what).filter((what) => what.startsWith(prefix)))
@@ -138,14 +138,14 @@ function counts({ cluster }: World, log: readonly Logged[], policySet: Target['p
   })
 }
 
-test('while the nodes are well they decide, and each layer spares them calls', async () => {
+test('while the nodes are well they decide, and each layer saves them calls', async () => {
   const world = worldOf()
   const log: Logged[] = []
   await load(world, randomFrom(7), 4_000, log)
   await world.time.advance(1_000)
   expect(log.length).toBeGreaterThan(1_000)
   expect(log.every(({ degraded }) => !degraded)).toBe(true)
-  // There and back once; twice where keys lie on both nodes, and again to give back and to look.
+  // One round trip; two if keys are on both nodes, and more to give back and to peek.
   expect(Math.max(...log.map(({ tookMs }) => tookMs))).toBeLessThanOrEqual(8)
   const by = (source: string, name: string) =>
     log.filter((each) => each.what.startsWith(`consume ${name}`) && each.source === source)
@@ -155,7 +155,7 @@ test('while the nodes are well they decide, and each layer spares them calls', a
   expect(log.filter(({ source, granted }) => source === 'cache' && granted !== 0)).toEqual([])
   const { a, b } = world.cluster.nodes
   expect(a.decisions + b.decisions).toBeLessThan(log.length)
-  // Leases are over: what was not spent went back.
+  // Leases have ended, and what was not spent went back.
   for (const policySet of [users, hot, denied, pairs]) {
     for (const { what, limit, passed, counted } of counts(world, log, policySet)) {
       expect({ what, counted }).toEqual({ what, counted: passed })
@@ -204,7 +204,7 @@ async function outage(seed: number, way: (typeof WAYS)[number]) {
   const backMs = time.nowMs()
   a.state = 'up'
   b.state = 'up'
-  // A probe is at most a second away; then the process waits its turn.
+  // The next probe comes within a second; then the process waits its turn.
   await load(world, random, 2_500, log)
   const wellMs = time.nowMs()
   await load(world, random, 500, log)
@@ -215,15 +215,15 @@ async function outage(seed: number, way: (typeof WAYS)[number]) {
 test.each(WAYS)('decisions are made in time while nodes are slow, %s and back', async (way) => {
   const { log, oneAwayMs, bothAwayMs, backMs, wellMs } = await outage(3, way)
   expect(log.length).toBeGreaterThan(2_000)
-  // Each part of a decision across slots shares its deadline. A deadline that a request brings is
-  // looked for once in a ms.
+  // The parts of a decision across slots share its deadline. The deadline of a request is checked
+  // once in a ms.
   expect(Math.max(...log.map(({ tookMs }) => tookMs))).toBeLessThanOrEqual(DEADLINE_MS + 1)
   const within = (fromMs: number, toMs: number) =>
     log.filter(({ atMs }) => atMs >= fromMs && atMs < toMs)
   const asked = within(oneAwayMs + 500, bothAwayMs)
   expect(asked.some(({ degraded }) => degraded)).toBe(true)
   expect(asked.some(({ source }) => source === 'store')).toBe(true)
-  // With the breakers open nobody waits.
+  // While the breakers are open, nobody waits.
   const away = within(bothAwayMs + 500, backMs)
   expect(away.length).toBeGreaterThan(100)
   expect(away.every(({ source, tookMs }) => source === 'local' && tookMs === 0)).toBe(true)
@@ -255,8 +255,8 @@ test.each([
     for (const { what, limit, passed, counted } of counts(world, log, policySet)) {
       expect(passed, what).toBeLessThanOrEqual(limit)
       expect(counted, what).toBeGreaterThanOrEqual(passed)
-      // Nobody knows of lost replies, and what they granted is counted twice. What is left of
-      // leases cannot go back.
+      // Grants in lost replies are counted twice, since nobody knows of them. The rest of leases
+      // cannot go back.
       if (way === 'refusing') expect(counted - passed, what).toBeLessThanOrEqual(2 * UNITS)
     }
   }
@@ -344,7 +344,7 @@ test('no class takes what it leaves to others, while nodes are well, away and ba
   }
 })
 
-test('the same twice is the same to the last decision, and another chance is not', async () => {
+test('a repeated run is the same to the last decision, and one with other random numbers is not', async () => {
   const [one, same, other] = [
     await outage(5, 'silent'),
     await outage(5, 'silent'),
@@ -358,7 +358,7 @@ test('the same twice is the same to the last decision, and another chance is not
   expect(others.findIndex((line, i) => line !== first[i])).toBeGreaterThanOrEqual(0)
 })
 
-test('a store that is closed in an outage answers what waits, and leaves no timer', async () => {
+test('a store that is closed in an outage answers waiting requests, and leaves no timer', async () => {
   const world = worldOf()
   const { time, cluster, store } = world
   const log: Logged[] = []

@@ -1,5 +1,5 @@
-// Where leases meet what else happens: slow replies, refunds, resets, ends of windows, limits that
-// change, many other keys, a clock that throws, the end of the store.
+// Leases together with slow replies, refunds, resets, ends of windows, limits that change, many
+// other keys, a clock that throws, and the end of the store.
 
 import { describe, expect, test } from 'vitest'
 import { fixedWindow, slidingLog, tokenBucket } from '../../src/index.js'
@@ -12,7 +12,7 @@ import { answerOf, consuming, memoryIn, onTarget, ScriptedLayer } from './reques
 
 const OPTIONS = { units: 100, holdMs: 200, deadlineMs: 100, denialsLast: true }
 
-/** Leases over a memory store whose replies take so many ms. */
+/** Leases over a memory store whose replies take this many ms. */
 function layersOf(options: Partial<LeaseOptions> = {}, tripMs: number = 0) {
   const time = virtualTime()
   const clock = { nowUs: () => time.nowUs() }
@@ -46,7 +46,7 @@ function remainingOf(leases: Leases, policySet: PolicySet): number | undefined {
   return answer.policies[0]?.remaining
 }
 
-test('whoever looks sees all that is left of a bucket', async () => {
+test('a peek shows everything that is left of a bucket', async () => {
   const { time, leases, next, memory } = layersOf({}, 0.5)
   // So that no lease waits for its end.
   memory.decide({ ...consuming(bucket, 'k'), count: 300 })
@@ -82,7 +82,7 @@ test('a lease of a bucket whose units were refunded gives nothing back that has 
     answerOf(leases, { ...onTarget(target, 'refund'), untilUs, seenUs: nowUs })
   }
   const units = held()
-  // The event loop stands still while others take as many as are held.
+  // The event loop is blocked while others take as much as is held.
   time.block(740)
   const take = (count: number) => memory.decide({ ...consuming(bucket, 'k'), count }).granted
   const before = take(units)
@@ -112,7 +112,7 @@ test('requests that come while replies take longer than a lease take one round t
   leases.close()
 })
 
-test('a window that is over refuses nobody, and who is refused is told for how long', async () => {
+test('a window that is over refuses nobody, and a refused request gets its wait', async () => {
   const policySet = makePolicySet('p', [fixedWindow({ limit: 100, window: '1s', aligned: true })])
   const { time, leases } = layersOf({ holdMs: 1_000 }, 1)
   const wrong: unknown[] = []
@@ -140,7 +140,7 @@ test('a window that is over refuses nobody, and who is refused is told for how l
   leases.close()
 })
 
-test('where a clock throws when units come, all who wait hear of it, and the units go back', async () => {
+test('if a clock throws when units come, all waiting requests get the error, and the units go back', async () => {
   const time = virtualTime()
   const memory = memoryIn(time)
   let isBroken = false
@@ -180,7 +180,7 @@ test('a refund without a receipt gives back nothing that a lease then spends', (
   expect(passed).toHaveLength(100)
 })
 
-test('a request with a deadline of its own waits for nobody else', () => {
+test('a request with its own deadline waits for no other', () => {
   const { leases, next } = layersOf({}, 40)
   const ask = (more: object = {}): void =>
     leases.ask({ ...consuming(log, 'k'), ...more }, { decided() {}, failed() {} })
@@ -190,7 +190,7 @@ test('a request with a deadline of its own waits for nobody else', () => {
   expect(next.asked.slice(before)).toMatchObject([{ deadlineAtMs: 5, count: 1 }])
 })
 
-test('what comes after the store was closed is not kept, and no timer is left', async () => {
+test('requests after the store was closed are not kept, and no timer is left', async () => {
   const { time, leases, next } = layersOf({}, 40)
   for (let i = 0; i < 9; i += 1) leases.ask(consuming(log, 'k'), { decided() {}, failed() {} })
   leases.close()
@@ -201,11 +201,11 @@ test('what comes after the store was closed is not kept, and no timer is left', 
     'cancel 1',
   ])
   await time.advance(100)
-  // That of the memory store.
+  // The timer of the memory store.
   expect(time.timers).toBe(1)
 })
 
-test('classes of limits that are gone are forgotten, and what was held of them goes back', () => {
+test('classes of limits that are gone are forgotten, and what was held for them goes back', () => {
   const { leases, next, memory } = layersOf()
   let spent = 0
   for (let limit = 500; limit < 520; limit += 1) {
@@ -223,7 +223,7 @@ test('classes of limits that are gone are forgotten, and what was held of them g
 })
 
 describe('a hot key', () => {
-  test('that is asked for evenly takes a call for each lease, of which all is spent', async () => {
+  test('with even requests takes a call for each lease, which is spent completely', async () => {
     const { time, leases, next } = layersOf({ units: 1_000 }, 1)
     const policySet = makePolicySet('p', [slidingLog({ limit: 100_000, window: '1h' })])
     const second = async (): Promise<void> => {
@@ -236,13 +236,13 @@ describe('a hot key', () => {
     const before = next.asked.length
     await second()
     const asked = next.asked.slice(before)
-    // 200 are asked for while a lease lasts, so one has about 172.
+    // 200 are requested during a lease, so a lease has about 172.
     expect(asked.map(({ mode }) => mode)).toEqual(Array(asked.length).fill('consume'))
     expect(asked.length).toBeLessThanOrEqual(7)
     leases.close()
   })
 
-  test('stays known among many cold ones', async () => {
+  test('is still known among many cold ones', async () => {
     const { time, leases } = layersOf()
     let byLease = 0
     for (let round = 0; round < 200; round += 1) {

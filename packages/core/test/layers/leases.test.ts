@@ -1,4 +1,4 @@
-// What a lease does not answer, in virtual time.
+// Requests that a lease does not answer, in virtual time.
 
 import { describe, expect, test } from 'vitest'
 import { fixedWindow, gcra, slidingLog, tokenBucket } from '../../src/index.js'
@@ -13,7 +13,7 @@ import { answerOf, consuming, memoryIn, ScriptedLayer } from './requests.js'
 const START_US = Date.UTC(2026, 0, 1) * 1_000
 const OPTIONS = { units: 10, holdMs: 100, deadlineMs: 50, denialsLast: true }
 
-test('who waits, or says more than its costs, is answered by the store, and ends a lease', () => {
+test('requests that wait, or need more than a check of their cost, are answered by the store, and end a lease', () => {
   const time = virtualTime()
   const memory = memoryIn(time)
   const next = new ScriptedLayer((asked, pending) => {
@@ -55,7 +55,7 @@ describe('of classes', () => {
     return { next, leases, policySet }
   }
 
-  test('each has leases of its own, which leave to others what is theirs', () => {
+  test('each has separate leases, which leave the others their part', () => {
     const { next, leases, policySet } = layersOf(1_000)
     const ofClass = { ...consuming(policySet, 'k'), keep: [500] }
     const answers = Array.from({ length: 600 }, () => answerOf(leases, ofClass) as StoreResult)
@@ -72,7 +72,7 @@ describe('of classes', () => {
     leases.close()
   })
 
-  test('whoever looks sees what is left after all of them', () => {
+  test('a peek shows what is left after all of them', () => {
     const { leases, policySet } = layersOf(1_000)
     const plain = consuming(policySet, 'k')
     for (let i = 0; i < 30; i += 1) {
@@ -90,11 +90,11 @@ test.each([
   ['of the clock', fixedWindow({ limit: 1_000, window: '1s', aligned: true })],
   ['from the first request', fixedWindow({ limit: 1_000, window: '1s' })],
   ['of the calendar', fixedWindow({ limit: 1_000, window: 'hour' })],
-])('no unit is spent in another window than that it was taken in: %s', async (_, policy) => {
+])('no unit is spent in another window than the one it was taken in: %s', async (_, policy) => {
   const isHour = policy.windowMs > 1_000
   const policySet = makePolicySet('p', [policy])
   let leased = 0
-  // Where within a ms units are taken, and are asked for after the window's end.
+  // The fraction of a ms at which units are taken, and requested after the window's end.
   for (const offsetMs of [0, 0.1, 0.5, 0.9]) {
     const time = virtualTime(1, Date.UTC(2026, 0, 1) + (isHour ? 3_599_000 : 0))
     const memory = memoryIn(time)
@@ -129,7 +129,7 @@ test.each([
   ['token bucket', tokenBucket({ capacity: 10_000, refill: 10_000, every: '10s' })],
   ['GCRA', gcra({ burst: 10_000, limit: 10_000, period: '10s' })],
   ['sliding log', slidingLog({ limit: 10_000, window: '10s' })],
-])('what is spent at the end of a lease is no more than fits then: %s', async (_, policy) => {
+])('no more is spent at the end of a lease than fits then: %s', async (_, policy) => {
   const time = virtualTime()
   const memory = memoryIn(time)
   const next = new ScriptedLayer((asked, pending) => {
@@ -148,8 +148,8 @@ test.each([
     spend(80)
     await time.advance(100)
   }
-  // The last lease is over, and of the next one most is kept until it is nearly over. Then somebody
-  // else takes all there is.
+  // The last lease is over, and most of the next one is kept until it is nearly over. Then somebody
+  // else takes everything.
   await time.advance(110)
   spend(20)
   await time.advance(199)

@@ -6,7 +6,7 @@ import { type MemoryStore, memoryStoreOf } from '../../src/memory/store.js'
 import type { PolicySet, StoreResult, Target } from '../../src/store.js'
 import type { VirtualTime } from '../virtual-time.js'
 
-/** A request with nothing but what all modes have. */
+/** A request with only the fields that all modes have. */
 export interface PlainRequest<Mode extends LayerRequest['mode']> {
   readonly mode: Mode
   readonly target: Target
@@ -19,7 +19,7 @@ export function consuming(policySet: PolicySet, key: string): PlainRequest<'cons
   return onTarget({ policySet, key }, 'consume')
 }
 
-/** A request of a target, of one unit of each policy. */
+/** A request for one unit of each policy of a target. */
 export function onTarget<Mode extends LayerRequest['mode']>(
   target: Target,
   mode: Mode,
@@ -28,12 +28,12 @@ export function onTarget<Mode extends LayerRequest['mode']>(
   return { mode, target, costs, count: 1 }
 }
 
-/** A memory store that counts in virtual time, and has no timers of the process. */
+/** A memory store that counts in virtual time, without timers of the process. */
 export function memoryIn(time: VirtualTime): MemoryStore {
   return memoryStoreOf({ clock: time, time, maxKeys: 10_000, keys: 'exact', slackMs: 0 })
 }
 
-/** A layer that does as a test says, and remembers what it was asked. */
+/** A layer that does what a test says, and records its requests. */
 export class ScriptedLayer implements Layer {
   readonly asked: LayerRequest[] = []
   answer: (request: LayerRequest, pending: Pending) => void
@@ -52,7 +52,7 @@ export class ScriptedLayer implements Layer {
   }
 }
 
-/** What a layer answers at once; an error if it fails; undefined: nothing yet. */
+/** The synchronous answer of a layer: an error if it fails, undefined if there is none yet. */
 export function answerOf(layer: Layer, request: LayerRequest): StoreResult | Error | undefined {
   let answer: StoreResult | Error | undefined
   layer.ask(request, {
@@ -66,7 +66,7 @@ export function answerOf(layer: Layer, request: LayerRequest): StoreResult | Err
   return answer
 }
 
-/** What a layer answers in virtual time. */
+/** The answer of a layer in virtual time. */
 export function decided(
   time: VirtualTime,
   layer: Layer,

@@ -5,7 +5,7 @@ import { END_MS, HOLD_MS, someLeases } from './some-leases.js'
 
 const { calls, held, decisions } = await someLeases()
 
-test('few decisions cost a call, and the fewer the longer the key is hot', () => {
+test('few decisions need a call, and fewer the longer the key is hot', () => {
   expect(decisions).toBeGreaterThan(END_MS - 10)
   expect(calls.length).toBeLessThan(30)
   const late = calls.filter(({ atMs }) => atMs > END_MS / 2)

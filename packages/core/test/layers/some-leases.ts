@@ -16,7 +16,7 @@ const ROUND_TRIP_MS = 1
 export interface LeaseRun {
   /** When the store was asked, and for how many units. */
   readonly calls: readonly { readonly atMs: number; readonly units: number }[]
-  /** Units in hand, each time that they changed. */
+  /** The units in hand, each time that they changed. */
   readonly held: readonly { readonly atMs: number; readonly units: number }[]
   readonly decisions: number
 }

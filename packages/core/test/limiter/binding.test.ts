@@ -1,4 +1,4 @@
-// The binding rule: written once, used by the limiter and by core/http.
+// The binding rule, which both the limiter and core/http use.
 
 import { describe, expect, test } from 'vitest'
 import { fixedWindow, type PolicyResult } from '../../src/index.js'
@@ -66,7 +66,7 @@ test('of equal waits the first is reported', () => {
   expect(waits.limit).toBe(10)
 })
 
-test('one that the store could not make reports the smallest share, and its own wait', () => {
+test('a decision that the store could not make reports the smallest share, and its own wait', () => {
   const unavailable = decided(false, [result(9), result(8), result(9)], 500)
   expect(unavailable).toMatchObject({
     reason: 'store-unavailable',

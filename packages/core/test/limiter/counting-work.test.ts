@@ -1,4 +1,5 @@
-// What counting adds to a decision, as work and not as time: numbers that it touches, and bytes.
+// What counting adds to a decision, as work and not as time: the numbers that it touches, and
+// bytes.
 
 import { Session } from 'node:inspector/promises'
 import { expect, test } from 'vitest'
@@ -20,9 +21,9 @@ function result(request: StoreRequest, granted: number, left: number): StoreResu
   return resultOf(request, granted, 1_700_000_000_000_000, [reading, reading])
 }
 
-// Before the others: proxies in place of arrays make code that boxes numbers.
+// Runs before the others, since proxies in place of arrays make V8 box numbers.
 
-/** A number that is boxed takes 16 bytes. */
+/** A boxed number takes 16 bytes. */
 const LEAST_OBJECT = 12
 const DECISIONS = 20_000
 const ROUNDS = 60
@@ -31,15 +32,15 @@ const kept: unknown[] = new Array(1_024).fill(undefined)
 test.each([
   ['allowed', 1, 50],
   ['denied', 0, 0],
-])('a decision that is %s allocates nothing to be counted', async (_, granted, left) => {
+])('counting a decision that is %s allocates nothing', async (_, granted, left) => {
   const plain = requestOf('consume')
   const counted = requestOf('consume', new LimiterCounters().ofSet(policies))
   const answer = result(plain, granted, left)
   const work = (request: StoreRequest) => () => {
-    // Kept, or what nobody sees would be optimized away, in one of the two and not in the other.
+    // Kept, since V8 could otherwise optimize unused decisions away in one of the two runs.
     for (let i = 0; i < DECISIONS; i += 1) kept[i & 1_023] = decisionOf(request, answer)
   }
-  // Code that is not optimized yet boxes numbers: rounds go on until it is, and the least counts.
+  // Unoptimized code boxes numbers, so rounds go on until it is optimized, and the least counts.
   const least = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY] as [number, number]
   for (let round = 0; round < ROUNDS && !(least[1] - least[0] < LEAST_OBJECT); round += 1) {
     for (const [i, request] of [plain, counted].entries())
@@ -76,7 +77,7 @@ test.each<[string, StoreRequest['mode'], number, number, number]>([
   expect(touched).toBe(expected)
 })
 
-/** Bytes allocated by some work, whether they were collected since or not. */
+/** The bytes allocated by some work, whether or not they were collected since. */
 async function allocated(work: () => void): Promise<number> {
   const session = new Session()
   session.connect()

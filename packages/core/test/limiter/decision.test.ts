@@ -25,7 +25,7 @@ function decided(granted: number, retryAfterMs: number, unavailableMs?: number):
   return decisionOf(request, { ...answer, degraded: false, unavailableMs })
 }
 
-test('a copy is equal, of every kind of decision, and another object', () => {
+test('a copy of every kind of decision is equal, and another object', () => {
   const decisions = [
     decided(1, 0),
     decided(0, 7),
@@ -48,7 +48,7 @@ describe('used and resetTime, which other limiters have', () => {
     return new RateLimiter({ name: 'used', store: memoryStore({ clock }), policy, shared: true })
   }
 
-  test('are of the binding policy, whatever was asked, and by the clock of the store', async () => {
+  test('are those of the binding policy, whatever was requested, by the clock of the store', async () => {
     const limiter = limiterAt(fixedWindow({ limit: 5, window: '1m' }))
     const ends = new Date(AT_MS + 60_000)
     const slots = limiterAt(concurrency({ limit: 5, holdTimeout: '1m' }))
@@ -67,12 +67,12 @@ describe('used and resetTime, which other limiters have', () => {
     expect((await slots.acquire('k')).used).toBe(1)
   })
 
-  test('are nothing where nothing limits', async () => {
+  test('are 0 and undefined if nothing limits', async () => {
     const { used, resetTime } = await limiterAt(unlimited()).consume('k')
     expect([used, resetTime]).toEqual([0, undefined])
   })
 
-  test('are of the limiter that binds, on a request of several', async () => {
+  test('are those of the binding limiter, on a request of several', async () => {
     const wide = limiterAt(fixedWindow({ limit: 50, window: '1h' }))
     const narrow = limiterAt(fixedWindow({ limit: 2, window: '1m' }))
     const [first, second] = [await wide.consume('k'), await narrow.consume('k')]
@@ -84,7 +84,7 @@ describe('used and resetTime, which other limiters have', () => {
     expect(both.limit).toBe(2)
   })
 
-  test('are no part of what is logged', async () => {
+  test('are not part of what is logged', async () => {
     const limiter = limiterAt(fixedWindow({ limit: 1, window: '1m' }))
     for (const decision of [await limiter.consume('k'), await limiter.consume('k')]) {
       expect(Object.keys(decision)).not.toEqual(expect.arrayContaining(['used']))

@@ -1,5 +1,5 @@
-// What is held while it goes on: what the process keeps of it when renewals fail, are slow or are
-// answered without the store, and when it ends in an unusual way.
+// What a process holds: what happens to it when renewals fail, are slow or are answered without the
+// store, and when it ends in an unusual way.
 
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { concurrency, RateLimiter, type RateLimiterOptions } from '../../src/index.js'
@@ -60,14 +60,14 @@ describe('until', () => {
     await held.release()
     expect(await left()).toBe(2)
     expect(stats()).toEqual({ held: 0, expired: 0 })
-    // Also where there is no slot to keep, so that tests see it.
+    // Even if there is no slot to keep, so that tests notice it.
     await limiter.consume('k')
     await limiter.consume('k')
     const denied = await limiter.acquire('k')
     expect(() => denied.until(work as never)).toThrow(refused)
   })
 
-  test('what only looks like a promise counts once, also if it calls back twice or throws', async () => {
+  test('an object that only looks like a promise counts once, even if it calls back twice or throws', async () => {
     const { limiter, left } = world()
     const held = await limiter.acquire('k')
     const other = await limiter.acquire('k')
@@ -111,7 +111,7 @@ describe('release', () => {
     expect(await left()).toBe(2)
   })
 
-  test('of one leaves another that is held renewed', async () => {
+  test('of one slot leaves another one renewed', async () => {
     const { limiter, time, left } = world()
     const held = await limiter.acquire('k')
     const other = await limiter.acquire('k')
@@ -138,7 +138,7 @@ describe('release', () => {
   })
 })
 
-/** A store whose renewals take so many ms. */
+/** A store whose renewals take this many ms. */
 function slow(delayMs: number, options: Partial<RateLimiterOptions> = {}) {
   const its = world()
   const { asked, store } = noted(its.store)
@@ -158,7 +158,7 @@ function slow(delayMs: number, options: Partial<RateLimiterOptions> = {}) {
 }
 
 describe('renewals', () => {
-  test('begin when a third of the time is over, of the shortest policy', async () => {
+  test('begin when a third of the time of the shortest policy is over', async () => {
     const { time, store: memory } = world()
     const { asked, store } = noted(memory)
     const longer = concurrency({ name: 'longer', limit: 9, holdTimeout: 2 * HOLD_MS })
@@ -183,7 +183,7 @@ describe('renewals', () => {
     expect((await limiter.peek('k')).remaining).toBe(2)
   })
 
-  test('without the store do not keep a slot from having expired', async () => {
+  test('without the store do not keep a slot from expiring', async () => {
     const { time, layer, expired, hold } = ofLayer()
     layer.isDegraded = true
     await time.advance(HOLD_MS - 1)
@@ -193,7 +193,7 @@ describe('renewals', () => {
     expect([expired.length, hold.controller.signal.aborted]).toEqual([1, true])
   })
 
-  test('without the store are made again soon, so that a store that is back in time is told', async () => {
+  test('without the store are repeated soon, so that a store that is back in time gets them', async () => {
     const { time, layer, expired, hold } = ofLayer()
     layer.isDegraded = true
     await time.advance(0.7 * HOLD_MS)
@@ -202,7 +202,7 @@ describe('renewals', () => {
     expect([expired.length, hold.controller.signal.aborted]).toEqual([0, false])
   })
 
-  test('that whatever decides in place of the store does not know end nothing', async () => {
+  test('of a slot unknown to whatever decides in place of the store end nothing', async () => {
     const { time, layer, hold } = ofLayer()
     Object.assign(layer, { isDegraded: true, granted: 0 })
     await time.advance(HOLD_MS / 2)
@@ -213,13 +213,13 @@ describe('renewals', () => {
     expect([hold.slots.isReleased, hold.controller.signal.aborted]).toEqual([false, false])
   })
 
-  test('by the store do', async () => {
+  test('by the store keep a slot from expiring', async () => {
     const { time, expired, hold } = ofLayer()
     await time.advance(5 * HOLD_MS)
     expect([expired.length, hold.controller.signal.aborted]).toEqual([0, false])
   })
 
-  test('one that is slower than a third of the time to hold is not asked for again, nor waited for by a timer', async () => {
+  test('slower than a third of the time to hold are neither repeated nor waited for by a timer', async () => {
     const { limiter, time, asked } = slow(HOLD_MS / 2)
     const held = await limiter.acquire('k')
     const delays: number[] = []
@@ -233,14 +233,14 @@ describe('renewals', () => {
     // One at a time: each begins when the one before has ended.
     expect(renewals).toBeGreaterThanOrEqual(15)
     expect(renewals).toBeLessThanOrEqual(20)
-    // One that is late is begun at once.
+    // A late one begins at once.
     expect(delays.filter((ms) => ms < 100).length).toBeLessThanOrEqual(renewals)
     expect(held.signal.aborted).toBe(false)
     await time.settle(held.release())
     expect((await limiter.peek('k')).remaining).toBe(2)
   })
 
-  test('a reset ends them, and what was held is counted no more', async () => {
+  test('a reset ends them, and what was held no longer counts', async () => {
     const { limiter, time, stats, left } = world()
     const held = await limiter.acquire('k')
     await time.advance(1)
@@ -275,7 +275,7 @@ describe('renewals', () => {
     expect(stats()).toEqual({ held: 0, expired: 3 })
   })
 
-  test('what is taken after that is left to expire as well', async () => {
+  test('slots that are taken afterwards are also left to expire', async () => {
     const { limiter, time, left } = world()
     limiter.close({ slots: 'expire' })
     await limiter.acquire('k')
@@ -300,8 +300,8 @@ describe('what is counted', () => {
   })
 })
 
-describe('what slots are called', () => {
-  test('a renewal without the store leaves the name that the store knows', async () => {
+describe('the names of slots', () => {
+  test('a renewal without the store keeps the name that the store knows', async () => {
     const asked: LayerRequest[] = []
     let answer = resultOf(205, true)
     const layer: Layer = {
@@ -321,7 +321,7 @@ describe('what slots are called', () => {
     expect([named(release), named(localRequest(release, false))]).toEqual([[300], [300]])
   })
 
-  test('what was lost before a renewal and reset before the next is told by the last renewal', async () => {
+  test('what was lost before a renewal and reset before the next one is reported by the last renewal', async () => {
     const asked: LayerRequest[] = []
     const slots = new Slots(request, [0], resultOf(100))
     const layer: Layer = {
@@ -372,7 +372,7 @@ describe('slots of two policies', () => {
         throw new Error('away')
       },
     ],
-  ])('where the renewal of one %s, that of the other leaks no slot', async (_, whenOpen) => {
+  ])('if the renewal of one %s, that of the other leaks no slot', async (_, whenOpen) => {
     const { time, layer, slots, left } = taken(whenOpen)
     for (let i = 1; i <= 20; i += 1) {
       await time.advance(HOLD_MS / 12)
@@ -384,7 +384,7 @@ describe('slots of two policies', () => {
     expect([left()[0], freed]).toEqual([2, [slots]])
   })
 
-  test('a reset of one ends that one, and a newcomer keeps its slot', async () => {
+  test('a reset of one policy ends its slot, and a newcomer keeps its own', async () => {
     const { time, store, layer, slots, left } = taken((result) => result)
     await time.advance(1_000)
     await store.reset(partOfTarget(target, [1]))
@@ -408,7 +408,7 @@ test('slots that a refund gives back do not end those that had expired before', 
   if (!held.allowed) throw new Error('denied')
   state.isAway = true
   await time.advance((HOLD_MS * 61) / 60)
-  // The key holds this slot alone.
+  // The key has only this slot.
   const other = held.receipt.request as StoreRequest
   const result = store.decide(other) as StoreResult
   store.decide(correctionOf('refund', other.target, [1], result))
@@ -427,7 +427,7 @@ test('no timer is left when nothing is held', async () => {
   // While their renewals are on their way.
   const released = held.map((each) => each.release())
   await time.settle(Promise.all(released))
-  // Of the store, which sweeps.
+  // The timer of the store, which sweeps.
   expect(time.timers).toBe(1)
   expect(await limiter.peek('k')).toMatchObject({ remaining: 2 })
 })

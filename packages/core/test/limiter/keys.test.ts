@@ -14,7 +14,7 @@ import { fakeClock } from '../../src/testing/index.js'
 const policy = fixedWindow({ name: 'own', limit: 10, window: '1h' })
 const team = fixedWindow({ name: 'team', limit: 100, window: '1h' })
 
-describe('a whole number and a bigint are keys, and the same key as their text', () => {
+describe('a whole number and a bigint are keys, the same ones as their text', () => {
   const NUMBERS: [Key, string][] = [
     [42, '42'],
     [0, '0'],
@@ -45,7 +45,7 @@ describe('a whole number and a bigint are keys, and the same key as their text',
     expect(new Set(told)).toEqual(new Set([text]))
   })
 
-  test.each(NUMBERS)('%s, as a key of its own and as a tag', async (key, text) => {
+  test.each(NUMBERS)('%s, as a policy key and as a tag', async (key, text) => {
     const limiter = new RateLimiter({
       name: 'own-keys',
       store: memoryStore({ clock: fakeClock() }),
@@ -58,7 +58,7 @@ describe('a whole number and a bigint are keys, and the same key as their text',
     ])
   })
 
-  test('two users are not one', async () => {
+  test('two users are not the same key', async () => {
     const limiter = new RateLimiter({ policy: fixedWindow({ limit: 1, window: '1h' }) })
     expect((await limiter.consume(1)).allowed).toBe(true)
     expect((await limiter.consume(2)).allowed).toBe(true)
@@ -66,7 +66,7 @@ describe('a whole number and a bigint are keys, and the same key as their text',
   })
 })
 
-describe('anything else is an error with a code, before the store is asked', () => {
+describe('any other value is an error with a code, before the store is asked', () => {
   const untouched: Store = {
     decide: () => expect.unreachable('the store was asked'),
     reset: () => expect.unreachable('the store was asked'),
@@ -105,7 +105,7 @@ describe('anything else is an error with a code, before the store is asked', () 
   })
 })
 
-describe('a reset forgets the counters of its key, and of no other', () => {
+describe('a reset forgets the counters of its key only', () => {
   const perAddress = fixedWindow({ name: 'address', limit: 50, window: '1h' })
   const store = memoryStore({ clock: fakeClock() })
   let runs = 0
@@ -142,7 +142,7 @@ describe('a reset forgets the counters of its key, and of no other', () => {
     expect(left(await limiter.peek(charged))).toEqual(then)
   })
 
-  test('where no policy counts under the key, nothing is forgotten', async () => {
+  test('if no policy counts under the key, nothing is forgotten', async () => {
     const limiter = new RateLimiter({
       name: 'only-all',
       store,

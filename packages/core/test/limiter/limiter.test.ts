@@ -51,7 +51,7 @@ describe('misuse is refused before the store is asked', () => {
     },
   )
 
-  test('a cost is read once: what counts is what was checked', async () => {
+  test('a cost is read once: the value that was checked counts', async () => {
     const own = new RateLimiter({ policy: fixedWindow({ limit: 10, window: '1m' }) })
     const costs = [2]
     const options = {
@@ -101,7 +101,7 @@ describe('misuse is refused before the store is asked', () => {
     )
   })
 
-  test.each([{}, { allowed: true }, []])('a refund of %j, which is no decision', async (of) => {
+  test.each([{}, { allowed: true }, []])('a refund of %j, which is not a decision', async (of) => {
     const own = new RateLimiter({ store: untouched, policy, shared: true })
     await expect(own.refund(of as never)).rejects.toMatchObject({ code: 'WEIR_INVALID_RECEIPT' })
   })
@@ -121,7 +121,7 @@ describe('misuse is refused before the store is asked', () => {
     },
   )
 
-  test.each([0, 1.5, Number.NaN, -1, Date.now(), 'now'])('a clock that says %s', (now) => {
+  test.each([0, 1.5, Number.NaN, -1, Date.now(), 'now'])('a clock that returns %s', (now) => {
     const clock = { nowUs: () => now as number }
     expect(() => memoryStore({ clock })).toThrow(
       expect.objectContaining({ code: 'WEIR_INVALID_CLOCK' }),
@@ -138,7 +138,7 @@ describe('a decision', () => {
   const burst = tokenBucket({ name: 'burst', capacity: 4, refill: 1, every: '1s' })
   const daily = fixedWindow({ name: 'daily', limit: 10, window: '1d' })
 
-  test('is bound by the smallest share left when allowed, by the longest wait when denied', async () => {
+  test('has as its binding policy the smallest share left when allowed, and the longest wait when denied', async () => {
     const limiter = new RateLimiter({ name: 'binding', store, policy: [daily, burst] })
     const first = await limiter.consume('k', { cost: 3 })
     expect(first).toMatchObject({
@@ -175,7 +175,7 @@ describe('a decision', () => {
     })
   })
 
-  test('names a policy that denied, even if one that did not has nothing left', async () => {
+  test('names a policy that denied, even if another one has nothing left', async () => {
     const limiter = new RateLimiter({
       name: 'zero-cost',
       store,
@@ -186,7 +186,7 @@ describe('a decision', () => {
     expect(denied.policy.name).toBe('burst')
   })
 
-  test('of an unlimited policy is made without the store', async () => {
+  test('for an unlimited policy is made without the store', async () => {
     const limiter = new RateLimiter({ store: untouched, policy: unlimited() })
     expect(await limiter.consume('k')).toMatchObject({
       allowed: true,
@@ -196,7 +196,7 @@ describe('a decision', () => {
     await limiter.reset('k')
   })
 
-  test('may be under a policy that is chosen by key, at once or later', async () => {
+  test('may use a policy that is chosen by key, synchronously or later', async () => {
     const tiers: Record<string, Policy> = {
       free: slidingLog({ limit: 1, window: '1m' }),
       paid: unlimited(),
@@ -217,7 +217,7 @@ describe('a decision', () => {
     await expect(limiter.consume('unknown:1')).rejects.toMatchObject({ code: 'WEIR_POLICY_FAILED' })
   })
 
-  test('comes without a promise from a store that answers at once', () => {
+  test('comes without a promise from a store that answers synchronously', () => {
     const limiter = new RateLimiter({ name: 'sync', store, policy })
     expect(limiter.decide('k')).toMatchObject({ allowed: true, remaining: 1 })
   })
@@ -256,7 +256,7 @@ describe('the observer', () => {
     ])
   })
 
-  test('cannot break a decision: what it throws is one warning', async () => {
+  test('cannot break a decision: an error that it throws is one warning', async () => {
     const limiter = new RateLimiter({
       name: 'observed',
       policy,
@@ -271,7 +271,7 @@ describe('the observer', () => {
     ])
   })
 
-  test('two limiters of one name on one store are told of, once, unless they mean it', () => {
+  test('two limiters of one name on one store cause one warning, unless an option says so', () => {
     const store = memoryStore()
     const make = (shared?: boolean) =>
       new RateLimiter({ name: 'twin', store, policy, ...(shared && { shared }) })
@@ -337,7 +337,7 @@ test('a receipt from before a reset gave back the units of others', async () => 
   }
 })
 
-test('a bucket gave nothing back once any time had passed', async () => {
+test('a bucket gave nothing back after any time had passed', async () => {
   const clock = fakeClock()
   for (const capacity of [1, 5]) {
     const bucket = tokenBucket({ capacity, refill: 1, every: '1h' })
@@ -349,13 +349,13 @@ test('a bucket gave nothing back once any time had passed', async () => {
   }
 })
 
-test('a decision as JSON held the source of its scripts', async () => {
+test('a decision as JSON contained the source of its scripts', async () => {
   const decision = await new RateLimiter({ policy }).consume('k')
   expect(JSON.stringify(decision).length).toBeLessThan(1_000)
   expect(() => structuredClone(decision)).not.toThrow()
 })
 
-test('promises of another make were taken for answers', async () => {
+test('promises of other libraries were taken for answers', async () => {
   const answers = memoryStore()
   const thenable = <Value>(value: Value) => ({
     // biome-ignore lint/suspicious/noThenProperty: that is the point
@@ -369,7 +369,7 @@ test('promises of another make were taken for answers', async () => {
   expect(await limiter.consume('k')).toMatchObject({ allowed: true, remaining: 1 })
 })
 
-test('a clock that goes wrong later admitted everything', async () => {
+test('a clock that fails later admitted everything', async () => {
   let nowUs = Date.now() * 1_000
   const limiter = new RateLimiter({ store: memoryStore({ clock: { nowUs: () => nowUs } }), policy })
   await limiter.consume('k')
@@ -396,7 +396,7 @@ describe('a policy function that fails', () => {
     ['returns nothing', () => undefined as never],
     ['returns numbers', () => ({ limit: Number.NaN }) as never],
   ] as [string, () => Policy | Promise<Policy>][])(
-    '%s: what it said before of the key holds, and never "unlimited"',
+    '%s: its last policy for the key applies, and never "unlimited"',
     async (_, bad) => {
       let policyOf: () => Policy | Promise<Policy> = () => good
       const limiter = new RateLimiter({ policy: () => policyOf() })
@@ -421,14 +421,14 @@ describe('a policy function that fails', () => {
     )
   })
 
-  test("whenPolicyFails: 'allow' lets pass, and says that nothing was counted", async () => {
+  test("whenPolicyFails: 'allow' lets the request pass, and says that nothing was counted", async () => {
     const limiter = new RateLimiter({ policy: fail, whenPolicyFails: 'allow' })
     const allowed = { allowed: true, degraded: true, source: 'local', limiter: 'default' }
     expect(await limiter.consume('k')).toMatchObject(allowed)
     expect(await limiter.peek('k')).toMatchObject(allowed)
   })
 
-  test("whenPolicyFails: 'deny' denies with a reason of its own", async () => {
+  test("whenPolicyFails: 'deny' denies with a separate reason", async () => {
     const seen: Decision[] = []
     const onDecision = (decision: Decision) => void seen.push(decision)
     const limiter = new RateLimiter({ policy: fail, whenPolicyFails: 'deny', onDecision })
@@ -438,7 +438,7 @@ describe('a policy function that fails', () => {
   })
 
   test.each(['allow', 'deny'] as const)(
-    'whenPolicyFails: %o holds for costs by names, too, of which none is known',
+    'whenPolicyFails: %o also applies to costs by names, none of which is known',
     async (whenPolicyFails) => {
       const limiter = new RateLimiter({ policy: fail, whenPolicyFails })
       const expected = { allowed: whenPolicyFails === 'allow' }
@@ -450,7 +450,7 @@ describe('a policy function that fails', () => {
     },
   )
 
-  test('whenPolicyFails: a policy limits instead, and what the function said last goes before it', async () => {
+  test('whenPolicyFails: a policy limits instead, but the last one that the function returned for the key takes precedence', async () => {
     let policyOf: () => Policy = () => good
     const spare = slidingLog({ name: 'spare', limit: 1, window: '1m' })
     const limiter = new RateLimiter({ policy: () => policyOf(), whenPolicyFails: [spare] })
@@ -461,7 +461,7 @@ describe('a policy function that fails', () => {
     expect(await limiter.consume('new')).toMatchObject({ allowed: false, reason: 'limit' })
   })
 
-  test('it is for consume and peek: other methods would not do what they are for', async () => {
+  test('it applies to consume and peek only, since other methods could not do their work', async () => {
     const limiter = new RateLimiter({ policy: fail, whenPolicyFails: 'allow' })
     const failed = expect.objectContaining({ code: 'WEIR_POLICY_FAILED' })
     for (const call of ['penalty', 'refund', 'reset'] as const)
@@ -483,7 +483,7 @@ test.each([undefined, null, 'false', 0])('%s does not switch a limiter off', asy
   expect(limiter.enabled).toBe(true)
 })
 
-test('a limiter that is switched off allows everything, says so, and goes on counting when it is switched on', async () => {
+test('a limiter that is switched off allows everything, says so, and counts on when it is switched on', async () => {
   const limiter = new RateLimiter({ policy: slidingLog({ limit: 1, window: '1m' }) })
   await limiter.consume('k')
   limiter.enabled = false

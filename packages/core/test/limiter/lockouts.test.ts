@@ -1,4 +1,4 @@
-// What each part of the API means for a lock-out: the list in docs/lock-outs.md.
+// The effect of each part of the API on a lock-out: the list in docs/lock-outs.md.
 
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
@@ -53,7 +53,7 @@ test('consume: blocks last for 60, 300 and 3,600 s to the millisecond, and the l
     await block()
     expect(await guess()).toMatchObject(blockedFor(ms))
     clock.advance(ms - 1)
-    // What is refused does not extend it.
+    // A refused attempt does not extend it.
     expect(await guess()).toMatchObject(blockedFor(1))
     clock.advance(1)
   }
@@ -70,7 +70,7 @@ test('consume: a request is one attempt whatever it costs, and none at a cost of
   expect(await state()).toMatchObject({ remaining: 2 })
 })
 
-test('consume: a cost of its own is 0 or 1', async () => {
+test('consume: the cost of a lock-out is 0 or 1', async () => {
   const { limiter, state } = world()
   await limiter.consume('k', { cost: { guesses: 0 } })
   expect(await state()).toMatchObject({ remaining: 3 })
@@ -79,7 +79,7 @@ test('consume: a cost of its own is 0 or 1', async () => {
   })
 })
 
-test('consume: where another policy denies, there is no attempt', async () => {
+test('consume: if another policy denies, there is no attempt', async () => {
   const once = fixedWindow({ name: 'once', limit: 1, window: '1s' })
   const { guess, limiter } = world({ policy: [lockout(GUESSES), once] })
   await guess()
@@ -87,7 +87,7 @@ test('consume: where another policy denies, there is no attempt', async () => {
   expect((await limiter.peek('k')).policies[0]).toMatchObject({ remaining: 2 })
 })
 
-test('consume: by the excess, the first attempt after the limit is refused and begins the block', async () => {
+test("consume: with starts: 'excess', the first attempt after the limit is refused and begins the block", async () => {
   const { clock, guess, block } = world({
     policy: lockout({ ...GUESSES, starts: 'excess' }),
   })
@@ -104,12 +104,12 @@ test('consume: of many attempts at once exactly the limit is granted', async () 
   expect(all.filter(({ allowed }) => allowed)).toHaveLength(3)
 })
 
-test('consumeUpTo is refused, as a lock-out counts attempts and no units', async () => {
+test('consumeUpTo is refused, since a lock-out counts attempts, not units', async () => {
   const { limiter } = world()
   await expect(limiter.consumeUpTo('k', 2)).rejects.toMatchObject({ code: 'WEIR_INVALID_POLICY' })
 })
 
-test('wait is denied at once while a block lasts that outlives its timeout', async () => {
+test('wait is denied at once during a block that lasts longer than its timeout', async () => {
   const { limiter, block } = world()
   await block()
   const decision = await limiter.wait('k', { timeout: '10s' })
@@ -117,7 +117,7 @@ test('wait is denied at once while a block lasts that outlives its timeout', asy
   expect(decision.waitedMs).toBeLessThan(5_000)
 })
 
-test('peek says what an attempt would meet, and begins no block itself', async () => {
+test('peek says what an attempt would get, and begins no block', async () => {
   const policy = lockout({ ...GUESSES, limit: 1, block: ['1h'], starts: 'excess' })
   const { clock, limiter } = world({ policy })
   await limiter.consume('k')
@@ -134,7 +134,7 @@ test('penalty is an attempt, and may begin a block', async () => {
 })
 
 describe('refund', () => {
-  test('of an attempt of the count lifts the block and brings back the level', async () => {
+  test('of an attempt in the count lifts the block and restores the level', async () => {
     const { clock, limiter, guess, block, state } = world()
     await block()
     clock.advance(60_000)
@@ -169,7 +169,7 @@ describe('refund', () => {
   })
 })
 
-test('settle to 0 gives the attempt back, and to more leaves it one', async () => {
+test('settle to 0 refunds the attempt; to more, it stays one', async () => {
   const { limiter, guess, state } = world()
   const [first, second] = [await guess(), await guess()]
   await limiter.settle(first, 9)
@@ -186,7 +186,7 @@ test('reset forgets count, block and level', async () => {
   expect(await guess()).toMatchObject(blockedFor(60_000))
 })
 
-test('block by hand holds for as long as it says, and leaves the level', async () => {
+test('a block by hand lasts as long as it says, and leaves the level', async () => {
   const { clock, limiter, guess, block } = world()
   await limiter.block('k', '2h')
   await limiter.block('k', '1h')
@@ -204,7 +204,7 @@ test('unblock ends any block, and leaves the level', async () => {
   expect(await guess()).toMatchObject(blockedFor(300_000))
 })
 
-test('block and unblock without a lock-out, or beyond what it forgets, are refused', async () => {
+test('block and unblock are refused without a lock-out, and beyond its `forget`', async () => {
   const { limiter } = world({ policy: fixedWindow({ limit: 3, window: '1m' }) })
   const none = { code: 'WEIR_INVALID_POLICY' }
   await expect(limiter.block('k', '1m')).rejects.toMatchObject(none)
@@ -214,7 +214,7 @@ test('block and unblock without a lock-out, or beyond what it forgets, are refus
   })
 })
 
-test('a class leaves no attempts to others: a guess is one, whoever makes it', async () => {
+test('a class leaves no attempts to others: a guess is one attempt, whoever makes it', async () => {
   const { limiter } = world({ reserve: { low: 0.5 } } as Partial<RateLimiterOptions>)
   for (let i = 0; i < 3; i += 1)
     expect(await limiter.consume('k', { priority: 'low' })).toMatchObject({ allowed: true })
@@ -232,7 +232,7 @@ test('adaptive and changed limits change the amounts, and leave count, block and
   expect(await limiter.consume('k', { policy })).toMatchObject(blockedFor(180_000))
 })
 
-test('adaptive follows the load with the limit of attempts, and never with the blocks', async () => {
+test('adaptive changes the limit of attempts with the load, never the blocks', async () => {
   const time = virtualTime()
   let load = 0
   const policy = adaptiveIn(time, lockout({ ...GUESSES, limit: 4 }), {
@@ -264,7 +264,7 @@ test('live policies change its amounts, and leave count, block and level', async
   expect(await limiter.consume('k')).toMatchObject({ reason: 'blocked', retryAfterMs: 180_000 })
 })
 
-test('enabled = false counts no attempt, and lets blocked keys pass', async () => {
+test('enabled = false counts no attempts, and lets blocked keys pass', async () => {
   const { limiter, guess, block, state } = world()
   await block()
   limiter.enabled = false
@@ -273,7 +273,7 @@ test('enabled = false counts no attempt, and lets blocked keys pass', async () =
   expect(await state()).toMatchObject({ isBlocked: true, level: 1 })
 })
 
-test('shadow counts and blocks, and refuses nobody', async () => {
+test('shadow mode counts and blocks, and refuses nobody', async () => {
   const store = memoryStore({ clock: fakeClock() })
   const { send, limiter } = limitOn({ store, policy: lockout(GUESSES), shadow: true })
   for (let i = 0; i < 5; i += 1) expect(await send()).toBe(undefined)
@@ -288,7 +288,7 @@ test('stats count the blocks that began, by level', async () => {
   expect(limiter.stats().policies[0]?.blocks?.slice(0, 3)).toEqual([1, 1, 0])
 })
 
-test('policyFrom makes it of data', async () => {
+test('policyFrom makes it from data', async () => {
   const { limiter, state } = world({ policy: policyFrom({ algorithm: 'lockout', ...GUESSES }) })
   await limiter.consume('k')
   expect(await state()).toMatchObject({ remaining: 2 })

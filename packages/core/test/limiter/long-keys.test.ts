@@ -1,4 +1,4 @@
-// Keys of any length: what they are counted under, and what they cost.
+// Keys of any length: how they are counted, and what they cost.
 
 import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -23,7 +23,7 @@ function nameOf(text: string): string {
   return `#${createHash('sha256').update(text).digest('hex')}`
 }
 
-/** A memory store that notes what it is asked about. */
+/** A memory store that records its requests. */
 function watched(): { store: Store; asked: Target[] } {
   const inner = memoryStore({ clock: fakeClock() })
   const asked: Target[] = []
@@ -72,7 +72,7 @@ describe('a key of more than 256 characters is counted under # and its SHA-256',
     expect(new Set(told)).toEqual(new Set([key]))
   })
 
-  test('a key of its own and a tag as well, and a reset by that key', async () => {
+  test('a policy key and a tag also, and a reset by that key', async () => {
     const { store, asked } = watched()
     const [key, tag] = ['k'.repeat(257), 't'.repeat(300)]
     const team = fixedWindow({ name: 'team', limit: 10, window: '1h' })
@@ -88,7 +88,7 @@ describe('a key of more than 256 characters is counted under # and its SHA-256',
     expect(left).toEqual([9, 10])
   })
 
-  test('one of 256 stays as it is, and others of a length are told apart', async () => {
+  test('a key of 256 characters stays as it is, and longer ones with equal lengths are distinguished', async () => {
     const { store, asked } = watched()
     const limiter = new RateLimiter({ name: 'bounds', store, policy })
     for (const key of ['k'.repeat(256), '#', '#short', `#${'z'.repeat(64)}`])
@@ -103,7 +103,7 @@ describe('a key of more than 256 characters is counted under # and its SHA-256',
     for (const key of alike) expect((await limiter.consume(key)).remaining).toBe(9)
   })
 
-  test('whoever gives the hash of another’s key is not counted with it', async () => {
+  test('a client that sends the hash of another’s key is not counted with it', async () => {
     const limiter = new RateLimiter({ name: 'fooled', store: memoryStore(), policy })
     const long = 'k'.repeat(1_000)
     await limiter.consume(long, { cost: 10 })
@@ -140,7 +140,7 @@ describe('a key of more than 8,192 characters is refused, before the store is as
     await expect(limiter.consume(big)).rejects.toMatchObject({ code: 'WEIR_INVALID_KEY' })
   })
 
-  test('one that a policy function gives a policy is no failure of the function', async () => {
+  test('a key that a policy function gives to a policy is no failure of the function', async () => {
     const own = new RateLimiter({
       store: memoryStore(),
       policy: (key) => [{ policy, key }],
@@ -153,18 +153,18 @@ describe('a key of more than 8,192 characters is refused, before the store is as
     await expect(own.consume('k', later)).rejects.toMatchObject(refused)
   })
 
-  test('8,192 are not too many', async () => {
+  test('8,192 characters are accepted', async () => {
     const other = new RateLimiter({ store: memoryStore(), policy })
     expect((await other.consume('k'.repeat(LONGEST))).remaining).toBe(9)
   })
 })
 
-describe('policies that follow the key', () => {
+describe('policies that depend on the key', () => {
   const twice = fixedWindow({ name: 'own', limit: 20, window: '1h' })
   const thrice = fixedWindow({ name: 'own', limit: 30, window: '1h' })
   const long = `org-7:${'k'.repeat(1_000)}`
 
-  test('an override of a long key holds, is listed by its hash, and ended by it', async () => {
+  test('an override of a long key applies, is listed by its hash, and is removed by it', async () => {
     const time = virtualTime()
     const store = memoryStore({ clock: time })
     const limits = livePoliciesIn(time, store, { name: 'long', defaults: { plan: policy } })
@@ -183,7 +183,7 @@ describe('policies that follow the key', () => {
     limits.close()
   })
 
-  test('limitsFrom loads by the key itself, once, and nothing for one that is too long', async () => {
+  test('limitsFrom loads by the key itself, once, and nothing for a key that is too long', async () => {
     const loaded: string[] = []
     const limits = limitsFrom({
       load(key) {
@@ -201,13 +201,13 @@ describe('policies that follow the key', () => {
   })
 })
 
-describe('the work that a long key makes', () => {
+describe('the work for a long key', () => {
   const native = String.prototype.charCodeAt
   afterEach(() => {
     String.prototype.charCodeAt = native
   })
 
-  test('is one pass over it, also with a policy of the key’s', async () => {
+  test('is one pass over it, even with a policy for the key', async () => {
     const time = virtualTime()
     const store = memoryStore({ clock: time })
     const limits = livePoliciesIn(time, store, { name: 'work', defaults: { plan: policy } })
@@ -220,7 +220,7 @@ describe('the work that a long key makes', () => {
       return native.call(this, index)
     }
     await limiter.consume('k'.repeat(LONGEST))
-    // The name of it is hashed to find its place.
+    // Its name is hashed to find its place.
     expect(reads).toBeLessThan(LONGEST + 1_000)
     limits.close()
   })

@@ -1,4 +1,4 @@
-// What counters are called, and so which requests share one.
+// The names of counters, and so which requests share one.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { httpLimiter } from '../../src/http/index.js'
@@ -30,7 +30,7 @@ afterEach(() => {
 })
 
 let limiters = 0
-/** Warnings are given once a name. */
+/** Warnings are given once for each name. */
 function freshName(): string {
   limiters += 1
   return `names${limiters}`
@@ -47,11 +47,11 @@ describe('the time scale of a policy', () => {
     ['42857ms', tokenBucket({ capacity: 5, refill: 7, every: '1m' })],
     ['1ms', tokenBucket({ capacity: 1, refill: 8_000, every: 1 })],
     ['1ms', tokenBucket({ capacity: 0, refill: 1, every: '1d' })],
-  ])('is %s, the window or the time in which an empty bucket fills up', (scale, policy) => {
+  ])('is %s, the window or the time in which an empty bucket refills', (scale, policy) => {
     expect(policy.timeScale).toBe(scale)
   })
 
-  test('of buckets in other words is one, where they fill up in the same time', () => {
+  test('of buckets in other units is the same if they refill in the same time', () => {
     const scales = [
       tokenBucket({ capacity: 100, refill: 100, every: '1m' }),
       tokenBucket({ capacity: 20, refill: 20, every: '1m' }),
@@ -72,24 +72,24 @@ describe('a policy without a name', () => {
     ['sliding-window-1m', slidingWindow({ limit: 100, window: '1m' })],
     ['token-bucket-10s', tokenBucket({ capacity: 20, refill: 2, every: '1s' })],
     ['gcra-1s', gcra({ limit: 3, period: '1s' })],
-  ])('is %s in a limiter that has one', async (name, policy) => {
+  ])('is %s in a limiter with a name', async (name, policy) => {
     expect(await nameIn(freshName(), policy)).toBe(name)
   })
 
   test.each([
     ['sliding-window-100-per-1m', slidingWindow({ limit: 100, window: '1m' })],
     ['token-bucket-20-per-10s', tokenBucket({ capacity: 20, refill: 2, every: '1s' })],
-  ])('is %s in a limiter that has none', async (name, policy) => {
+  ])('is %s in a limiter without a name', async (name, policy) => {
     expect(await nameIn(undefined, policy)).toBe(name)
   })
 
-  test('and one with a name: the name that it was given stays', async () => {
+  test('and one with a name: the given name stays', async () => {
     expect(await nameIn(freshName(), slidingWindow({ name: 'mine', limit: 1, window: '1m' }))).toBe(
       'mine',
     )
   })
 
-  test('keeps its count when its limit changes, in a limiter that has a name', async () => {
+  test('keeps its count when its limit changes, in a limiter with a name', async () => {
     const store = memoryStore({ clock: fakeClock() })
     const name = freshName()
     const before = new RateLimiter({
@@ -107,7 +107,7 @@ describe('a policy without a name', () => {
     expect((await after.consume('k')).remaining).toBe(0)
   })
 
-  test('counts apart from another limit, in limiters that have no name', async () => {
+  test('counts separately from another limit, in limiters without a name', async () => {
     const store = memoryStore({ clock: fakeClock() })
     const three = new RateLimiter({ store, policy: slidingWindow({ limit: 3, window: '1m' }) })
     const four = new RateLimiter({ store, policy: slidingWindow({ limit: 4, window: '1m' }) })
@@ -117,7 +117,7 @@ describe('a policy without a name', () => {
   })
 
   test.each([true, false])(
-    'and with a function for its limit counts apart, too (%s)',
+    'and with a function for its limit also counts separately (%s)',
     async (isFunction) => {
       const store = memoryStore({ clock: fakeClock() })
       const decided = (limit: number) => {
@@ -137,7 +137,7 @@ describe('a policy without a name', () => {
     },
   )
 
-  test('beside another of the same algorithm and time scale has its limit in its name, with a warning', async () => {
+  test('beside another one with the same algorithm and time scale has its limit in its name, with a warning', async () => {
     const name = freshName()
     const policy = [
       fixedWindow({ limit: 5, window: '1m' }),
@@ -154,7 +154,7 @@ describe('a policy without a name', () => {
     expect(warnings[0]?.text).toContain(`"${name}"`)
   })
 
-  test('is hidden by the name that its limiter calls it by', async () => {
+  test('is hidden under the name that its limiter uses', async () => {
     const options = { name: freshName(), policy: fixedWindow({ limit: 5, window: '1m' }) }
     const { check } = httpLimiter({ ...options, hide: ['fixed-window-1m'] }, fake)
     const response = new FakeResponse()
@@ -167,7 +167,7 @@ describe('a policy without a name', () => {
 })
 
 describe('a warning', () => {
-  test('is not given where the first of two limiters is closed: its name is free again', () => {
+  test('is not given if the first of two limiters is closed: its name is free again', () => {
     const policy = slidingLog({ limit: 5, window: '1m' })
     const options = { name: freshName(), store: memoryStore(), policy }
     for (let i = 0; i < 3; i += 1) new RateLimiter(options).close()
@@ -185,14 +185,14 @@ describe('a warning', () => {
     expect(warnings.map(({ code }) => code)).toEqual(['WEIR_SHARED_NAME'])
   })
 
-  test('is not given for two of one name whose policies have keys of their own', () => {
+  test('is not given for two limiters of one name whose policies have policy keys', () => {
     const [name, store] = [freshName(), memoryStore()]
     const policy = slidingLog({ limit: 5, window: '1m' })
     for (const key of ['a', 'b']) new RateLimiter({ name, store, policy: [{ policy, key }] })
     expect(warnings).toEqual([])
   })
 
-  test('is not given for two of one name that share nothing', () => {
+  test('is not given for two limiters of one name that share nothing', () => {
     const [name, store] = [freshName(), memoryStore()]
     new RateLimiter({ name, store, policy: slidingLog({ name: 'p', limit: 5, window: '1m' }) })
     new RateLimiter({ name, store, policy: slidingLog({ name: 'p', limit: 5, window: '1h' }) })
@@ -200,7 +200,7 @@ describe('a warning', () => {
   })
 
   test.each([true, false])(
-    'is given for another algorithm under one name (two limiters: %s)',
+    'is given for different algorithms under one name (two limiters: %s)',
     async (two) => {
       const name = freshName()
       const store = memoryStore()

@@ -1,5 +1,5 @@
-// Random requests of classes, held to a model: a limiter without classes beside it, and the rule
-// that a request passes if its cost and what its class leaves fit into what is left.
+// Random requests of classes, compared with a model: a limiter without classes beside it, and the
+// rule that a request passes if its cost and what its class leaves fit into what is left.
 
 import { strict as assert } from 'node:assert'
 import fc from 'fast-check'
@@ -10,7 +10,7 @@ import { unitFactories } from '../unit-factories.js'
 import { countsOf, Tally } from './tally.js'
 
 const CLASSES = ['critical', 'normal', 'batch', 'idle'] as const
-/** Fractions in twentieths, so that what is kept is known in whole numbers. */
+/** Fractions in twentieths, so that what is kept is a known whole number. */
 const TWENTIETHS = 20
 const WINDOW_MS = 10_000
 const KEYS = ['one', 'two'] as const
@@ -25,7 +25,7 @@ interface Step {
 
 export interface PriorityWalk {
   readonly limits: readonly number[]
-  /** Of the classes but the first. */
+  /** Of all classes except the first. */
   readonly reserves: readonly number[]
   readonly steps: readonly Step[]
 }
@@ -47,7 +47,7 @@ export function priorityWalks(policies: number): fc.Arbitrary<PriorityWalk> {
   })
 }
 
-/** By name, policies of each algorithm: alone, and beside one of another. */
+/** By name, policies of each algorithm: alone, and beside one of another algorithm. */
 export const walkedPolicies: Readonly<Record<string, (limits: readonly number[]) => Policy[]>> =
   Object.fromEntries(
     Object.entries(unitFactories).flatMap(([name, { of }], i, all) => {
@@ -69,13 +69,13 @@ export interface Walked {
   /** Its clock is `clock`. */
   readonly store: Store
   readonly clock: FakeClock
-  /** Of the limiter on the store. */
+  /** The name of the limiter on the store. */
   readonly name: string
 }
 
 export interface Sums {
   denied: number
-  /** Denied although units were left: by what the class leaves. */
+  /** Denials although units were left: by what the class leaves. */
   kept: number
 }
 
@@ -136,7 +136,7 @@ export async function takePriorityWalk(walked: Walked, sums: Sums): Promise<void
       return costs[i] !== 0 && (costs[i] as number) + (keep[i] as number) > limit
     })
     assert.equal(retryAfterMs === Number.POSITIVE_INFINITY, never, 'never, and only then')
-    // What a process remembers says nothing of what others took since.
+    // What a process remembers does not include what others took since.
     if (never || decision.source !== 'store') continue
     clock.advance(retryAfterMs)
     assert.ok(await fits(), 'it passes when its wait is over')

@@ -1,4 +1,4 @@
-// Classes of requests: who may take the last part of a limit.
+// Classes of requests: which of them may take the last part of a limit.
 
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -27,14 +27,14 @@ function limiterOf(options: Partial<ConstructorParameters<typeof RateLimiter>[0]
   return { clock, limiter: new RateLimiter({ name: 'p', store, policy, reserve, ...options }) }
 }
 
-/** How many of so many requests pass. */
+/** How many of these requests pass. */
 async function passed(limiter: RateLimiter, count: number, priority?: string): Promise<number> {
   const all = Array.from({ length: count }, () => limiter.consume('k', { priority }))
   return (await Promise.all(all)).filter(({ allowed }) => allowed).length
 }
 
 test.each(Object.entries(walkedPolicies))(
-  'whatever is asked, a class takes nothing of what it leaves to others: %s, in memory',
+  'whatever is requested, a class takes nothing of what it leaves to others: %s, in memory',
   async (name, policiesOf) => {
     const clock = fakeClock()
     const sums: Sums = { denied: 0, kept: 0 }
@@ -48,13 +48,13 @@ test.each(Object.entries(walkedPolicies))(
       }),
       { numRuns: 60 },
     )
-    // A walk that no class is denied by what it leaves would prove nothing.
+    // The walk is only meaningful if some class is denied by what it leaves.
     expect(sums.kept).toBeGreaterThan(20)
     expect(sums.denied).toBeGreaterThan(sums.kept)
   },
 )
 
-test('the lowest class stops first, the highest when all is used', async () => {
+test('the lowest class stops first, the highest when everything is used', async () => {
   const { clock, limiter } = limiterOf()
   expect(await passed(limiter, 200, 'batch')).toBe(50)
   expect(await passed(limiter, 200, 'normal')).toBe(30)
@@ -69,7 +69,7 @@ test('a request without a class leaves nothing', async () => {
   expect(await passed(limiter, 200)).toBe(100)
 })
 
-test('what a class is told is what is left to it', async () => {
+test('a class is told what is left to it', async () => {
   const { limiter } = limiterOf()
   const batch = await limiter.consume('k', { cost: 30, priority: 'batch' })
   expect(batch).toMatchObject({ allowed: true, limit: 100, remaining: 20, priority: 'batch' })
@@ -85,7 +85,7 @@ test('a decision without a class has no field for one', async () => {
   expect(Object.keys(await limiter.consume('k'))).not.toContain('priority')
 })
 
-test('listeners are told the class', async () => {
+test('listeners get the class', async () => {
   const seen: (string | undefined)[] = []
   const onDecision = ({ priority }: Decision) => void seen.push(priority)
   const { limiter } = limiterOf({ onDecision })
@@ -107,7 +107,7 @@ test('of as many as there are, a class takes as many as are left to it', async (
   })
 })
 
-test('a cost of 0 is granted to every class, also beside a policy that costs', async () => {
+test('a cost of 0 is granted to every class, even beside a policy that costs', async () => {
   const policies = [
     fixedWindow({ name: 'free', limit: 10, window: '1m' }),
     fixedWindow({ name: 'costly', limit: 100, window: '1m' }),
@@ -125,7 +125,7 @@ test('a class that leaves all of a limit never passes', async () => {
   expect(denied).toMatchObject({ allowed: false, reason: 'cost-exceeds-limit', remaining: 0 })
 })
 
-test('where nothing limits, no class is denied', async () => {
+test('without a limit, no class is denied', async () => {
   const { limiter } = limiterOf({ policy: unlimited(), reserve: { off: 1 } })
   expect((await limiter.consume('k', { priority: 'off' })).allowed).toBe(true)
   const away = limiterOf({ reserve: { off: 1 } }).limiter
@@ -133,7 +133,7 @@ test('where nothing limits, no class is denied', async () => {
   expect((await away.consume('k', { priority: 'off' })).allowed).toBe(true)
 })
 
-test('limits that a function chooses are left their own parts', async () => {
+test('limits that a function chooses have their own parts left', async () => {
   const { limiter } = limiterOf({
     policy: (key) => fixedWindow({ name: 'plan', limit: key === 'big' ? 10 : 4, window: '1m' }),
   })
@@ -176,7 +176,7 @@ test('rounded up, and by no more than a unit, whatever the fraction', () => {
   )
 })
 
-describe('what is no class is refused with a code, before anything is charged', () => {
+describe('an unknown class is refused with a code, before anything is charged', () => {
   const { limiter } = (() => {
     const store = memoryStore()
     return { limiter: new RateLimiter({ name: 'wrong', store, policy, reserve }) }
@@ -194,19 +194,19 @@ describe('what is no class is refused with a code, before anything is charged', 
     expect(await limiter.peek('k')).toMatchObject({ remaining: 100 })
   })
 
-  test('the error names the classes that there are', () => {
+  test('the error names the known classes', () => {
     expect(() => limiter.decide('k', { priority: 'bacth' })).toThrow(
       'priority is "bacth"; give "critical", "normal", "batch"',
     )
   })
 
-  test('where none was named there is one', async () => {
+  test('without a name there is one class', async () => {
     const plain = new RateLimiter({ name: 'plain', policy })
     expect((await plain.consume('k', { priority: 'critical' })).allowed).toBe(true)
     await expect(plain.consume('k', { priority: 'batch' })).rejects.toThrow('give "critical"')
   })
 
-  test('what takes or gives back in any case has no class', async () => {
+  test('calls that take or give back unconditionally have no class', async () => {
     const call = { priority: 'batch' } as never
     const refused = { code: 'WEIR_INVALID_OPTION' }
     await expect(limiter.penalty('k', call)).rejects.toMatchObject(refused)
@@ -232,12 +232,12 @@ test.each([
   expect(make).toThrow(expect.objectContaining({ code }))
 })
 
-test('the class that always exists may leave something, too', async () => {
+test('the class that always exists may also leave something', async () => {
   const { limiter } = limiterOf({ reserve: { critical: 0.1, batch: 0.5 } })
   expect(await passed(limiter, 200, 'critical')).toBe(90)
 })
 
-test('what a class was charged is given back whole, and settled', async () => {
+test('the charge of a class is refunded whole, and settled', async () => {
   const { limiter } = limiterOf()
   const decision = await limiter.consume('k', { cost: 50, priority: 'batch' })
   expect((await limiter.consume('k', { priority: 'batch' })).allowed).toBe(false)
@@ -248,11 +248,11 @@ test('what a class was charged is given back whole, and settled', async () => {
   expect(await limiter.peek('k')).toMatchObject({ remaining: 10 })
 })
 
-describe('who waits', () => {
+describe('a request that waits', () => {
   test.each([
     ['a bucket', tokenBucket({ capacity: 4, refill: 4, every: '1m' })],
     ['a window', slidingLog({ limit: 4, window: '1m' })],
-  ])('in a lower class does not hold up a higher one, of %s', async (_, slow) => {
+  ])('in a lower class does not delay one in a higher class: %s', async (_, slow) => {
     const { limiter } = limiterOf({ policy: slow })
     await limiter.consume('k', { cost: 2 })
     const lower = limiter.wait('k', { priority: 'batch' })
@@ -269,7 +269,7 @@ describe('who waits', () => {
     expect(denied).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 60_000 })
   })
 
-  test('in a lower class reserves no turn of a bucket, so that others go on', async () => {
+  test('in a lower class reserves no turn of a bucket, so that others continue', async () => {
     const policy = tokenBucket({ capacity: 10, refill: 1, every: '1m', maxWait: '1h' })
     const { limiter } = limiterOf({ policy })
     expect(await passed(limiter, 20, 'batch')).toBe(5)

@@ -1,4 +1,4 @@
-// What a decision gives back, and which objects are decisions; and which options calls have.
+// What a decision gives back, which objects are decisions, and which options calls have.
 
 import { describe, expect, test } from 'vitest'
 import {
@@ -33,7 +33,7 @@ describe('a refund of a part', () => {
     slidingWindow({ limit: 10, window: '1h' }),
     slidingLog({ limit: 10, window: '1h' }),
     slidingCounter({ limit: 10, window: '1h' }),
-  ])('gives back so much and leaves the rest charged: $algorithm', async (kind) => {
+  ])('gives back that part and leaves the rest charged: $algorithm', async (kind) => {
     for (const [cost, remaining] of [
       [0, 5],
       [1, 6],
@@ -47,7 +47,7 @@ describe('a refund of a part', () => {
     }
   })
 
-  test('gives back of each policy at most what it was charged', async () => {
+  test('gives back at most what each policy was charged', async () => {
     const limiter = new RateLimiter({
       store: memoryStore({ clock: fakeClock() }),
       policy: [policy, { policy: other, cost: 2 }],
@@ -66,7 +66,7 @@ describe('a refund of a part', () => {
     expect(await left(limiter)).toEqual([6])
   })
 
-  test('above what was charged is refused, and the decision can still be refunded', async () => {
+  test('above the charge is refused, and the decision can still be refunded', async () => {
     const { limiter } = limiterOf()
     const decision = await limiter.consume('k', { cost: 5 })
     for (const cost of [6, 2 ** 50, -1, 0.5, '1' as never, null as never]) {
@@ -82,7 +82,7 @@ describe('a refund of a part', () => {
   })
 })
 
-describe('a refund is of a decision that a limiter of this name on this store has made', () => {
+describe('a refund needs a decision that a limiter with this name on this store has made', () => {
   const refused = { code: 'WEIR_INVALID_RECEIPT' }
 
   test.each([
@@ -108,7 +108,7 @@ describe('a refund is of a decision that a limiter of this name on this store ha
     expect(await left(limiter)).toEqual([10])
   })
 
-  test('that of another limiter is refused with a code, and is still good there', async () => {
+  test('a decision of another limiter is refused with a code, and is still valid there', async () => {
     const { limiter, store } = limiterOf()
     const decision = await limiter.consume('k', { cost: 5 })
     const elsewhere = limiterOf().limiter
@@ -122,7 +122,7 @@ describe('a refund is of a decision that a limiter of this name on this store ha
     expect(await left(limiter)).toEqual([10])
   })
 
-  test('one that charged nothing is harmless: denied, looked at, or made by a limiter that is switched off', async () => {
+  test('a decision without a charge is harmless: denied, peeked, or made by a limiter that is switched off', async () => {
     const { limiter } = limiterOf()
     await limiter.consume('k', { cost: 9 })
     const denied = await limiter.consume('k', { cost: 2 })
@@ -138,7 +138,7 @@ describe('a refund is of a decision that a limiter of this name on this store ha
   })
 })
 
-describe('an option that a call does not have is refused with a code, before the store is asked', () => {
+describe('an unknown option of a call is refused with a code, before the store is asked', () => {
   const { limiter } = limiterOf('options')
   const METHODS = ['consume', 'peek', 'penalty', 'refund', 'reset'] as const
 
@@ -161,7 +161,7 @@ describe('an option that a call does not have is refused with a code, before the
     )
   })
 
-  test('a reset has no cost, and a decision brings its policy', async () => {
+  test('a reset has no cost, and a decision implies its policy', async () => {
     const decision = await limiter.consume('k')
     const refused = { code: 'WEIR_INVALID_OPTION' }
     await expect(limiter.reset('k', { cost: 1 } as never)).rejects.toMatchObject(refused)

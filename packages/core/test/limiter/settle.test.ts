@@ -27,7 +27,7 @@ async function leftOf(limiter: RateLimiter, key = 'k'): Promise<number[]> {
 }
 
 describe('a cost by the names of policies', () => {
-  test('charges each policy its own, and 1 where it is not named', async () => {
+  test('charges each policy its own, and 1 if it is not named', async () => {
     const limiter = limiterOf()
     await limiter.consume('k', { cost: { requests: 2, tokens: 300 } })
     expect(await leftOf(limiter)).toEqual([8, 700])
@@ -39,7 +39,7 @@ describe('a cost by the names of policies', () => {
     expect((await limiter.peek('k', { cost: { tokens: 101 } })).allowed).toBe(false)
   })
 
-  test('goes before the cost of a policy, and may name one that limits nothing', async () => {
+  test('takes precedence over the cost of a policy, and may name one that limits nothing', async () => {
     const policy = [{ policy: requests, cost: 3 }, tokens, unlimited({ name: 'free' })]
     const limiter = limiterOf({ policy })
     await limiter.consume('k', { cost: { tokens: 5, free: 9 } })
@@ -48,7 +48,7 @@ describe('a cost by the names of policies', () => {
     expect(await leftOf(limiter)).toEqual([6, 994])
   })
 
-  test('gives back a part of a decision', async () => {
+  test('refunds a part of a decision', async () => {
     const limiter = limiterOf()
     const decision = await limiter.consume('k', { cost: { tokens: 300 } })
     await expect(limiter.refund(decision, { cost: { tokens: 301 } })).rejects.toMatchObject({
@@ -67,7 +67,7 @@ describe('a cost by the names of policies', () => {
     ['no policy', {}],
     ['a list', [1] as unknown as Record<string, number>],
     ['null', null as unknown as Record<string, number>],
-  ])('with %s is refused before anything is asked', async (_, cost) => {
+  ])('with %s is refused before the store is asked', async (_, cost) => {
     const store = memoryStore()
     const decide = vi.spyOn(store, 'decide')
     const limiter = limiterOf({ store })
@@ -96,7 +96,7 @@ describe('up to n', () => {
     expect(await leftOf(limiter)).toEqual([3])
   })
 
-  test('takes nothing if there is less than the least, and says when there is', async () => {
+  test('takes nothing if there is less than the least, and says when there will be', async () => {
     const clock = fakeClock()
     const policy = tokenBucket({ capacity: 10, refill: 10, every: '1s' })
     const limiter = limiterOf({ policy, store: memoryStore({ clock }) })
@@ -107,13 +107,13 @@ describe('up to n', () => {
     expect((await limiter.consumeUpTo('k', 10, { atLeast: 5 })).granted).toBe(5)
   })
 
-  test('takes the same number of each policy, which costs each its own', async () => {
+  test('takes the same number from each policy, at the cost of each', async () => {
     const limiter = limiterOf({ policy: [requests, { policy: tokens, cost: 300 }] })
     expect((await limiter.consumeUpTo('k', 10)).granted).toBe(3)
     expect(await leftOf(limiter)).toEqual([7, 100])
   })
 
-  test('takes all where nothing limits', async () => {
+  test('takes everything if nothing limits', async () => {
     expect((await limiterOf({ policy: unlimited() }).consumeUpTo('k', 9)).granted).toBe(9)
     const limiter = limiterOf()
     limiter.enabled = false
@@ -127,7 +127,7 @@ describe('up to n', () => {
     ['at least more than n', 5, { atLeast: 6 }, 'WEIR_INVALID_COST'],
     ['at least NaN', 5, { atLeast: Number.NaN }, 'WEIR_INVALID_COST'],
     ['a cost', 5, { cost: 2 } as object, 'WEIR_INVALID_OPTION'],
-  ])('%s is refused before anything is asked', async (_, n, options, code) => {
+  ])('%s is refused before the store is asked', async (_, n, options, code) => {
     const store = memoryStore()
     const decide = vi.spyOn(store, 'decide')
     const limiter = limiterOf({ store })
@@ -141,7 +141,7 @@ describe('a settlement', () => {
     return limiter.consume('k', { cost: { requests: 1, tokens: 400 } })
   }
 
-  test('gives back what was estimated too much, and charges what was too little', async () => {
+  test('refunds what was estimated too much, and charges what was too little', async () => {
     const limiter = limiterOf()
     await limiter.settle(await decided(limiter), { tokens: 150 })
     expect(await leftOf(limiter)).toEqual([9, 850])
@@ -159,13 +159,13 @@ describe('a settlement', () => {
     expect(await leftOf(limiter)).toEqual([9, 1])
   })
 
-  test('by a number is for all policies that have no cost of their own', async () => {
+  test('by a number applies to all policies without their own cost', async () => {
     const limiter = limiterOf({ policy: [{ policy: requests, cost: 1 }, tokens] })
     await limiter.settle(await limiter.consume('k', { cost: 400 }), 100)
     expect(await leftOf(limiter)).toEqual([9, 900])
   })
 
-  test('is one call, and none where the estimate was right', async () => {
+  test('is one call, and none if the estimate was right', async () => {
     const store = memoryStore()
     const decide = vi.spyOn(store, 'decide')
     const limiter = limiterOf({ store })
@@ -177,7 +177,7 @@ describe('a settlement', () => {
     expect(decide).toHaveBeenCalledOnce()
   })
 
-  test('is done once, also when it is asked for twice at once, or after a refund', async () => {
+  test('is done once, even if it is requested twice at once, or after a refund', async () => {
     const limiter = limiterOf()
     const decision = await decided(limiter)
     await Promise.all([1, 2, 3].map(() => limiter.settle(decision, { tokens: 500 })))
@@ -203,7 +203,7 @@ describe('a settlement', () => {
     expect(await leftOf(limiter)).toEqual([9, 600])
   })
 
-  test('does nothing for a denied decision, a peek, and where nothing limits', async () => {
+  test('does nothing for a denied decision, a peek, or an unlimited policy', async () => {
     const limiter = limiterOf()
     await limiter.consume('k', { cost: { tokens: 1_000 } })
     await limiter.settle(await decided(limiter), 5)
@@ -214,7 +214,7 @@ describe('a settlement', () => {
     expect(await leftOf(limiter)).toEqual([9, 0])
   })
 
-  test('gives nothing back into a later window, and charges into it', async () => {
+  test('refunds nothing into a later window, and charges into it', async () => {
     const clock = fakeClock()
     const limiter = limiterOf({ store: memoryStore({ clock }) })
     const [one, other] = [await decided(limiter), await decided(limiter)]
@@ -226,7 +226,7 @@ describe('a settlement', () => {
     expect(await leftOf(limiter)).toEqual([9, 700])
   })
 
-  test('of what waited is as of any other decision', async () => {
+  test('of a decision that waited is like that of any other', async () => {
     const limiter = limiterOf()
     await limiter.settle(await limiter.wait('k', { cost: { tokens: 500 } }), { tokens: 100 })
     expect(await leftOf(limiter)).toEqual([9, 900])
@@ -237,7 +237,7 @@ describe('a settlement', () => {
     ['NaN', Number.NaN],
     ['a text', '5' as unknown as number],
     ['nothing', undefined as unknown as number],
-  ])('to %s is refused, also of a denied decision', async (_, actual) => {
+  ])('to %s is refused, even for a denied decision', async (_, actual) => {
     const limiter = limiterOf()
     const decision = await decided(limiter)
     const denied = await limiter.consume('k', { cost: 2_000 })
@@ -260,7 +260,7 @@ describe('a settlement', () => {
     })
   })
 
-  test('of a decision of another limiter is refused', async () => {
+  test('of a decision from another limiter is refused', async () => {
     const store = memoryStore()
     const decision = await decided(limiterOf({ store, name: 'one' }))
     const other = limiterOf({ store, name: 'other' })

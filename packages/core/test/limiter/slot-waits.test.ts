@@ -1,4 +1,4 @@
-// Who is woken when slots are released in this process.
+// Which waiting requests are woken when slots are released in this process.
 
 import { expect, test } from 'vitest'
 import { concurrency } from '../../src/index.js'
@@ -18,7 +18,7 @@ function world() {
 }
 const of = (key: string) => ({ policySet, key })
 
-test('as many are woken as slots were released, those who have waited the longest', () => {
+test('as many are woken as slots were released, those with the longest wait first', () => {
   const { waits, woken, waiter } = world()
   for (const name of ['first', 'second', 'third']) waits.add(of('k'), waiter(name))
   waits.freed({ target: of('k'), costs: [2] })
@@ -27,7 +27,7 @@ test('as many are woken as slots were released, those who have waited the longes
   expect(woken).toHaveLength(2)
 })
 
-test('who waits no longer is not woken', () => {
+test('a request that no longer waits is not woken', () => {
   const { waits, woken, waiter } = world()
   const [first, second] = [waiter('first'), waiter('second')]
   waits.add(of('k'), first)
@@ -42,7 +42,7 @@ test('who waits no longer is not woken', () => {
   expect(woken).toHaveLength(1)
 })
 
-test('of several policies each has its own who wait, and nobody is woken twice', () => {
+test('each of several policies has its own waiting requests, and none is woken twice', () => {
   const { waits, woken, waiter } = world()
   const ofAll = { key: 'all', tag: 'all' }
   const policyKeys = [undefined, ofAll]

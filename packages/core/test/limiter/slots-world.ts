@@ -1,4 +1,4 @@
-// What tests of slots share: a limiter in virtual time, and a store that notes what it is asked.
+// What tests of slots share: a limiter in virtual time, and a store that records its requests.
 
 import { onTestFinished } from 'vitest'
 import {
@@ -23,7 +23,7 @@ interface World {
   readonly time: VirtualTime
   readonly store: Store
   readonly limiter: RateLimiter
-  /** How many slots are left of `k`. */
+  /** How many slots are left for `k`. */
   left(of?: RateLimiter): Promise<number>
   stats(): LimiterStats['policies'][number]['slots']
 }
@@ -48,7 +48,7 @@ interface Noted {
   readonly store: Store
 }
 
-/** A store that notes what it is asked, and fails or waits where a test says so. */
+/** A store that records its requests, and fails or waits when a test says so. */
 export function noted(store: Store): Noted {
   const asked: StoreRequest[] = []
   const state = { isAway: false }

@@ -1,4 +1,4 @@
-// What each part of the API means for slots: the rows of the table in
+// The effect of each part of the API on slots: the rows of the table in
 // docs/concurrency-reference.md.
 
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -21,7 +21,7 @@ import { virtualTime } from '../virtual-time.js'
 import { HOLD_MS, noted, rate, STREAMS, world } from './slots-world.js'
 
 describe('consume and release', () => {
-  test('a slot is taken only where all policies allow it, and a rate is charged only where a slot is free', async () => {
+  test('a slot is taken only if all policies allow it, and a rate is charged only if a slot is free', async () => {
     const { limiter, left } = world({ policy: [concurrency(STREAMS), rate] })
     const first = await limiter.consume('k')
     await limiter.consume('k')
@@ -49,7 +49,7 @@ describe('consume and release', () => {
     expect(await left()).toBe(1)
   })
 
-  test('a copy of a decision, and that of another limiter, is refused', async () => {
+  test('a copy of a decision, and a decision of another limiter, is refused', async () => {
     const { limiter, store } = world()
     const other = new RateLimiter({ name: 'other', store, policy: concurrency(STREAMS) })
     const decision = await limiter.consume('k')
@@ -58,7 +58,7 @@ describe('consume and release', () => {
     await expect(other.release(decision)).rejects.toEqual(refused)
   })
 
-  test('what is not released is free after 61/60 of its time at the latest, and not before its time is over', async () => {
+  test('a slot that is not released is free at the latest after 61/60 of its time, and not before its time is over', async () => {
     const { limiter, left, time } = world()
     await limiter.consume('k')
     await time.advance(HOLD_MS - 1)
@@ -81,7 +81,7 @@ describe('consume and release', () => {
 })
 
 describe('settle, refund, penalty and reset', () => {
-  test('settle and refund never touch slots, and release never touches units', async () => {
+  test('settle and refund never change slots, and release never changes units', async () => {
     const { limiter, left } = world({ policy: [concurrency(STREAMS), rate] })
     const settled = await limiter.consume('k')
     await limiter.settle(settled, 4)
@@ -95,7 +95,7 @@ describe('settle, refund, penalty and reset', () => {
     expect((await limiter.peek('k')).policies[1]?.remaining).toBe(6)
   })
 
-  test('slots are not named to settle, refund or penalise', async () => {
+  test('slots cannot be named to settle, refund or penalise', async () => {
     const { limiter } = world({ policy: [concurrency(STREAMS), rate] })
     const decision = await limiter.consume('k')
     const refused = expect.objectContaining({ code: 'WEIR_INVALID_COST' })
@@ -106,7 +106,7 @@ describe('settle, refund, penalty and reset', () => {
     await expect(limiter.penalty('k', { cost })).rejects.toEqual(refused)
   })
 
-  test('a penalty charges the policies that count units, and is refused where there are none', async () => {
+  test('a penalty charges the policies that count units, and is refused if there are none', async () => {
     const { limiter, left } = world({ policy: [concurrency(STREAMS), rate] })
     await limiter.penalty('k', { cost: 3 })
     await limiter.refund('k')
@@ -118,7 +118,7 @@ describe('settle, refund, penalty and reset', () => {
     await expect(alone.refund('k')).rejects.toEqual(refused)
   })
 
-  test('a reset frees all slots, and whoever held one neither releases nor renews it', async () => {
+  test('a reset frees all slots, and earlier holders can neither release nor renew theirs', async () => {
     const { limiter, left, time } = world()
     const held = await limiter.acquire('k')
     const decision = await limiter.consume('k')
@@ -135,7 +135,7 @@ describe('settle, refund, penalty and reset', () => {
 })
 
 describe('acquire', () => {
-  test('what is held is renewed until it is released, all that is due soon together', async () => {
+  test('slots are renewed until they are released, all that are due soon together', async () => {
     const { time, store: memory } = world()
     const { asked, store } = noted(memory)
     const limiter = new RateLimiter(
@@ -149,7 +149,7 @@ describe('acquire', () => {
       expect((await limiter.consume('k')).allowed).toBe(false)
     }
     const renewals = asked.filter(({ mode }) => mode === 'renew')
-    // Three of each slot in its time, and no more.
+    // Three for each slot in its time, and no more.
     expect(renewals.length).toBeGreaterThanOrEqual(3 * 30 - 3)
     expect(renewals.length).toBeLessThanOrEqual(3 * 33)
     for (const each of held) await each.release()
@@ -160,7 +160,7 @@ describe('acquire', () => {
     limiter.close()
   })
 
-  test('`await using` releases at the end of the block, and does nothing of a denied decision', async () => {
+  test('`await using` releases at the end of the block, and does nothing for a denied decision', async () => {
     const { limiter, left } = world({ policy: concurrency({ ...STREAMS, limit: 1 }) })
     {
       await using held = await limiter.acquire('k')
@@ -188,7 +188,7 @@ describe('acquire', () => {
     await expect(promise).rejects.toThrow('of the work')
   })
 
-  test('a slot that has expired is taken anew, past the limit if need be', async () => {
+  test('a slot that has expired is taken again, past the limit if need be', async () => {
     const { time, store: memory, limiter: others, left } = world()
     const { state, store } = noted(memory)
     const options = { name: 'gateway', store, policy: concurrency(STREAMS), shared: true }
@@ -199,7 +199,7 @@ describe('acquire', () => {
     await time.advance(2 * HOLD_MS)
     expect(held.signal.aborted).toBe(false)
     expect(slots()).toEqual({ held: 1, expired: 1 })
-    // Others take them all, before this process reaches the store again.
+    // Others take all slots before this process reaches the store again.
     await others.consume('k')
     const other = await others.consume('k')
     state.isAway = false
@@ -211,7 +211,7 @@ describe('acquire', () => {
     expect(slots()).toEqual({ held: 0, expired: 1 })
   })
 
-  test("with onExpiry 'abort' the signal aborts when the slot has expired, and it is not renewed", async () => {
+  test("with onExpiry 'abort', the signal aborts when the slot has expired, and the slot is not renewed", async () => {
     const { time, store: memory } = world()
     const { state, store, asked } = noted(memory)
     const limiter = new RateLimiter(inTime(time, { store, policy: concurrency(STREAMS) }))
@@ -228,7 +228,7 @@ describe('acquire', () => {
     limiter.close()
   })
 
-  test('at maxHold the signal aborts, and the slot is renewed no more', async () => {
+  test('at maxHold, the signal aborts, and the slot is no longer renewed', async () => {
     const { limiter, left, time } = world()
     const held = await limiter.acquire('k', { maxHold: '2m' })
     await time.advance(119_999)
@@ -242,7 +242,7 @@ describe('acquire', () => {
     expect(await left()).toBe(2)
   })
 
-  test('a release waits for a renewal that is on its way, which changes what the slot is called', async () => {
+  test('a release waits for a renewal that is on its way, which changes the name of the slot', async () => {
     const { time, store: memory } = world()
     let delayMs = 0
     const store: Store = {
@@ -277,7 +277,7 @@ describe('acquire', () => {
     expect(await left()).toBe(2)
   })
 
-  test('without a policy that has slots it is refused, and charges nothing', async () => {
+  test('without a policy that has slots, it is refused and charges nothing', async () => {
     const { limiter } = world({ policy: rate })
     const refused = expect.objectContaining({ code: 'WEIR_INVALID_POLICY' })
     await expect(limiter.acquire('k')).rejects.toEqual(refused)
@@ -285,7 +285,7 @@ describe('acquire', () => {
     expect((await limiter.peek('k')).remaining).toBe(10)
   })
 
-  test('a signal that has aborted takes nothing, and one that aborts ends the wait', async () => {
+  test('an aborted signal takes nothing, and one that aborts later ends the wait', async () => {
     const { limiter, left, time } = world({ policy: concurrency({ ...STREAMS, limit: 1 }) })
     const reason = new Error('left')
     const aborted = limiter.acquire('k', { signal: AbortSignal.abort(reason) })
@@ -302,7 +302,7 @@ describe('acquire', () => {
     expect(await left()).toBe(1)
   })
 
-  test('the policy is asked for once, where a function chooses it', async () => {
+  test('a policy function is called once', async () => {
     let calls = 0
     const policy = (key: string) => {
       calls += 1
@@ -313,7 +313,7 @@ describe('acquire', () => {
     expect(calls).toBe(1)
   })
 
-  test('while the limiter is switched off all are allowed, and hold nothing', async () => {
+  test('while the limiter is switched off, all are allowed and hold nothing', async () => {
     const { limiter, left } = world()
     const before = await limiter.acquire('k')
     limiter.enabled = false
@@ -325,7 +325,7 @@ describe('acquire', () => {
 })
 
 describe('hold', () => {
-  test('answers what the work returned, and releases when it has ended', async () => {
+  test('returns the result of the work, and releases when it has ended', async () => {
     const { limiter, left } = world()
     const result = await limiter.hold('k', async ({ signal }) => {
       expect(signal.aborted).toBe(false)
@@ -339,13 +339,13 @@ describe('hold', () => {
     expect(await left()).toBe(2)
   })
 
-  test('answers the denial, without the work', async () => {
+  test('returns the denial, without doing the work', async () => {
     const { limiter } = world({ policy: concurrency({ ...STREAMS, limit: 0 }) })
     const result = await limiter.hold('k', () => expect.unreachable())
     expect(result).toMatchObject({ allowed: false, reason: 'cost-exceeds-limit' })
   })
 
-  test('rejects with what the work threw, and releases', async () => {
+  test('rejects with the error of the work, and releases', async () => {
     const { limiter, left } = world()
     const work = () => {
       throw new Error('of the work')
@@ -354,7 +354,7 @@ describe('hold', () => {
     expect(await left()).toBe(2)
   })
 
-  test('a release that fails takes nothing from the work, whose slot expires', async () => {
+  test('a release that fails does not affect the work, whose slot expires', async () => {
     const { time, store: memory } = world()
     const { state, store } = noted(memory)
     const limiter = new RateLimiter(inTime(time, { store, policy: concurrency(STREAMS) }))
@@ -373,7 +373,7 @@ describe('hold', () => {
     expect((await limiter.peek('k')).remaining).toBe(2)
   })
 
-  test('work that is no function is refused, and takes nothing', async () => {
+  test('work that is not a function is refused, and takes nothing', async () => {
     const { limiter, left } = world()
     const refused = expect.objectContaining({ code: 'WEIR_INVALID_OPTION' })
     await expect(limiter.hold('k', 5 as never)).rejects.toEqual(refused)
@@ -382,7 +382,7 @@ describe('hold', () => {
 })
 
 describe('wait', () => {
-  test('a release in this process wakes whoever waits, in order', async () => {
+  test('a release in this process wakes waiting requests, in order', async () => {
     const { limiter, time } = world({ policy: concurrency({ ...STREAMS, limit: 1 }) })
     let holder = await limiter.acquire('k')
     const order: number[] = []
@@ -403,7 +403,7 @@ describe('wait', () => {
     await holder.release()
   })
 
-  test('who waits asks again within a second, as slots may be released elsewhere', async () => {
+  test('a waiting request asks again within a second, since slots may be released elsewhere', async () => {
     const { limiter, time, store } = world({ policy: concurrency({ ...STREAMS, limit: 1 }) })
     const policy = concurrency({ ...STREAMS, limit: 1 })
     const elsewhere = new RateLimiter({ name: 'gateway', store, policy, shared: true })
@@ -416,7 +416,7 @@ describe('wait', () => {
     expect(waitedMs).toBeLessThanOrEqual(1_001)
   })
 
-  test('a timeout below a second is waited for to its end', async () => {
+  test('a timeout below a second is used completely', async () => {
     const { limiter, time } = world({ policy: concurrency({ ...STREAMS, limit: 1 }) })
     const held = await limiter.acquire('k')
     const late = limiter.wait('k', { timeout: 400 })
@@ -439,7 +439,7 @@ describe('wait', () => {
     expect(denied).toMatchObject({ allowed: false, waitedMs: 0 })
   })
 
-  test('a release wakes whoever waits for the same slots under another key', async () => {
+  test('a release wakes requests that wait for the same slots under another key', async () => {
     const open = { policy: concurrency({ ...STREAMS, limit: 1 }), key: 'all' }
     const { limiter, time } = world({ policy: [open, rate] })
     const held = await limiter.acquire('one')
@@ -458,7 +458,7 @@ describe('the rest of the API', () => {
     await expect(limiter.consumeUpTo('k', 2)).rejects.toMatchObject({ code: 'WEIR_INVALID_POLICY' })
   })
 
-  test('a peek says what an acquire would be told, and takes nothing', async () => {
+  test('a peek says what an acquire would get, and takes nothing', async () => {
     const { limiter, left } = world()
     expect(await limiter.peek('k', { cost: { streams: 3 } })).toMatchObject({
       allowed: false,
@@ -467,14 +467,14 @@ describe('the rest of the API', () => {
     expect(await left()).toBe(2)
   })
 
-  test('a class of reserve leaves slots to others', async () => {
+  test('a class in `reserve` leaves slots to others', async () => {
     const { limiter } = world({ reserve: { batch: 0.5 } })
     expect((await limiter.acquire('k', { priority: 'batch' })).allowed).toBe(true)
     expect((await limiter.acquire('k', { priority: 'batch' })).allowed).toBe(false)
     expect((await limiter.acquire('k', { priority: 'critical' })).allowed).toBe(true)
   })
 
-  test('another limit leaves the slots that are taken, and another time to hold is another counter', async () => {
+  test('another limit keeps the slots that are taken, and another time to hold is another counter', async () => {
     const { limiter, left } = world()
     await limiter.acquire('k')
     const policy = concurrency({ ...STREAMS, limit: 5 })
@@ -484,7 +484,7 @@ describe('the rest of the API', () => {
     expect(await left()).toBe(1)
   })
 
-  test('stats say how many slots are held here, and how many expired', async () => {
+  test('stats show how many slots are held here, and how many expired', async () => {
     const { limiter, stats, time } = world()
     const held = await limiter.acquire('k')
     await limiter.consume('k')
@@ -496,7 +496,7 @@ describe('the rest of the API', () => {
     expect(policies[0]?.slots).toBeUndefined()
   })
 
-  test('an adaptive policy leaves the slots that are taken', async () => {
+  test('an adaptive policy keeps the slots that are taken', async () => {
     const time = virtualTime()
     let load = 0
     const policy = adaptiveIn(time, concurrency({ ...STREAMS, limit: 10 }), {
@@ -516,7 +516,7 @@ describe('the rest of the API', () => {
     expect(remaining).toBe(Math.max(0, limit - 4))
   })
 
-  test('live policies change the limit, and leave the slots that are taken', async () => {
+  test('live policies change the limit, and keep the slots that are taken', async () => {
     const time = virtualTime()
     const store = memoryStoreIn(time)
     const defaults = { open: concurrency(STREAMS) }
@@ -540,7 +540,7 @@ describe('the rest of the API', () => {
     expect(other.isNewCounter).toBe(true)
   })
 
-  test('a denial for want of a slot is not remembered', async () => {
+  test('a denial for lack of a slot is not remembered', async () => {
     const { time, store: memory } = world()
     const { asked, store } = noted(memory)
     const layer = withDenyCache(layerOf(store), { time, clock: undefined })
@@ -579,7 +579,7 @@ describe('the rest of the API', () => {
     )
   })
 
-  test('other policies are as they were', async () => {
+  test('other policies are unchanged', async () => {
     const { limiter } = world({ policy: slidingWindow({ limit: 3, window: '1m' }) })
     const decision = await limiter.consume('k')
     await limiter.release(decision)

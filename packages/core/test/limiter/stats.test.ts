@@ -21,7 +21,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** Only what was counted. */
+/** The non-zero counts. */
 function decisionsOf({ decisions }: LimiterStats): Record<string, number> {
   const some = decisions.filter(({ count }) => count > 0)
   return Object.fromEntries(
@@ -45,7 +45,7 @@ const failing: Store = {
 describe('decisions', () => {
   const policy = fixedWindow({ name: 'few', limit: 5, window: '1h' })
 
-  test('are counted by outcome, by each method that takes something', async () => {
+  test('are counted by outcome, for each method that takes something', async () => {
     const limiter = new RateLimiter({ policy, store: memoryStore() })
     await limiter.consume('a')
     void limiter.decide('a')
@@ -57,7 +57,7 @@ describe('decisions', () => {
     expect(policyOf(limiter, 'few').units).toEqual({ taken: 5, refunded: 0, penalty: 0, denied: 2 })
   })
 
-  test('are not what takes nothing, or is no decision', async () => {
+  test('do not include calls that take nothing, or that are no decision', async () => {
     const limiter = new RateLimiter({ policy })
     await limiter.peek('a')
     await limiter.penalty('a', { cost: 3 })
@@ -83,7 +83,7 @@ describe('decisions', () => {
     expect(policyOf(limiter, 'fewer').units).toMatchObject({ taken: 2, denied: 3 })
   })
 
-  test('that leave a fifth of the limit or less are near it', async () => {
+  test('that leave at most a fifth of the limit are near it', async () => {
     const limiter = new RateLimiter({
       policy: fixedWindow({ limit: 10, window: '1h', name: 'ten' }),
     })
@@ -92,7 +92,7 @@ describe('decisions', () => {
     expect(policyOf(limiter, 'ten').nearLimit).toBe(3)
   })
 
-  test('that nothing limits count as such, and those of a limiter that is off apart', async () => {
+  test('that nothing limits count as such, and those of a limiter that is off separately', async () => {
     const free = new RateLimiter({ policy: unlimited() })
     await free.consume('a')
     await free.peek('a')
@@ -129,7 +129,7 @@ describe('decisions', () => {
     },
   )
 
-  test('of a policy function that fails are counted by what comes of them', async () => {
+  test('of a policy function that fails are counted by their result', async () => {
     vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
     const fails = () => {
       throw new Error('no tier')
@@ -177,7 +177,7 @@ describe('decisions', () => {
     ],
     ['none', 'a policy without a limit', { policy: unlimited() }],
     ['none', 'a limiter that is switched off', {}],
-  ])('say what decided, "%s", in the word of the metric: %s', async (source, what, options) => {
+  ])('name the source, "%s", with the word of the metric: %s', async (source, what, options) => {
     vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
     const name = what.replaceAll(/\W+/g, '-').slice(0, 64)
     const limiter = new RateLimiter({ name, policy, ...options })
@@ -198,7 +198,7 @@ describe('decisions', () => {
     await limiter.store.close?.()
   })
 
-  test('given back or corrected show in the units, not as decisions', async () => {
+  test('that were refunded or settled show in the units, not as decisions', async () => {
     const limiter = new RateLimiter({
       policy: fixedWindow({ name: 'w', limit: 100, window: '1h' }),
     })
@@ -220,7 +220,7 @@ test.each<[string, Partial<ConstructorParameters<typeof RateLimiter>[0]>, boolea
   ['nothing limits', { policy: unlimited() }, true],
   ['the limiter is off', {}, false],
   ['a policy function fails', { policy: () => fail(), whenPolicyFails: 'deny' }, true],
-])('where %s, whoever looks on sees each decision that is counted', async (_, options, enabled) => {
+])('where %s, an observer sees each decision that is counted', async (_, options, enabled) => {
   vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
   const seen: boolean[] = []
   const limiter = new RateLimiter({
@@ -245,7 +245,7 @@ function fail(): never {
 }
 
 describe('a settlement while the store is away', () => {
-  test('counts what it charges, and nothing as given back', async () => {
+  test('counts what it charges, and no refund', async () => {
     const memory = memoryStore()
     let isAway = false
     const decide: Store['decide'] = (request) => {
@@ -278,7 +278,7 @@ describe('policies', () => {
     expect(policies.reduce((sum, { units }) => sum + units.taken, 0)).toBe(3_000)
   })
 
-  test('say what they are; of tiers under one name the one that was asked for last', async () => {
+  test('show their settings; tiers under one name show the one that was last used', async () => {
     const limits: Record<string, number> = { free: 10, paid: 100 }
     const limiter = new RateLimiter({
       policy: (key) =>
@@ -292,7 +292,7 @@ describe('policies', () => {
     expect(policyOf(limiter, 'tier').limit).toBe(10)
   })
 
-  test('whose limit changes, and changes back, say the limit that holds now', async () => {
+  test('whose limit changes, and changes back, show the present limit', async () => {
     let limit = 100
     const limiter = new RateLimiter({
       name: 'changing',
@@ -313,7 +313,7 @@ describe('classes', () => {
       .filter(({ count }) => count > 0)
       .map(({ priority, outcome, count }) => `${priority} ${outcome} ${count}`)
 
-  test('are counted apart by each method that takes something, beside all decisions', async () => {
+  test('are counted separately for each method that takes something, in addition to all decisions', async () => {
     const limiter = new RateLimiter({ policy, reserve: { batch: 0.5 } })
     expect(limiter.stats().priorities).toEqual(
       ['critical', 'batch'].flatMap((priority) =>
@@ -333,7 +333,7 @@ describe('classes', () => {
     expect(decisionsOf(stats)).toEqual({ 'allowed store': 7, 'denied store': 3 })
   })
 
-  test('have the errors of a store that fails, and shadow denials', async () => {
+  test('have the errors of a store that fails, and denials in shadow mode', async () => {
     const reserve = { batch: 0.5 }
     const call = { priority: 'batch' }
     const limiter = new RateLimiter({ name: 'classes', policy, store: failing, reserve })
@@ -348,7 +348,7 @@ describe('classes', () => {
     expect(some(shadow.limiter.stats())).toEqual(['batch allowed 1', 'batch shadow_denied 2'])
   })
 
-  test('are those of reserve alone: without it there are none', async () => {
+  test('are only those of reserve: without it there are none', async () => {
     const limiter = new RateLimiter({ policy })
     await limiter.consume('a', { priority: 'critical' })
     expect(limiter.stats().priorities).toEqual([])
@@ -356,8 +356,8 @@ describe('classes', () => {
   })
 })
 
-describe('those who wait', () => {
-  test('are counted while they do, and then by how long they did', async () => {
+describe('waiting requests', () => {
+  test('are counted while they wait, and then by how long they did', async () => {
     const clock = fakeClock()
     const limiter = new RateLimiter({
       policy: fixedWindow({ limit: 1, window: '1h', name: 'one' }),
@@ -377,14 +377,14 @@ describe('those who wait', () => {
     expect(waiting).toBe(0)
     expect(histogram.counts.reduce((sum, count) => sum + count)).toBe(1)
     expect(seen).toEqual([{ limiter: 'default', waitedMs: expect.any(Number) }])
-    // Who leaves got no decision.
+    // A request that leaves gets no decision.
     expect(decisionsOf(limiter.stats())).toEqual({ 'allowed store': 1 })
     limiter.close()
   })
 })
 
 describe('over HTTP', () => {
-  test('a limiter in shadow mode says what it would have denied', async () => {
+  test('a limiter in shadow mode reports what it would have denied', async () => {
     const { limiter, send } = limitOn({ limit: 2, window: '1h', shadow: true })
     for (let i = 0; i < 5; i += 1) expect(await send()).toBeUndefined()
     const stats = limiter.stats()
@@ -393,7 +393,7 @@ describe('over HTTP', () => {
     expect(stats.policies[0]?.denials.limit).toBe(3)
   })
 
-  test('requests that are not decided are counted by why', async () => {
+  test('requests without a decision are counted by reason', async () => {
     const { limiter, send } = limitOn({
       allow: ['192.0.2.1'],
       deny: ['192.0.2.2'],
@@ -448,7 +448,7 @@ describe('channel weir:decision', () => {
     expect(all.every(Object.isFrozen)).toBe(true)
   })
 
-  test('a subscriber that throws changes no decision: Node reports what it threw', async () => {
+  test('a subscriber that throws changes no decision: Node reports the error', async () => {
     const thrown = new Promise<unknown>((resolve) => {
       const earlier = process.listeners('uncaughtException')
       process.removeAllListeners('uncaughtException')

@@ -1,16 +1,16 @@
-// What a test has seen of a limiter's decisions, as `limiter.stats()` should have counted it.
+// What a test has seen of a limiter's decisions, which `limiter.stats()` should have counted.
 
 import type { Decision, LimiterStats, RateLimiter } from '../../src/index.js'
 
-/** What is compared: only what is not 0, by names. */
+/** The non-zero counts, by name. */
 type Counts = Readonly<Record<string, number>>
 
 export class Tally {
   readonly #counts: Map<string, number> = new Map()
-  /** The store is away from now on. */
+  /** Whether the store is away from now on. */
   isAway = false
 
-  /** A decision of whichever method takes something. */
+  /** A decision of any method that takes something. */
   decided(decision: Decision): void {
     const { allowed, source, degraded, priority, policy, policies } = decision
     const outcome = allowed ? 'allowed' : 'denied'
@@ -32,17 +32,17 @@ export class Tally {
     for (const { policy, cost } of decision.policies) this.#add(`${policy.name} refunded`, cost)
   }
 
-  /** What `settle` made of a decision that was charged `cost` of each policy. */
+  /** What `settle` did to a decision that was charged `cost` by each policy. */
   settled({ allowed, degraded, policies }: Decision, actual: number): void {
     if (!allowed) return
     for (const { policy, cost } of policies) {
       if (actual > cost) this.#add(`${policy.name} taken`, actual - cost)
-      // Without the store nothing is given back, nor of what was decided without it.
+      // Without the store nothing is refunded, nor is anything of a local decision.
       else if (!degraded && !this.isAway) this.#add(`${policy.name} refunded`, cost - actual)
     }
   }
 
-  /** A penalty, as it answers. */
+  /** The result of a penalty. */
   punished({ policies }: Decision): void {
     for (const { policy, cost } of policies) this.#add(`${policy.name} penalty`, cost)
   }
@@ -56,7 +56,7 @@ export class Tally {
   }
 }
 
-/** What the limiter has counted, in the words of a tally. */
+/** What the limiter has counted, in the form of a tally. */
 export function countsOf(limiter: RateLimiter): Counts {
   const { decisions, priorities, policies }: LimiterStats = limiter.stats()
   const counts = new Map<string, number>()

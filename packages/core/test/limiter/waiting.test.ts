@@ -34,7 +34,7 @@ describe('a limiter', () => {
 
   const policy = leakyBucket({ capacity: 1, leak: 10, every: '1s', maxWait: '1s' })
 
-  test('lets those who wait pass at the rate of a leaky bucket, and says how long it took', async () => {
+  test('lets waiting requests pass at the rate of a leaky bucket, and reports how long each took', async () => {
     const limiter = new RateLimiter({ policy })
     const passed: WaitDecision[] = []
     for (let i = 0; i < 4; i += 1) void limiter.wait('k').then((each) => passed.push(each))
@@ -47,7 +47,7 @@ describe('a limiter', () => {
     expect(passed.every(({ allowed }) => allowed)).toBe(true)
   })
 
-  test('denies at once who would wait for longer than the timeout, or the bucket lets anybody', async () => {
+  test('denies at once a request that would wait for longer than its timeout, or than the bucket allows', async () => {
     const limiter = new RateLimiter({ policy })
     await limiter.consume('k')
     const denied = await limiter.wait('k', { timeout: 99 })
@@ -64,9 +64,9 @@ describe('a limiter', () => {
     expect((await Promise.all(waiting)).every(({ allowed }) => allowed)).toBe(true)
   })
 
-  test('names the wait of a window to the ms, whatever the fraction of the clock', async () => {
+  test('reports the wait for a window to the ms, whatever the fraction of the clock', async () => {
     vi.useRealTimers()
-    // Added to it and subtracted again, 60,000 is more by 1e-11.
+    // Added to it and subtracted again, 60,000 becomes larger by 1e-11.
     const clock = vi.spyOn(performance, 'now').mockReturnValue(6_000.002)
     onTestFinished(() => clock.mockRestore())
     const store = memoryStore({ clock: fakeClock() })
@@ -88,7 +88,7 @@ describe('a limiter', () => {
     expect(await limiter.consume('k')).toMatchObject({ allowed: true })
   })
 
-  test('rejects with the reason of a signal, before or while it waits, and gives the turn back', async () => {
+  test('rejects with the reason of a signal, before or during the wait, and gives the turn back', async () => {
     const limiter = new RateLimiter({ policy })
     const reason = new Error('left')
     await expect(limiter.wait('k', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
@@ -104,7 +104,7 @@ describe('a limiter', () => {
     expect((await limiter.consume('k')).allowed).toBe(true)
   })
 
-  test('rejects all who wait once it is closed, with a code, and gives their turns back', async () => {
+  test('rejects all waiting requests when it is closed, with a code, and gives their turns back', async () => {
     const limiter = new RateLimiter({ policy })
     await limiter.consume('k')
     const waiting = [1, 2, 3].map(() => limiter.wait('k'))
@@ -114,7 +114,7 @@ describe('a limiter', () => {
     expect((await limiter.peek('k')).resetAfterMs).toBe(100)
   })
 
-  test('lets those who wait for a window pass in order when it begins, and never more than its limit', async () => {
+  test('lets requests that wait for a window pass in order when it begins, and never more than its limit', async () => {
     const limiter = new RateLimiter({ policy: fixedWindow({ limit: 2, window: '1s' }) })
     const passed: number[] = []
     for (let i = 0; i < 5; i += 1) void limiter.wait('k').then(() => passed.push(i))
@@ -129,7 +129,7 @@ describe('a limiter', () => {
   test.each([
     ['a bucket', policy],
     ['a window', fixedWindow({ limit: 1, window: '1s' })],
-  ])('lets pass at once what costs nothing, whoever waits: %s', async (_, policy) => {
+  ])('lets requests without cost pass at once, whoever waits: %s', async (_, policy) => {
     const limiter = new RateLimiter({ policy })
     await limiter.consume('k')
     const waiting = limiter.wait('k')
@@ -141,7 +141,7 @@ describe('a limiter', () => {
     await expect(waiting).rejects.toMatchObject({ code: 'WEIR_CLOSED' })
   })
 
-  test('leaves nothing on a signal with which nobody waits any more', async () => {
+  test('leaves nothing on a signal that no waiting request uses any more', async () => {
     const limiter = new RateLimiter({ policy })
     const { signal } = new AbortController()
     const waiting = [1, 2, 3].map(() => limiter.wait('k', { signal }))
@@ -172,7 +172,7 @@ describe('a limiter', () => {
     ])
   })
 
-  test('tells its listener of the decision, once', async () => {
+  test('calls its listener with the decision, once', async () => {
     const seen: boolean[] = []
     const onDecision = ({ allowed }: { allowed: boolean }) => void seen.push(allowed)
     const limiter = new RateLimiter({ policy, onDecision })
@@ -181,14 +181,14 @@ describe('a limiter', () => {
     expect(seen).toEqual([true, false])
   })
 
-  test('lets all pass at once where nothing limits, and when it is switched off', async () => {
+  test('lets all pass at once if nothing limits, and when it is switched off', async () => {
     const limiter = new RateLimiter({ policy })
     limiter.enabled = false
     for (let i = 0; i < 3; i += 1)
       expect(await limiter.wait('k')).toMatchObject({ allowed: true, waitedMs: 0 })
   })
 
-  test('lets who waits pass as soon as it is switched off, and gives the turns back', async () => {
+  test('lets waiting requests pass when it is switched off, and gives the turns back', async () => {
     const window = fixedWindow({ limit: 100, window: '1h' })
     for (const policies of [[policy], [policy, window]]) {
       const limiter = new RateLimiter({ policy: policies })
@@ -205,7 +205,7 @@ describe('a limiter', () => {
     }
   })
 
-  test('lets those pass, too, whose policy was still looked up when it was switched off', async () => {
+  test('lets requests pass whose policy was still looked up when it was switched off', async () => {
     const limiter = new RateLimiter({ policy: async () => policy })
     await limiter.consume('k')
     const waiting = limiter.wait('k')
@@ -217,12 +217,12 @@ describe('a limiter', () => {
     ['a bucket', [policy]],
     ['a window', [fixedWindow({ limit: 1, window: '100ms' })]],
     ['several policies', [policy, slidingLog({ limit: 100, window: '1h' })]],
-  ])('with a timeout of 0, allows at once or denies, as it is said of %s', async (_, given) => {
+  ])('with a timeout of 0, allows or denies at once, as documented for %s', async (_, given) => {
     const limiter = new RateLimiter({ policy: given })
     expect(await limiter.wait('k', { timeout: 0 })).toMatchObject({ allowed: true, waitedMs: 0 })
     const denied = { allowed: false, waitedMs: 0, retryAfterMs: 100 }
     expect(await limiter.wait('k', { timeout: 0 })).toMatchObject(denied)
-    // Nor does it pass those who wait.
+    // Nor does it overtake waiting requests.
     void limiter.wait('k')
     await vi.advanceTimersByTimeAsync(50)
     expect((await limiter.wait('k', { timeout: 0 })).allowed).toBe(false)
@@ -234,7 +234,7 @@ describe('a limiter', () => {
     ['a bucket', [policy]],
     ['a window', [fixedWindow({ limit: 1, window: '1h' })]],
     ['several policies', [slidingLog({ limit: 5, window: '1h' }), policy]],
-  ])('denies at once what can never pass, whatever queue there is: %s', async (_, given) => {
+  ])('denies at once what can never pass, whatever the queue: %s', async (_, given) => {
     const limiter = new RateLimiter({ policy: given, maxWaiting: { perKey: 1 } })
     await limiter.consume('k')
     const first = limiter.wait('k', { timeout: '2h' })
@@ -258,7 +258,7 @@ describe('a limiter', () => {
     ['an unknown option', { patience: 1 } as object, 'WEIR_INVALID_OPTION'],
     ['a cost below 0', { cost: -1 }, 'WEIR_INVALID_COST'],
     ['a cost of another policy', { cost: { other: 1 } }, 'WEIR_INVALID_COST'],
-  ])('refuses %s before anything is asked', async (_, options, code) => {
+  ])('refuses %s before the store is asked', async (_, options, code) => {
     const store = memoryStore()
     const decide = vi.spyOn(store, 'decide')
     const limiter = new RateLimiter({ store, policy })
@@ -266,7 +266,7 @@ describe('a limiter', () => {
     expect(decide).not.toHaveBeenCalled()
   })
 
-  test('denies those beyond maxWaiting, who do not pass the others', async () => {
+  test('denies requests beyond maxWaiting, which do not overtake the others', async () => {
     const slow = leakyBucket({ capacity: 1, leak: 1, every: '1s', maxWait: '1m' })
     const limiter = new RateLimiter({ policy: slow, maxWaiting: { perKey: 2, total: 3 } })
     await limiter.consume('k')
@@ -283,7 +283,7 @@ describe('a limiter', () => {
     )
   })
 
-  test('waits in a store that cannot reserve turns, too', async () => {
+  test('also waits in a store that cannot reserve turns', async () => {
     const { decide, reset } = memoryStore()
     const store: Store = {
       decide: ({ maxWaitMs, atLeast, ...request }) => decide(request),
@@ -298,7 +298,7 @@ describe('a limiter', () => {
   })
 })
 
-test('a limiter in another time counts and waits by its clock and timers, also in the store that it makes', async () => {
+test('a limiter with another time counts and waits by its clock and timers, even in the store that it makes', async () => {
   const time = virtualTime()
   const policy = leakyBucket({ capacity: 1, leak: 1, every: '1h', maxWait: '1d' })
   const limiter = new RateLimiter(inTime(time, { name: 'other-time', policy }))
@@ -314,7 +314,7 @@ test('a limiter in another time counts and waits by its clock and timers, also i
   expect((await limiter.consume('k')).allowed).toBe(true)
 })
 
-test('a timeout of just the wait that was named is enough', async () => {
+test('a timeout of exactly the reported wait is enough', async () => {
   for (const policy of [
     leakyBucket({ capacity: 1, leak: 50, every: '1s', maxWait: '1s' }),
     fixedWindow({ limit: 1, window: 20 }),
@@ -326,7 +326,7 @@ test('a timeout of just the wait that was named is enough', async () => {
   }
 })
 
-test('many wait with one signal, and Node warns of no leak', async () => {
+test('many requests wait with one signal, and Node does not warn of a leak', async () => {
   const warned = vi.spyOn(process, 'emitWarning')
   onTestFinished(() => warned.mockRestore())
   const limiter = new RateLimiter({ policy: fixedWindow({ limit: 1, window: '1h' }) })
@@ -342,7 +342,7 @@ test('many wait with one signal, and Node warns of no leak', async () => {
   expect(warned).not.toHaveBeenCalled()
 })
 
-test('whoever waits keeps the process alive, and nothing else does', async () => {
+test('a waiting request keeps the process alive, and nothing else does', async () => {
   const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
   const before = timers()
   const limiter = new RateLimiter({ policy: leakyBucket({ capacity: 1, leak: 1, every: '1m' }) })
@@ -397,7 +397,7 @@ const QUEUE = leakyBucket({ capacity: 1, leak: 10, every: '1s', maxWait: '1m' })
 describe('the queue of a bucket', () => {
   const policySet = makePolicySet('queue', [QUEUE])
 
-  /** Starts waiting, and notes when it passes. */
+  /** Starts waiting, and records when it passes. */
   function waits(time: VirtualTime, waiting: Waiting, cost = 1, timeoutMs = 60_000) {
     const controller = new AbortController()
     const noted: { atMs?: number; granted?: number; error?: unknown } = {}
@@ -415,7 +415,7 @@ describe('the queue of a bucket', () => {
   }
   const atMs = (all: { noted: { atMs?: number } }[]) => all.map(({ noted }) => noted.atMs)
 
-  test('asks once for each who waits, and once more for each who leaves', async () => {
+  test('asks once for each request that waits, and once more for each that leaves', async () => {
     const time = virtualTime()
     const { calls, process } = fleet(time, 0)
     const waiting = process()
@@ -427,7 +427,7 @@ describe('the queue of a bucket', () => {
     expect(calls.map(({ mode }) => mode)).toEqual([...Array(6).fill('consume'), 'cancel'])
   })
 
-  test('has no ghosts: what leaves at once, in any place, is free again', async () => {
+  test('keeps no abandoned turns: a turn that is left, at any position, is free again', async () => {
     const time = virtualTime()
     const { store, process } = fleet(time)
     const waiting = process()
@@ -436,13 +436,13 @@ describe('the queue of a bucket', () => {
     for (const place of [1, 2, 5, 7]) all[place]?.leave()
     await time.advance(20)
     const { untilUs, nowUs } = store.decide({ ...consuming(policySet), mode: 'peek' })
-    // Of eight units four are left.
+    // Four of eight units are left.
     expect((untilUs[0] as number) - nowUs).toBeLessThanOrEqual(400_000)
     await time.advance(1_000)
     expect(atMs(all).filter((ms) => ms !== undefined)).toEqual([5, 105, 205, 305])
   })
 
-  test('gives back what a reply brings to one who has left meanwhile', async () => {
+  test('gives back a turn that a reply brings to a request that has left in the meantime', async () => {
     const time = virtualTime()
     const { store, calls, process } = fleet(time)
     const waiting = process()
@@ -460,7 +460,7 @@ describe('the queue of a bucket', () => {
     ])
   })
 
-  test('lets nobody pass those who came before, also after a refund', async () => {
+  test('lets no request overtake earlier ones, even after a refund', async () => {
     const time = virtualTime()
     const { store, process } = fleet(time)
     const waiting = process()
@@ -477,7 +477,7 @@ describe('the queue of a bucket', () => {
     expect(last.noted.atMs).toBeGreaterThanOrEqual(two)
   })
 
-  test('denies who may pass in the store, but stands behind others for too long', async () => {
+  test('denies a request that may pass in the store, but stands behind others for too long', async () => {
     const time = virtualTime()
     const { store, process } = fleet(time)
     const waiting = process()
@@ -488,16 +488,16 @@ describe('the queue of a bucket', () => {
     store.decide({ mode: 'refund', target, costs: [3], count: 1 })
     const late = waits(time, waiting, 1, 50)
     await time.advance(1_000)
-    // Those before it move up to what it was given.
+    // Requests before it move up into its turn.
     expect(atMs(first)).toEqual([15, 103])
     expect(late.noted).toMatchObject({ granted: 0, atMs: 15 })
   })
 
-  test('denies a request whose turn moves beyond its timeout, as the reply to one before it came late', async () => {
+  test('denies a request whose turn moves beyond its timeout, since the reply to an earlier one was late', async () => {
     const time = virtualTime()
     const { store } = fleet(time)
     let isFirst = true
-    // The first call fails after 100 ms, and is then decided as the others are at once.
+    // The first call fails after 100 ms, and its request is then decided at once, like the others.
     const slow: Layer = {
       ask(request, pending) {
         const decide = (): void => pending.decided(store.decide(request as StoreRequest))
@@ -519,7 +519,7 @@ describe('the queue of a bucket', () => {
     expect(third.noted.atMs).toBeLessThanOrEqual(600)
   })
 
-  test('denies each request whose turn has moved too far at its own cost', async () => {
+  test('denies each request whose turn has moved too far for its cost', async () => {
     const time = virtualTime()
     const { store } = fleet(time)
     const two = leakyBucket({ capacity: 2, leak: 10, every: '1s', maxWait: '1m' })
@@ -545,7 +545,7 @@ describe('the queue of a bucket', () => {
     expect((await second).result).toMatchObject({ granted: 0, policies: [{ cost: 1 }] })
   })
 
-  test('takes what others have left behind, without a call', async () => {
+  test('takes turns that others have left, without a call', async () => {
     const time = virtualTime()
     const { calls, process } = fleet(time, 100)
     const waiting = process()
@@ -562,7 +562,7 @@ describe('the queue of a bucket', () => {
     expect(calls.map(({ mode }) => mode)).toEqual(['consume', 'consume', 'consume', 'cancel'])
   })
 
-  test('drops what is due when nobody wants it, so that it is not spent beside what came since', async () => {
+  test('drops a turn that nobody wants when it is due, so that it is not spent together with later units', async () => {
     const time = virtualTime()
     const { store, calls, process } = fleet(time, 300)
     const waiting = process()
@@ -589,7 +589,7 @@ describe('the queue of a bucket', () => {
     store.decide({ mode: 'settle', target, costs: [5], count: 1, untilUs: [9e15] })
     const third = waits(time, waiting)
     await time.advance(2_000)
-    // The queue stays; whoever comes then also waits for what was charged.
+    // The queue stays; later requests also wait for what was charged.
     expect(atMs([first, second, third])).toEqual([5, 105, 705])
   })
 
@@ -603,7 +603,7 @@ describe('the queue of a bucket', () => {
     expect(late.noted).toMatchObject({ granted: 0, atMs: 80 })
   })
 
-  test('takes as long for each who joins or passes, however many wait', async () => {
+  test('takes the same time for each request that joins or passes, however many wait', async () => {
     let looks = 0
     const looksOf = async (length: number): Promise<number[]> => {
       const time = virtualTime()
@@ -635,7 +635,7 @@ describe('the queue of a bucket', () => {
     expect(await looksOf(500)).toEqual(await looksOf(10))
   })
 
-  test('in several processes: nobody is early, nothing is lost, and no more calls than needed', async () => {
+  test('in several processes: no request is early, nothing is lost, and no more calls than needed', async () => {
     for (let seed = 1; seed <= 30; seed += 1) {
       const time = virtualTime(seed)
       const random = randomFrom(seed)
@@ -672,7 +672,7 @@ describe('the queue of a bucket', () => {
       }
       await time.advance(60_000)
       expect(settled).toBe(asked)
-      // Timers that are never early, and a clock in ms: to the microsecond.
+      // Timers that are never early, and a clock in ms: exact to the microsecond.
       for (const [i, first] of passed.entries()) {
         let units = 0
         for (const last of passed.slice(i)) {
@@ -693,7 +693,7 @@ describe('the queue of a bucket', () => {
 test.each([
   ['of a bucket', QUEUE],
   ['that asks again', fixedWindow({ limit: 1, window: '100ms' })],
-])('a queue %s goes on where what it gives back fails', async (_, policy) => {
+])('a queue %s continues when a turn that it gives back fails', async (_, policy) => {
   const time = virtualTime()
   const { process, layer, store } = fleet(time)
   const policySet = makePolicySet('queue', [policy])
@@ -717,7 +717,7 @@ test.each([
 describe('a queue that asks again', () => {
   const policySet = makePolicySet('queue', [fixedWindow({ limit: 4, window: '1s' })])
 
-  test('has one call under way, and asks for all who cost the same at once', async () => {
+  test('has one call in progress, and asks for all equal costs at once', async () => {
     const time = virtualTime()
     const all = fleet(time)
     const waiting = all.process()
@@ -734,7 +734,7 @@ describe('a queue that asks again', () => {
     expect(all.calls.map(({ count }) => count)).toEqual([1, 11, 8, 4])
   })
 
-  test('asks for those who come while a call is under way, however short their time', async () => {
+  test('asks for requests that come during a call, however short their time', async () => {
     const time = virtualTime()
     const waiting = fleet(time).process()
     const request = consuming(policySet)
@@ -746,7 +746,7 @@ describe('a queue that asks again', () => {
     expect(granted).toEqual([1, 1, 1, 1])
   })
 
-  test('asks again for one who cannot wait for as long as the first has to', async () => {
+  test('asks again for a request that cannot wait for as long as the first one has to', async () => {
     const time = virtualTime()
     const { store, process } = fleet(time)
     const waiting = process()
@@ -763,7 +763,7 @@ describe('a queue that asks again', () => {
     expect((await impatient).result?.granted).toBe(1)
   })
 
-  test('goes on after a layer that throws', async () => {
+  test('continues after a layer that throws', async () => {
     const time = virtualTime()
     let broken = true
     const store = memoryStoreOf({ clock: time, time, maxKeys: 10, keys: 'exact', slackMs: 0 })
@@ -790,7 +790,7 @@ describe('a queue that asks again', () => {
     }
   })
 
-  test('does not let those who cost little pass one who costs much', async () => {
+  test('does not let small costs overtake a large one', async () => {
     const time = virtualTime()
     const waiting = fleet(time).process()
     const passed: number[] = []
@@ -804,7 +804,7 @@ describe('a queue that asks again', () => {
     expect(passed).toEqual([3, 4, 1, 1])
   })
 
-  test('denies nobody for coming together with others of other costs', async () => {
+  test('denies no request for coming together with others of other costs', async () => {
     const time = virtualTime()
     const waiting = fleet(time, 100).process()
     const wait = async (cost: number) => {
@@ -813,7 +813,7 @@ describe('a queue that asks again', () => {
       return [result?.granted, waitedMs]
     }
     const all = Promise.all([1, 2, 1].map(wait))
-    // A call for each time that the cost changes.
+    // One call each time that the cost changes.
     expect(await time.settle(all)).toEqual([
       [1, 100],
       [1, 200],
@@ -821,7 +821,7 @@ describe('a queue that asks again', () => {
     ])
   })
 
-  test('gives to the next, or back, what was granted to one who has left meanwhile', async () => {
+  test('gives a grant for a request that has left in the meantime to the next one, or back', async () => {
     const time = virtualTime()
     const { store, process } = fleet(time)
     const waiting = process()
@@ -858,7 +858,7 @@ describe('a queue that asks again', () => {
     expect(left()).toBe(0)
   })
 
-  test('denies at once those who would wait for longer than they may, and lets the next try', async () => {
+  test('denies at once requests that would wait for longer than they may, and lets the next one try', async () => {
     const time = virtualTime()
     const waiting = fleet(time).process()
     const ended: [number, number, number][] = []
@@ -883,7 +883,7 @@ describe('a queue that asks again', () => {
     ])
   })
 
-  test('tells all who asked with it of a failure, and goes on with the others', async () => {
+  test('reports a failure to all requests of the call, and continues with the others', async () => {
     const time = virtualTime()
     let fails = true
     const { store } = fleet(time)

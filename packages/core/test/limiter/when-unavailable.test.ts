@@ -1,4 +1,4 @@
-// `whenUnavailable` has an effect wherever it may be given.
+// `whenUnavailable` has an effect wherever it can be set.
 
 import { describe, expect, test } from 'vitest'
 import {
@@ -22,7 +22,7 @@ const GIVEN: [string, Pick<RateLimiterOptions, 'policy' | 'whenUnavailable'>][] 
 ]
 
 describe.each(GIVEN)('%s', (_, options) => {
-  test('on a store that takes no notice of it, it is refused, and resilient is named', () => {
+  test('on a store that ignores it, it is refused, and the error names resilient', () => {
     const make = () => new RateLimiter({ name: 'log-in', store: failing, ...options })
     const message = /limiter "log-in" is "deny", .*; give it store: resilient\(store\) \(see /
     expect(make).toThrow(
@@ -33,7 +33,7 @@ describe.each(GIVEN)('%s', (_, options) => {
     )
   })
 
-  test('on a resilient store, and on one that is spread into another, it holds', async () => {
+  test('on a resilient store, and on one that is spread into another object, it applies', async () => {
     const inner = resilient(failing)
     for (const store of [inner, { ...inner }]) {
       const limiter = new RateLimiter({ store, ...options })
@@ -42,13 +42,13 @@ describe.each(GIVEN)('%s', (_, options) => {
     await inner.close()
   })
 
-  test('on a memory store, which always decides, it may be given', async () => {
+  test('on a memory store, which always decides, it can be set', async () => {
     const limiter = new RateLimiter({ store: memoryStore(), ...options })
     expect((await limiter.consume('k')).allowed).toBe(true)
   })
 })
 
-test('what a policy function gives a policy is a failure of the function', async () => {
+test('an invalid one that a policy function returns is a failure of the function', async () => {
   const limiter = new RateLimiter({
     store: failing,
     policy: () => [{ policy, whenUnavailable: 'allow' }],

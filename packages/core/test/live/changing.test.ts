@@ -1,4 +1,4 @@
-// What docs/changing.md says of a change, with its numbers: 60 of 100 a minute are used.
+// What docs/changing.md says about a change, with its numbers: 60 of 100 a minute are used.
 
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'

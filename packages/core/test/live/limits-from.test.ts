@@ -1,5 +1,5 @@
-// Policies from any source, in virtual time: each key is asked once, and no failure of the source
-// leaves anybody without a limit.
+// Policies from any source, in virtual time: each key is requested once, and no failure of the
+// source leaves anybody without a limit.
 
 import { expect, onTestFinished, test, vi } from 'vitest'
 import {
@@ -33,7 +33,7 @@ function bench(options: Partial<LimitsFromOptions> & Pick<LimitsFromOptions, 'lo
   return { time, limits, limitOf, failures, warned: () => warn.mock.calls }
 }
 
-test('a stampede of 10,000 keys, each ten times, asks for each once', async () => {
+test('a stampede of 10,000 keys, each ten times, requests each key once', async () => {
   const asked = new Map<string, number>()
   const { time, limits } = bench({
     maxKeys: 20_000,
@@ -51,12 +51,12 @@ test('a stampede of 10,000 keys, each ten times, asks for each once', async () =
   expect(new Set(asked.values())).toEqual(new Set([1]))
   expect(policies.filter((policy) => (policy as Policy).limit === 7)).toHaveLength(50_000)
   expect(limits.status()).toEqual({ loading: 0, loads: 10_000, failures: 0 })
-  // From then on, at once.
+  // Synchronously from then on.
   expect(limits.for('u4')).toMatchObject({ limit: 7 })
   expect(limits.for('u5')).toBe(byDefault)
 })
 
-test('after its ttl a policy is used while one load, and no request, waits for the new one', async () => {
+test('after its ttl a policy is still used while the new one is loaded, and no request waits', async () => {
   let limit = 5
   let loads = 0
   const { time, limits, limitOf } = bench({
@@ -79,7 +79,7 @@ test('after its ttl a policy is used while one load, and no request, waits for t
   expect(loads).toBe(2)
 })
 
-test('that a key has no policy of its own is remembered, too', async () => {
+test("the source's answer that a key has no policy is also remembered", async () => {
   let loads = 0
   const { limitOf } = bench({
     load: () => {
@@ -91,7 +91,7 @@ test('that a key has no policy of its own is remembered, too', async () => {
   expect(loads).toBe(1)
 })
 
-/** The second is called as the default. */
+/** The second policy is named like the default. */
 const misnamed = (policy: Policy, i: number) =>
   i === 0 ? { ...policy, name: 'other' } : { ...policy, name: 'api' }
 
@@ -124,7 +124,7 @@ const BROKEN: readonly (readonly [string, () => unknown])[] = [
 ]
 
 test.each(BROKEN)(
-  'a source that %s leaves the default, and later what was good',
+  'a source that %s leaves the default, or the last valid policy',
   async (_, broken) => {
     let isBroken = true
     const { time, limits, limitOf, failures, warned } = bench({
@@ -151,7 +151,7 @@ test.each(BROKEN)(
   },
 )
 
-test('what answers after its deadline is not used, and does not disturb a later load', async () => {
+test('an answer after the deadline is not used, and does not disturb a later load', async () => {
   const answers: ((policy: Policy) => void)[] = []
   const { time, limits, limitOf } = bench({
     ttl: '1s',
@@ -170,7 +170,7 @@ test('what answers after its deadline is not used, and does not disturb a later 
   expect(limits.for('u1')).toMatchObject({ limit: 2 })
 })
 
-test('a flood of keys takes bounded memory, also while the source hangs', async () => {
+test('a flood of keys takes bounded memory, even while the source hangs', async () => {
   const { time, limits, warned } = bench({ maxKeys: 100, load: () => new Promise(() => {}) })
   for (let i = 0; i < 10_000; i += 1) void limits.for(`u${i}`)
   expect(limits.status()).toMatchObject({ loading: 100, loads: 100 })
@@ -181,7 +181,7 @@ test('a flood of keys takes bounded memory, also while the source hangs', async 
   expect(time.timers).toBe(0)
 })
 
-test('what is in use stays known, however many others come', async () => {
+test('policies in use stay known, however many others come', async () => {
   let loads = 0
   const { limitOf, limits } = bench({
     maxKeys: 100,
@@ -209,7 +209,7 @@ test('a key that is forgotten waits for what is loaded then', async () => {
   expect(await limitOf('u1')).toBe(7)
 })
 
-test('a key that is forgotten while it is loaded is loaded again, for those who wait, too', async () => {
+test('a key that is forgotten while it is loaded is loaded again, also for waiting requests', async () => {
   const answers: ((policy: Policy) => void)[] = []
   const { time, limits } = bench({
     load: () => new Promise<Policy>((resolve) => answers.push(resolve)),
@@ -240,7 +240,7 @@ test('a number is the same key as its text', async () => {
   expect(limits.for('42')).toBeInstanceOf(Promise)
 })
 
-test('it is the policy of a limiter, and no limit is a policy that a source may give', async () => {
+test('it is the policy of a limiter, and a source may return unlimited', async () => {
   const { limits, time } = bench({
     load: (key) => (key === 'partner' ? unlimited() : undefined),
   })
@@ -276,7 +276,7 @@ test('several policies of a key are one decision, and a default may be several',
   expect(await ask('one')).toMatchObject({ allowed: false })
 })
 
-test('a key that gets other policies keeps what it used of those that it had', async () => {
+test('a key that gets other policies keeps what it used of the earlier ones', async () => {
   let plan: PolicyInput = own(3)
   const { limits, time } = bench({ load: () => plan })
   const store = memoryStore({ clock: time })
@@ -288,7 +288,7 @@ test('a key that gets other policies keeps what it used of those that it had', a
   expect(policies.map(({ remaining }) => remaining)).toEqual([6, 99])
 })
 
-test('a policy of a key may have a key and a cost of its own; costs and classes apply to each', async () => {
+test('a policy of a key may have a policy key and a cost; costs and classes apply to each', async () => {
   const { limits, time } = bench({
     load: () => [own(10), { policy: shared(8), key: 'everybody', cost: 2 }],
   })

@@ -71,7 +71,7 @@ function bench(): Bench {
   }
 }
 
-/** A store whose settings go through this function first. */
+/** A store whose settings call this function first. */
 function behind(store: Store, before: () => Promise<void> | void): Store {
   const { settings } = store
   const slow = Object.fromEntries(
@@ -86,7 +86,7 @@ function behind(store: Store, before: () => Promise<void> | void): Store {
   return { ...store, settings: slow as unknown as NonNullable<Store['settings']> }
 }
 
-test('a change holds in all processes from one instant, 1.5 s after it was made, and not before', async () => {
+test('a change takes effect in all processes at one instant, 1.5 s after it was made, and not before', async () => {
   const { time, live } = bench()
   const fleet = [live()]
   for (let i = 0; i < 3; i += 1) {
@@ -127,7 +127,7 @@ test('a process that starts within the lead changes at the same instant as the o
   expect([late.for('pro').limit, first.for('pro').limit]).toEqual([80, 80])
 })
 
-test('a policy is the same object until it changes, and a function for each name too', async () => {
+test('a policy is the same object until it changes, and so is the function for each name', async () => {
   const { time, live } = bench()
   const limits = live()
   const before = limits.for('pro')
@@ -142,7 +142,7 @@ test('a policy is the same object until it changes, and a function for each name
   expect(Object.isFrozen(limits.for('pro', 'u1'))).toBe(true)
 })
 
-test('what was used counts on where the time scale is equal, and set says where it does not', async () => {
+test('counts continue if the time scale is equal, and set says so if it is not', async () => {
   const { time, store, live } = bench()
   const limits = live()
   const limiter = new RateLimiter({ name: 'api', store, policy: limits.policy('free') })
@@ -159,7 +159,7 @@ test('what was used counts on where the time scale is equal, and set says where 
   expect((await limiter.peek('u1')).remaining).toBe(2)
 })
 
-test('an override goes before the policy of its name, the key before prefixes, a longer one first', async () => {
+test('an override takes precedence over the policy of its name, the key over prefixes, a longer prefix over a shorter one', async () => {
   const { time, live } = bench()
   const limits = live()
   await limits.override({ prefix: 'org-7:' }, api(30))
@@ -185,7 +185,7 @@ test('an override goes before the policy of its name, the key before prefixes, a
   expect(limitOf('org-7:eu:ann')).toBe(30)
 })
 
-test('an override holds for a number that is its key, as for the text', async () => {
+test('an override of a number applies to the same key as a text', async () => {
   const { time, live } = bench()
   const limits = live()
   await limits.override('42', api(50))
@@ -207,7 +207,7 @@ test('the history has the last changes, the latest first', async () => {
   expect(await limits.set('free', api(120))).toMatchObject({ isChanged: false, version: 120 })
 })
 
-test('who was away for more changes than are remembered reads all', async () => {
+test('a process that missed more changes than are remembered reads everything', async () => {
   const { time, live, store } = bench()
   let isAway = false
   const away = live(
@@ -231,7 +231,7 @@ test('who was away for more changes than are remembered reads all', async () => 
   expect(away.for('pro').limit).toBe(500)
 })
 
-test('a process that hears of a change too late says by how much', async () => {
+test('a process that hears of a change too late reports by how much', async () => {
   const { time, live, store } = bench()
   let isAway = false
   const away = live(
@@ -266,7 +266,7 @@ test('slow and lost replies delay no process by more than 3 s, and no more passe
   })
   const setter = live()
   let passed = 0
-  /** Each process asks every 10 ms. */
+  /** Each process sends a request every 10 ms. */
   async function load(ms: number): Promise<void> {
     for (let i = 0; i < ms / 10; i += 1) {
       for (const limiter of limiters) passed += (await limiter.consume('k')).allowed ? 1 : 0
@@ -286,7 +286,7 @@ test('slow and lost replies delay no process by more than 3 s, and no more passe
     expect(all(limit)).toBe(true)
     expect(passed).toBe(most)
   }
-  // Of another time scale: the sum of both.
+  // With another time scale: the sum of both.
   await setter.set('free', api(30, '2m'))
   await load(3_000)
   expect(all(30)).toBe(true)
@@ -295,7 +295,7 @@ test('slow and lost replies delay no process by more than 3 s, and no more passe
   await time.advance(500)
 })
 
-test('without the store the defaults hold, with one warning, until it can be read', async () => {
+test('without the store the defaults apply, with one warning, until it can be read', async () => {
   const { time, live, store, warned } = bench()
   let isAway = true
   const limits = live(
@@ -326,7 +326,7 @@ const logInText = (limit: number) => policyText(logIn(limit))
 
 let planted = 0
 
-/** Changes a field past all checks. */
+/** Changes a field, bypassing all checks. */
 async function plant(store: Store, name: string, field: string, value: string): Promise<void> {
   planted += 1
   const change = { id: `planted-${planted}`, leadUs: 0, field, value, most: 10 }
@@ -346,7 +346,7 @@ test.each([
   '[]',
   'null',
   `{"algorithm":"sliding-window","name":"api","limit":5,"window":"1m"}${' '.repeat(1_000)}`,
-])('a stored value that does not fit leaves what was good, with a warning: %s', async (value) => {
+])('an invalid stored value leaves the last valid one, with a warning: %s', async (value) => {
   const { time, live, store, warned } = bench()
   const limits = live()
   await limits.set('free', api(20))
@@ -402,7 +402,7 @@ test('what the store has lost is written back by a process that knew it', async 
   await knows.override('u1', api(30))
   await time.advance(2_000)
   await knows.set('pro', api(70))
-  // Not even what does not hold yet is lost.
+  // Even a change that has not taken effect is not lost.
   await time.advance(600)
   now = stores[1]
   await time.advance(2_000)
@@ -418,7 +418,7 @@ test('what the store has lost is written back by a process that knew it', async 
   expect(await knows.set('free', api(21))).toMatchObject({ version: 4 })
 })
 
-/** A store whose settings can be lost, and one that cannot be reached by some. */
+/** A store that can lose its settings, and one that some processes cannot reach. */
 function losing(time: VirtualTime, store: MemoryStore) {
   let now = store.settings as Settings
   const settings: Settings = {
@@ -437,7 +437,7 @@ function losing(time: VirtualTime, store: MemoryStore) {
   }
 }
 
-test('after a loss what was set since stands, and all else comes back', async () => {
+test('after a loss, later changes stay, and everything else comes back', async () => {
   const { time, store, live, warned } = bench()
   const lossy = losing(time, store)
   const limits = live(lossy.store)
@@ -453,7 +453,7 @@ test('after a loss what was set since stands, and all else comes back', async ()
   await limits.remove('gone', 'api')
   expect(version).toBe(1)
   await time.advance(600)
-  // What was set since does not hold yet, and nor does what was set before the loss.
+  // The later change has not taken effect yet, nor has the one from before the loss.
   const fresh = live(lossy.store)
   await time.advance(100)
   expect([fresh.for('free').limit, fresh.for('pro').limit]).toEqual([20, 100])
@@ -476,7 +476,7 @@ test.each([
   ['before', ['newer', 'older']],
   ['after', ['older', 'newer']],
 ])(
-  'after a loss the process with the highest version is believed, if it writes back %s another',
+  'after a loss the process with the highest version is believed if it writes back %s another',
   async (_, order) => {
     const { time, store, live } = bench()
     const lossy = losing(time, store)
@@ -516,7 +516,7 @@ test.each([
   },
 )
 
-test('a replica that lacks the last changes is given them, beside one of the same number', async () => {
+test('a replica that lacks the last changes gets them, beside one with the same number', async () => {
   const { time, store, live, warned } = bench()
   const lossy = losing(time, store)
   const limits = live(lossy.store)
@@ -547,7 +547,7 @@ test('a replica that lacks the last changes is given them, beside one of the sam
   expect(warned()).toEqual(['WEIR_SETTINGS_LOST'])
 })
 
-test('of settings to which more than 100 changes were made after a loss, the new ones hold', async () => {
+test('if more than 100 changes were made after a loss, the new settings stay', async () => {
   const { time, store, live, warned } = bench()
   const lossy = losing(time, store)
   const limits = live(lossy.store)
@@ -561,7 +561,7 @@ test('of settings to which more than 100 changes were made after a loss, the new
   expect(warned()).toEqual(['WEIR_SETTINGS_LOST'])
 })
 
-test('a process that cannot follow the changes says that it is not current, until it can', async () => {
+test('a process that cannot follow the changes reports that it is not current, until it can', async () => {
   const { time, store, live } = bench()
   let made = 0
   let isImporting = false
@@ -588,7 +588,7 @@ test('a process that cannot follow the changes says that it is not current, unti
   expect(follower.status()).toMatchObject({ isCurrent: true, version: made })
 })
 
-test('an hour that the store’s clock steps back delays a change by 3 s at the most', async () => {
+test("an hour's step back of the store’s clock delays a change by at most 3 s", async () => {
   const time = virtualTime()
   let stepUs = 0
   const clock = { nowUs: () => time.nowUs() + stepUs }
@@ -602,7 +602,7 @@ test('an hour that the store’s clock steps back delays a change by 3 s at the 
   limits.close()
 })
 
-test('10,000 overrides at the most', async () => {
+test('at most 10,000 overrides', async () => {
   const { time, live, store } = bench()
   const limits = live()
   const fields = Array.from({ length: 10_000 }, (_, i) => [`=api*"p${i}:"`, text(1)] as const)
@@ -618,7 +618,7 @@ test('10,000 overrides at the most', async () => {
   expect(await limits.override('u1', api(1))).toMatchObject({ isChanged: true })
 })
 
-test('far more fields than Weir writes are not taken into memory', async () => {
+test('far more fields than Weir writes are not read into memory', async () => {
   const { time, live, store } = bench()
   const fields = Array.from({ length: 60_000 }, (_, i) => [`=x:"${i}"`, '{}'] as const)
   await store.settings?.restore(`plans-${run}`, NONE, kept(9, fields))
@@ -629,7 +629,7 @@ test('far more fields than Weir writes are not taken into memory', async () => {
   expect(fresh.status().isCurrent).toBe(false)
 })
 
-test('bad input is refused where it enters, and nothing is stored', async () => {
+test('invalid input is refused where it is passed, and nothing is stored', async () => {
   const { live, store } = bench()
   const limits = live()
   const right = api(5)

@@ -1,4 +1,4 @@
-// Overrides are found as a walk over all of them would find them.
+// Overrides are found as by a search through all of them.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -10,7 +10,7 @@ const policy = (limit: number) => slidingWindow({ name: 'api', limit, window: '1
 const text = fc.string({ unit: fc.constantFrom('a', 'b', ':', '\uffff', '\ud800'), maxLength: 6 })
 const entry = fc.record({ kind: fc.constantFrom('key' as const, 'prefix' as const), key: text })
 
-test('the key’s own goes before prefixes, and of those the longest goes first', () => {
+test('an override of the key takes precedence over prefixes, and the longest prefix over the others', () => {
   fc.assert(
     fc.property(
       fc.array(entry, { maxLength: 40 }),
@@ -19,7 +19,7 @@ test('the key’s own goes before prefixes, and of those the longest goes first'
         const overrides = new Overrides()
         const known = new Map<string, number>()
         all.forEach(({ kind, key }, i) => {
-          // Every third is taken away again.
+          // Every third one is removed again.
           const isGone = i % 3 === 2
           overrides.set(kind, key, isGone ? undefined : policy(i))
           if (isGone) known.delete(`${kind} ${key}`)
@@ -44,7 +44,7 @@ test('the key’s own goes before prefixes, and of those the longest goes first'
   )
 })
 
-test('a field tells its name and key, whatever the key holds, and is one line', () => {
+test('a field contains its name and key, whatever the key contains, on one line', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'binary' }),
@@ -71,6 +71,6 @@ test.each([
   '=api:"\\u"',
   '=api:"a","b"',
   '=a b:"c"',
-])('what Weir has not written is no field: %s', (field) => {
+])('a foreign text is no field: %s', (field) => {
   expect(fieldOf(field)).toBeUndefined()
 })

@@ -1,5 +1,5 @@
-// What a process reports of its live policies: how often, how much, and what becomes of it
-// where that fails.
+// What a process reports about its live policies: how often, how much, and what happens if that
+// fails.
 
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { type LivePolicies, memoryStore, type Policy, slidingWindow } from '../../src/index.js'
@@ -41,7 +41,7 @@ function bench(defaults: Record<string, Policy>, deliver: () => Promise<void>): 
 
 const delivered = async () => {}
 
-test('what has changed is reported within a second and a half, and else every 5 s', async () => {
+test('changes are reported within a second and a half, and the state every 5 s', async () => {
   const { time, reported, live } = bench({ free: api(10) }, delivered)
   await time.advance(20_000)
   expect(reported.map(([ms]) => ms)).toEqual([0, 5_000, 10_000, 15_000, 20_000])
@@ -83,7 +83,7 @@ test('a thousand policies and refusals are reported in part, in 20,000 character
   expect(one?.defaults['plan-7']?.limit).toBe(7)
 })
 
-test('what cannot be reported is warned of once, and what holds is as before', async () => {
+test('a report that fails causes one warning, and the policies stay as before', async () => {
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   onTestFinished(() => warn.mockRestore())
   const { time, live } = bench({ free: api(10) }, () => Promise.reject(new Error('no')))
@@ -119,7 +119,7 @@ test('while the store cannot be read, that is the only warning', async () => {
   expect(codes).toEqual(['WEIR_SETTINGS_UNREAD'])
 })
 
-test('what is no report of a process is passed over', async () => {
+test('a text that is no report of a process is ignored', async () => {
   const good = { version: 3, pending: 0, isCurrent: true, isWhole: true, refused: {} }
   const future = { algorithm: 'lock-out', name: 'log-in' }
   const texts = [

@@ -1,4 +1,4 @@
-// Resets and refunds are remembered, whatever becomes of other keys meanwhile.
+// Resets and refunds are remembered, whatever happens to other keys.
 
 import { describe, expect, test } from 'vitest'
 import { EPOCH_MS } from '../../src/base/clock.js'
@@ -65,7 +65,7 @@ describe.each(['exact', 'fingerprint'] as const)('in a store of %s keys', (keys)
       expect((await limiter.peek('k')).remaining).toBe(0)
     })
 
-    test('the receipt of another key is good all the same', async () => {
+    test('the receipt of another key is still valid', async () => {
       const clock = fakeClock()
       const policy = slidingWindow(window)
       const limiter = new RateLimiter({ store: memoryStore({ clock, keys }), policy })
@@ -79,7 +79,7 @@ describe.each(['exact', 'fingerprint'] as const)('in a store of %s keys', (keys)
 })
 
 test.each(POLICIES)(
-  '%s: what was reset or refunded since it was seen is not restored',
+  '%s: units that were reset or refunded since they were seen are not restored',
   (_, policy) => {
     const clock = fakeClock()
     const store = memoryStore({ clock })
@@ -113,7 +113,7 @@ function marksOf(slackMs = 0): KeyMarks {
 }
 
 describe('marks', () => {
-  test('are as many as there may be keys, and one that makes room holds for all without one', () => {
+  test('are as many as there may be keys, and one that makes room applies to all keys without one', () => {
     const marks = marksOf()
     for (let i = 0; i < 2 * MOST; i += 1)
       marks.set(`k${i}`, { forgottenUs: 1_000 + i, gaveUs: 2_000 + i }, NOW_MS, 60_000)
@@ -126,12 +126,12 @@ describe('marks', () => {
       if (forgottenUs === 1_000 + i) kept += 1
     }
     expect(kept).toBeGreaterThanOrEqual(MOST)
-    // The oldest of some make room: 1.67 on average, and 1.81 in one of 100 seeds of the hash. By
-    // chance it would be 2.
+    // The oldest of some make room: 1.67 on average, and 1.81 in one of 100 seeds of the hash. A
+    // random choice would give 2.
     expect(marks.of('somebody else').forgottenUs).toBeLessThan(1_000 + 1.95 * MOST)
   })
 
-  test('end with what was charged before them, and their memory with them', () => {
+  test('end with what was charged before them, and so does their memory', () => {
     const marks = marksOf(1_000)
     for (let i = 0; i < 1_000; i += 1)
       marks.set(`k${i}`, { forgottenUs: 1, gaveUs: 2 }, NOW_MS, i < 500 ? 5_000 : 9_000)
@@ -149,7 +149,7 @@ describe('marks', () => {
     expect(marks.states.bytes).toBeLessThan(bytes / 10)
   })
 
-  test('live as long as the longest of what they are about', () => {
+  test('live as long as the longest-lived of the states that they are about', () => {
     const marks = marksOf()
     marks.set('k', { forgottenUs: 7, gaveUs: 0 }, NOW_MS, 90_000)
     marks.set('k', { forgottenUs: 0, gaveUs: 9 }, NOW_MS, 1_000)

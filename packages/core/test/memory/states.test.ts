@@ -1,10 +1,10 @@
-// The table of keys and states under the memory store, against a Map.
+// The table of keys and states in the memory store, compared with a Map.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { States } from '../../src/memory/states.js'
 
-/** Holds one number for each key. */
+/** Stores one number for each key. */
 function twins(keepsTexts: boolean) {
   const states = new States({ width: 1, maxKeys: 100_000, keepsTexts })
   const model = new Map<string, number>()
@@ -30,7 +30,7 @@ function twins(keepsTexts: boolean) {
       if (slot >= 0) states.remove(slot)
       model.delete(key)
     },
-    /** Removes what a walk comes upon next. */
+    /** Removes the next key of a walk. */
     deleteNext() {
       const slot = states.walk()
       if (slot < 0) return
@@ -79,7 +79,7 @@ describe.each([['texts', true] as const, ['fingerprints', false] as const])(
       )
     })
 
-    test('does so while it grows to many segments and shrinks again', () => {
+    test('also does so while it grows to many segments and shrinks again', () => {
       const both = twins(keepsTexts)
       let random = 1
       const next = (below: number) => {
@@ -102,7 +102,7 @@ describe.each([['texts', true] as const, ['fingerprints', false] as const])(
       }
     })
 
-    test('is walked through in rounds that come upon each key', () => {
+    test('is walked through in rounds that visit each key', () => {
       const both = twins(keepsTexts)
       for (let i = 0; i < 20_000; i += 1) both.set(`key-${i}`, i)
       const seen = new Set<number>()
@@ -110,7 +110,7 @@ describe.each([['texts', true] as const, ['fingerprints', false] as const])(
       expect(seen.size).toBe(20_000)
     })
 
-    test('passes over none of the keys that are there all the time while a walk removes others', () => {
+    test('skips no key that is there all the time while a walk removes others', () => {
       const both = twins(keepsTexts)
       for (let i = 0; i < 20_000; i += 1) both.set(`key-${i}`, i)
       const seen = new Set<number>()
@@ -127,7 +127,7 @@ describe.each([['texts', true] as const, ['fingerprints', false] as const])(
   },
 )
 
-test('a long text is kept as a short one that only the process can work out', () => {
+test('a long text is kept as a short one that only the process can compute', () => {
   const states = new States({ width: 1, maxKeys: 100_000, keepsTexts: true })
   const long = 'x'.repeat(2 ** 20)
   states.add(long)

@@ -82,7 +82,7 @@ describe('both kinds of keys', () => {
     ...Array.from({ length: 500 }, (_, i) => String.fromCharCode(i + 0x3000)),
   ]
 
-  test.each(['exact', 'fingerprint'] as const)('tell hostile keys apart (%s)', (keys) => {
+  test.each(['exact', 'fingerprint'] as const)('distinguish hostile keys (%s)', (keys) => {
     const store = memoryStore({ keys, clock: fakeClock() })
     const policySet = makePolicySet('p', [slidingLog({ limit: 3_000, window: '1h' })])
     const left = (key: string) => {
@@ -102,7 +102,7 @@ describe('both kinds of keys', () => {
   })
 
   test.each(['exact', 'fingerprint'] as const)(
-    'take a refund by receipt once a reset is known (%s)',
+    'accept a refund by receipt after a reset is known (%s)',
     async (keys) => {
       const clock = fakeClock()
       const policy = fixedWindow({ limit: 5, window: '1h' })
@@ -117,7 +117,7 @@ describe('both kinds of keys', () => {
   )
 })
 
-test('what was charged before a reset is not given back, also if a refund empties the key in that instant', async () => {
+test('what was charged before a reset is not refunded, even if a refund empties the key at that instant', async () => {
   const clock = fakeClock()
   const limiter = new RateLimiter({
     store: memoryStore({ clock }),
@@ -134,7 +134,7 @@ test('what was charged before a reset is not given back, also if a refund emptie
   expect((await limiter.peek('k')).remaining).toBe(0)
 })
 
-test('a memory store that is closed decides nothing, so that no limit begins anew', async () => {
+test('a memory store that is closed decides nothing, so that no limit starts again', async () => {
   const store = memoryStore({ clock: fakeClock() })
   const limiter = new RateLimiter({ store, policy: fixedWindow({ limit: 1, window: '1h' }) })
   await limiter.consume('k')
@@ -171,7 +171,7 @@ describe('the options of a memory store', () => {
 })
 
 describe('the tables of a memory store', () => {
-  test('are shared by plans of one name, also after the keys of all were over and the tables dropped', () => {
+  test('are shared by plans with one name, even after all their keys expired and the tables were dropped', () => {
     vi.useFakeTimers({ now: 1_800_000_000_000 })
     try {
       const store = memoryStore()
@@ -211,7 +211,7 @@ describe('the tables of a memory store', () => {
         store.decide({ mode: 'consume', target, costs: [2], count: 1 })
         store.decide({ mode: 'refund', target, costs: [2], count: 1 })
       }
-      // In a second and a few slices.
+      // Within a second and a few slices.
       vi.advanceTimersByTime(1_200)
       expect(bytesNow() - before).toBeLessThan(4 * 2 ** 20)
       expect(vi.getTimerCount()).toBe(0)
@@ -222,7 +222,7 @@ describe('the tables of a memory store', () => {
   })
 })
 
-/** Collects garbage and says how many bytes are in use: of objects, and of typed arrays. */
+/** Collects garbage, and returns how many bytes are in use: of objects, and of typed arrays. */
 function garbageCollector(): () => number {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

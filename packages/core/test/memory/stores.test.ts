@@ -30,7 +30,7 @@ describe('a full memory store', () => {
   ]
 
   test.each(policies)(
-    'keeps an exhausted key exhausted, whatever others make up ($algorithm)',
+    'keeps an exhausted key exhausted, whatever keys others make up ($algorithm)',
     async (policy) => {
       const limiter = new RateLimiter({
         store: memoryStore({ maxKeys: 100, clock: fakeClock() }),
@@ -70,7 +70,7 @@ describe('a full memory store', () => {
   })
 })
 
-test('a look at a full memory store made room, and so gave others their units back', async () => {
+test('a peek in a full memory store made room, and so gave others their units back', async () => {
   const clock = fakeClock()
   const policy = slidingLog({ limit: 5, window: '1h' })
   const limiter = new RateLimiter({ store: memoryStore({ maxKeys: 2, clock }), policy })
@@ -93,7 +93,7 @@ test('a reset of a key that was never seen forgot the bucket that newcomers shar
   expect((await limiter.consume('new')).allowed).toBe(false)
 })
 
-test('what was swept left more when the clock went back', async () => {
+test('swept keys had more left when the clock went back', async () => {
   const clock = fakeClock()
   const policy = fixedWindow({ limit: 1, window: '1s' })
   const limiter = new RateLimiter({ store: memoryStore({ clock }), policy })
@@ -104,7 +104,7 @@ test('what was swept left more when the clock went back', async () => {
   expect((await limiter.peek('k')).remaining).toBe(0)
 })
 
-test('equal policy keys with other tags were one counter in memory, and two in Redis', async () => {
+test('equal policy keys with different tags were one counter in memory, and two in Redis', async () => {
   const policy = slidingLog({ limit: 1, window: '1h' })
   const limiter = new RateLimiter({ policy })
   const withTag = (tag: string) => limiter.consume('k', { policy: [{ policy, key: 'own', tag }] })
@@ -113,7 +113,7 @@ test('equal policy keys with other tags were one counter in memory, and two in R
   expect((await withTag('t2')).allowed).toBe(true)
 })
 
-describe('no text can be taken for', () => {
+describe('no text can be mistaken for', () => {
   const text = fc.oneof(
     fc.string({ maxLength: 8 }),
     fc.constantFrom('a', 'b', '\n', '\na', '["a","b"]', '\n["a","b"]', '\n#'),
@@ -142,7 +142,7 @@ describe('no text can be taken for', () => {
       fc.property(target, (drawn) => {
         const given = targetOf(drawn)
         const whole = JSON.stringify([given.key, given.policyKeys])
-        // What stands for one must not stand for a plain key of that text either.
+        // What stands for a target must not stand for a plain key with that text either.
         for (const each of [given, { policySet, key: idOf(given) }]) {
           const id = idOf(each)
           const who = each === given ? whole : JSON.stringify([each.key, undefined])
@@ -154,7 +154,7 @@ describe('no text can be taken for', () => {
     )
   })
 
-  test('a policy key and its tag together: whoever asks for that text as a key has another counter', async () => {
+  test('a policy key together with its tag: a request for that text as a key has another counter', async () => {
     const policy = slidingLog({ name: 'p', limit: 1, window: '1h' })
     const limiter = new RateLimiter({ policy })
     await limiter.consume('k', { policy: [{ policy, key: 'partners', tag: 'partner-7' }] })
@@ -164,7 +164,7 @@ describe('no text can be taken for', () => {
   })
 })
 
-test('two policies of one limiter that differ in numbers alone share their counters', async () => {
+test('two policies of one limiter that differ only in numbers share their counters', async () => {
   const clock = fakeClock()
   const limiter = new RateLimiter({
     store: memoryStore({ clock }),
@@ -184,14 +184,14 @@ describe('names of keys in Redis', () => {
   ])
   const names = keyNames(keyFormat('weir'), policySet)
 
-  test('have one tag, and say what they are of', () => {
+  test('have one tag, and name what they belong to', () => {
     expect(keysOf(names, { policySet, key: 'u42' }, [])).toEqual([
       'weir:{u42}:search:burst:bucket1-1ms',
       'weir:{u42}:search:daily:fixed1-1d',
     ])
   })
 
-  test('hold a policy key, and the tag where it is another', () => {
+  test('contain a policy key, and the tag if it differs', () => {
     const own = { key: 'acme', tag: 'acme' }
     const tagged = { key: 'a:b', tag: 'acme' }
     expect(keysOf(names, { policySet, key: 'u42', policyKeys: [own, tagged] }, [])).toEqual([
@@ -218,7 +218,7 @@ describe('names of keys in Redis', () => {
     ['}', '%7D'],
     ['a b', 'a%20b'],
     ['{', '%7B'],
-  ])('keep addresses as they are between the braces, but no brace: %s', (text, encoded) => {
+  ])('keep addresses readable between the braces, but encode braces: %s', (text, encoded) => {
     expect(encodeTag(text)).toBe(encoded)
   })
 
@@ -229,7 +229,7 @@ describe('names of keys in Redis', () => {
     },
   )
 
-  test('never give two texts one name, nor a brace, a colon or a control character', () => {
+  test('never give two texts one name, nor contain a brace, a colon or a control character from them', () => {
     const ways = [
       { encode: encodePart, right: /^[#%A-Za-z0-9_.~-]*$/, seen: new Map<string, string>() },
       { encode: encodeTag, right: /^[#%A-Za-z0-9_.~:@/-]*$/, seen: new Map<string, string>() },

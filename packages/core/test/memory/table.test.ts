@@ -22,7 +22,7 @@ import { takeWalk } from '../redis/differential/walk.js'
 const KINDS = ['exact', 'fingerprint'] as const
 const NOW_MS = EPOCH_MS + 10 ** 10
 const HOUR_MS = 3_600_000
-/** Five at once, one an hour. */
+/** Five at once, and one an hour. */
 const HOURLY: PolicyNumbers = [5, 5 * HOUR_MS * 8_000, 10 * HOUR_MS * 8_000]
 
 function tableOf(kernel: Kernel, bounds: Partial<ConstructorParameters<typeof MemoryTable>[1]>) {
@@ -30,7 +30,7 @@ function tableOf(kernel: Kernel, bounds: Partial<ConstructorParameters<typeof Me
   return new MemoryTable(kernel, all, new KeyMarks(all).ofTable('table'))
 }
 
-/** Takes units of a key; how many are left, or -1 if there were too few. */
+/** Takes units of a key. Returns how many are left, or -1 if there were too few. */
 function asking(table: MemoryTable, kernel: Kernel, numbers: PolicyNumbers) {
   table.use(numbers)
   const counter: Counter = { kernel, scratch: kernel.prepare(numbers), table, slot: -1 }
@@ -73,7 +73,7 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
     )
   })
 
-  test('that is full stays so, whoever comes, and what was exhausted stays exhausted', () => {
+  test('stays full, whatever keys come, and exhausted keys stay exhausted', () => {
     const table = tableOf(bucket, { keys, maxKeys: 20_000 })
     const ask = asking(table, bucket, HOURLY)
     for (let i = 0; i < 100; i += 1) ask(`exhausted-${i}`, NOW_MS, 5)
@@ -82,7 +82,7 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
     for (let i = 0; i < 100; i += 1) expect(ask(`exhausted-${i}`)).toBe(-1)
   })
 
-  test('lets newcomers share a bucket when all are exhausted', () => {
+  test('lets newcomers share a bucket when all keys are exhausted', () => {
     const table = tableOf(bucket, { keys, maxKeys: 1_000 })
     const ask = asking(table, bucket, HOURLY)
     for (let i = 0; i < 1_000; i += 1) ask(`exhausted-${i}`, NOW_MS, 5)
@@ -91,19 +91,19 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
     expect(table.states.count).toBe(1_001)
   })
 
-  test('has one shared bucket, also when keys come to make room again', () => {
+  test('has one shared bucket, and one again after keys make room', () => {
     const table = tableOf(bucket, { keys, maxKeys: 100 })
     const ask = asking(table, bucket, HOURLY)
     for (let i = 0; i < 100; i += 1) ask(`exhausted-${i}`, NOW_MS, 5)
     ask('shares')
-    // An hour later each has a unit back, so newcomers take the places of others.
+    // An hour later each key has a unit back, so newcomers take the places of others.
     const later = NOW_MS + HOUR_MS
     for (let i = 0; i < 50; i += 1) ask(`new-${i}`, later)
     expect(ask('new-49', later)).toBe(3)
     expect(table.states.count).toBeLessThanOrEqual(101)
   })
 
-  test('asks its kernel about a handful of keys at the most, whatever a call does', () => {
+  test('asks its kernel about a handful of keys at most, whatever a call does', () => {
     const read = vi.fn(bucket.read)
     const kernel = { ...bucket, read }
     const table = tableOf(kernel, { keys, maxKeys: 5_000 })
@@ -117,7 +117,7 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
     expect(most).toBe(9)
   })
 
-  test('keeps a log of one run among the others again, when it was longer before', () => {
+  test('stores a log of one run among the others again after it was longer', () => {
     const read = vi.fn(slidingLog.read)
     const kernel = { ...slidingLog, read }
     const table = tableOf(kernel, { keys })
@@ -135,7 +135,7 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
     expect(cellsOf('long')).toBe(scratch)
   })
 
-  test('drops what is over, in slices no larger than asked for, and gives its memory back', () => {
+  test('drops expired keys, in slices no larger than requested, and frees their memory', () => {
     const collect = garbageCollector()
     const table = tableOf(bucket, { keys })
     const ask = asking(table, bucket, HOURLY)
@@ -161,7 +161,7 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
     expect(collect() - before).toBeLessThan(10_000)
   })
 
-  test('looks at two others with each newcomer, so that keys which come once do not pile up', () => {
+  test('looks at two other keys with each newcomer, so that keys which come once do not accumulate', () => {
     const table = tableOf(bucket, { keys })
     const ask = asking(table, bucket, [8_000 * 1_000, 5, 8_000 * 5_000])
     let most = 0
@@ -169,7 +169,8 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
       ask(`key-${i}`, NOW_MS + i)
       most = Math.max(most, table.states.count)
     }
-    // A thousand are of use at a time, another 256 are kept for being counted in such steps.
+    // A thousand are useful at a time, and another 256 are kept since they are counted in such
+    // steps.
     expect(most).toBeLessThan(5_000)
   })
 })
@@ -179,7 +180,7 @@ describe('a table whose numbers change under one name', () => {
     ['log', slidingLog, [5, HOUR_MS, 1], [5, 1_000, 1]],
     ['counter', slidingCounter, [5, HOUR_MS, 0], [5, 1_000, 0]],
   ] as const)(
-    'keeps a state as long as it matters to whoever wrote it (%s)',
+    'keeps a state as long as it matters to the numbers that wrote it (%s)',
     (_, kernel, long, short) => {
       const table = tableOf(kernel as Kernel, {})
       const askShort = asking(table, kernel as Kernel, short)
@@ -192,7 +193,7 @@ describe('a table whose numbers change under one name', () => {
     },
   )
 
-  test('never lets a key make room that is exhausted by any of them', () => {
+  test('never lets a key make room that is exhausted by any of the numbers', () => {
     const table = tableOf(slidingLog as Kernel, { maxKeys: 50 })
     const askMuch = asking(table, slidingLog as Kernel, [100, HOUR_MS, 1])
     const askLittle = asking(table, slidingLog as Kernel, [5, HOUR_MS, 1])
@@ -201,7 +202,7 @@ describe('a table whose numbers change under one name', () => {
     expect(askLittle('attacker')).toBe(-1)
   })
 
-  test('keeps in mind a few of them only', () => {
+  test('remembers only a few of them', () => {
     const read = vi.fn(bucket.read)
     const kernel = { ...bucket, read }
     const table = tableOf(kernel, { maxKeys: 10 })
@@ -251,7 +252,7 @@ describe('the sweeper', () => {
     }
   })
 
-  test('drops tables that have nothing left, and tells of it', () => {
+  test('drops tables that have nothing left, and reports it', () => {
     vi.useFakeTimers({ now: NOW_MS })
     try {
       const tables = byId(Array.from({ length: 30_000 }, () => tableOf(bucket, { maxKeys: 1_000 })))
@@ -271,7 +272,7 @@ describe('the sweeper', () => {
     }
   })
 
-  test('drops nothing by a clock that went wrong, and goes on', () => {
+  test('drops nothing by a clock that fails, and continues', () => {
     vi.useFakeTimers({ now: NOW_MS })
     try {
       let broken = true
@@ -301,7 +302,7 @@ function byId(tables: readonly MemoryTable[]): Map<string, MemoryTable> {
   return new Map(tables.map((table, i) => [`t${i}`, table]))
 }
 
-/** Collects garbage and says how many bytes typed arrays take. */
+/** Collects garbage, and returns how many bytes typed arrays use. */
 function garbageCollector(): () => number {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

@@ -26,7 +26,7 @@ function following(options: AdaptiveOptions, of = policy) {
   return {
     time,
     use,
-    /** Looks so often, half a second apart, and says what the factor was. */
+    /** Looks this many times, half a second apart, and returns the factors. */
     look(times: number): number[] {
       return Array.from({ length: times }, () => {
         time.block(500)
@@ -43,7 +43,7 @@ function warnings() {
   return () => spy.mock.calls.map(([text]) => String(text))
 }
 
-test('halves at the most twice a second while the load is too much, and stops at min', () => {
+test('halves at most twice a second while the load is too much, and stops at min', () => {
   const { look, use } = following({ signal: () => 10, min: 0.1 })
   expect(use.factor).toBe(1)
   expect(look(5)).toEqual([0.5, 0.25, 0.125, 0.1, 0.1])
@@ -60,12 +60,12 @@ test('goes back halfway to what was too much, passes it slowly, and reaches max'
   expect(later.every((factor, i) => i === 0 || factor >= (later[i - 1] as number))).toBe(true)
 })
 
-test('a load between room and too much changes nothing', () => {
+test('a load that is neither low nor too high changes nothing', () => {
   const { look } = following({ signal: () => 0.95, max: 0.75 })
   expect(look(3)).toEqual([0.75, 0.75, 0.75])
 })
 
-test('whatever the load, the factor is within its bounds, in 32nds between, and one event a change', () => {
+test('whatever the load, the factor is within its bounds, in 32nds between, with one event for each change', () => {
   const random = randomFrom(7)
   const events: [number, number][] = []
   const { look } = following({
@@ -85,7 +85,7 @@ test('whatever the load, the factor is within its bounds, in 32nds between, and 
   expect(events.slice(1).every(([before], i) => before === events[i]?.[1])).toBe(true)
 })
 
-test('warms up after the start, and after as long a pause', () => {
+test('warms up after the start, and after a pause of the same length', () => {
   const { time, use, look } = following({ warmUp: '10s', min: 0.25 })
   expect(use.factor).toBe(0.25)
   expect(look(20).filter((_, i) => i % 5 === 4)).toEqual([14 / 32, 20 / 32, 26 / 32, 1])
@@ -97,14 +97,14 @@ test('warms up after the start, and after as long a pause', () => {
   expect(use.factor).toBe(0.25)
 })
 
-test('what a signal says of a pause is not looked at', () => {
+test('a signal during a pause is ignored', () => {
   const { time, use } = following({ signal: () => 100 })
   time.block(5_000)
   use()
   expect(use.factor).toBe(1)
 })
 
-test('slow responses are looked at ten times a second, once they say enough', () => {
+test('slow responses are evaluated ten times a second, when there are enough of them', () => {
   const signal = responses({ latency: 100 })
   const { time, use } = following({ signal, min: 1 / 32 })
   const factors = (records: number, tookMs: number): number[] =>
@@ -114,7 +114,7 @@ test('slow responses are looked at ten times a second, once they say enough', ()
       use()
       return use.factor
     })
-  // Five of them say enough, three rounds here.
+  // Five of them are enough, three rounds here.
   expect(factors(2, 400)).toEqual([1, 1, 0.5, 0.5, 0.5, 0.25])
   expect(factors(10, 400)).toEqual([4 / 32, 2 / 32, 1 / 32, 1 / 32, 1 / 32, 1 / 32])
   // Upwards as slowly as ever: halfway, and then in steps, half a second each.
@@ -122,7 +122,7 @@ test('slow responses are looked at ten times a second, once they say enough', ()
   expect(factors(30, 80).map((factor) => 32 * factor)).toEqual([16, 16, 16, 17, 17, 17])
 })
 
-test('one response that was stuck is not looked at before its time', () => {
+test('one response that hung is not evaluated before its time', () => {
   const signal = responses({ latency: 100 })
   const { time, use } = following({ signal })
   signal.record(10_000)
@@ -134,7 +134,7 @@ test('one response that was stuck is not looked at before its time', () => {
   expect(use.factor).toBe(0.5)
 })
 
-test('responses that are a little too slow are not looked at before their time', () => {
+test('responses that are slightly too slow are not evaluated before their time', () => {
   const signal = responses({ latency: 100 })
   const { time, use } = following({ signal })
   const factors = Array.from({ length: 6 }, () => {
@@ -146,7 +146,7 @@ test('responses that are a little too slow are not looked at before their time',
   expect(factors).toEqual([1, 1, 1, 1, 22 / 32, 22 / 32])
 })
 
-test('a function of one’s own is asked twice a second, however it is used', () => {
+test('a function as a signal is called twice a second, however it is used', () => {
   let asked = 0
   const { time, use } = following({
     signal: () => {
@@ -161,7 +161,7 @@ test('a function of one’s own is asked twice a second, however it is used', ()
   expect(asked).toBe(21)
 })
 
-test('policies that follow one signal all hear what it says', () => {
+test('policies that follow one signal all get its values', () => {
   const time = virtualTime()
   const signal = responses({ latency: 100 })
   const policies = [1, 2, 3].map(() => adaptiveIn(time, policy, { signal }))
@@ -169,7 +169,7 @@ test('policies that follow one signal all hear what it says', () => {
   for (const factor of [0.5, 0.25]) {
     signal.record(1_000)
     time.block(500)
-    // Not all of them are used in the same instant.
+    // Not all of them are used at the same instant.
     const factors = policies.map((use) => {
       time.block(10)
       use()
@@ -197,7 +197,7 @@ function fail(): never {
   throw new Error('no')
 }
 
-test('what a listener throws is a warning', () => {
+test('an error that a listener throws is a warning', () => {
   const said = warnings()
   const { look } = following({ signal: () => 10, onChange: () => fail() })
   expect(look(1)).toEqual([0.5])
@@ -227,7 +227,7 @@ describe('the policy', () => {
     [3, 0.5, 2],
     [10, 0.25, 3],
     [0, 0.5, 0],
-  ])('of %i at %f is %i: whole, and never 0 where it was not', (limit, min, least) => {
+  ])('of %i at %f is %i: a whole number, and never 0 unless it was', (limit, min, least) => {
     const { use, look } = following(
       { signal: () => 100, min },
       fixedWindow({ name: 'p', limit, window: '1m' }),
@@ -254,7 +254,7 @@ describe('the policy', () => {
     }
   })
 
-  test('holds in a middleware, whose limiter peeks and resets by a key alone', async () => {
+  test('applies in a middleware, whose limiter peeks and resets by a key alone', async () => {
     const use = adaptiveIn(virtualTime(), policy, { signal: () => 0 })
     const { limiter, send } = limitOn({ name: 'adapted', policy: use, key: () => 'k' })
     await send()
@@ -263,7 +263,7 @@ describe('the policy', () => {
     expect(await limiter.peek('k')).toMatchObject({ remaining: 64 })
   })
 
-  test('stands among several where it is called for each decision', async () => {
+  test('works among several policies if it is called for each decision', async () => {
     const use = adaptiveIn(virtualTime(), policy, { signal: () => 0 })
     const daily = fixedWindow({ name: 'daily', limit: 5, window: '1d' })
     const limiter = new RateLimiter({ name: 'two', policy: () => [use(), daily] })
@@ -300,7 +300,7 @@ describe('stats of a limiter', () => {
     }
   })
 
-  test('show it of middleware, too, which asks with the key', async () => {
+  test('also show it for middleware, which passes the key', async () => {
     const time = virtualTime()
     const use = adaptiveIn(time, policy, { signal: () => 10, min: 0.5 })
     const { limiter, send } = limitOn({ policy: use })
@@ -312,7 +312,7 @@ describe('stats of a limiter', () => {
     expect(await limiter.peek('k')).toMatchObject({ limit: 32 })
   })
 
-  test('have no factor of other policies, functions or not', async () => {
+  test('have no factor for other policies, whether or not they are functions', async () => {
     const odd = Object.assign(() => policy, { factor: 3, current: 'none' })
     for (const own of [policy, () => policy, odd]) {
       const limiter = new RateLimiter({ policy: own })
@@ -341,7 +341,7 @@ test.each<[of: unknown, options: object, code: string]>([
 })
 
 describe('signals', () => {
-  test('responses: the larger load of times and failures, since it was last asked', () => {
+  test('responses: the larger load by times and by failures, since the last call', () => {
     const signal = responses({ latency: '100ms', errors: 0.1 })
     expect(signal()).toBeUndefined()
     signal.record(50)
@@ -354,7 +354,7 @@ describe('signals', () => {
     expect(signal()).toBeUndefined()
   })
 
-  test('responses: a client that left counts where it waited for longer than is right', () => {
+  test('responses: a client that left counts if it waited for longer than is right', () => {
     const signal = responses({ latency: '100ms' })
     signal.left(100)
     expect(signal()).toBeUndefined()
@@ -365,13 +365,13 @@ describe('signals', () => {
     expect(ofErrors()).toBeUndefined()
   })
 
-  test('the event loop is asked how late it is, and how busy', async () => {
+  test('the event loop reports how late it is, and how busy', async () => {
     const delay = eventLoopDelay({ target: 1 })
     const busy = eventLoopUtilization({ target: 1 })
     const untilMs = performance.now() + 30_000
     let late = 0
     let part = 0
-    // Held up again and again, until it has shown.
+    // Blocks the event loop until that shows.
     while ((late <= 1 || part <= 0) && performance.now() < untilMs) {
       const heldMs = performance.now() + 40
       while (performance.now() < heldMs);
@@ -396,7 +396,7 @@ describe('signals', () => {
     expect(make).toThrow(expect.objectContaining({ code }))
   })
 
-  test('outside of Node only those of one’s own work, and the others say so', () => {
+  test('outside Node only your own functions work, and the others say so', () => {
     vi.stubGlobal('process', undefined)
     onTestFinished(() => void vi.unstubAllGlobals())
     expect(() => eventLoopDelay()).toThrow('give a function of your own')

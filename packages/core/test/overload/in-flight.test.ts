@@ -1,4 +1,4 @@
-// A limit of what is in flight under attack: requests that never end, clients that leave, pauses.
+// A limit on requests in flight under attack: requests that never end, clients that leave, pauses.
 
 import { expect, test } from 'vitest'
 import { inFlightLimit } from '../../src/overload/in-flight.js'
@@ -39,7 +39,7 @@ function traffic(parts: Partial<Traffic> = {}): Traffic {
 const perSecond = (served: readonly { atMs: number }[], fromMs: number, toMs: number): number =>
   (1_000 * served.filter(({ atMs }) => atMs >= fromMs && atMs < toMs).length) / (toMs - fromMs)
 
-test('who is not loaded refuses nobody, however slow it is', () => {
+test('a server that is not loaded refuses nobody, however slow it is', () => {
   for (const serviceMs of [() => 100, (atMs: number) => (atMs < 10_000 ? 5 : 150)]) {
     const { run } = play(traffic({ serviceMs, demand: () => 50 }), 1, (time) => limited(time).gate)
     expect(run.refused).toBe(0)
@@ -47,7 +47,7 @@ test('who is not loaded refuses nobody, however slow it is', () => {
 })
 
 test('a server that has room for all serves them 40 s after its start', () => {
-  // Of 1 s each, so 200 are in flight.
+  // At 1 s each, 200 are in flight.
   const roomy = traffic({ workers: 10_000, serviceMs: () => 1_000, demand: () => 200 })
   const { run } = play({ ...roomy, endMs: 90_000 }, 1, (time) => limited(time).gate)
   expect(perSecond(run.served, 40_000, 90_000)).toBeGreaterThan(0.9 * 200)
@@ -65,7 +65,7 @@ test('requests that never end hold their places for ten seconds, and no longer',
   expect(perSecond(run.served, 15_000, 30_000)).toBeGreaterThan(0.8 * MOST)
 })
 
-test('one that never ends costs the others nothing', () => {
+test('a request that never ends costs the others nothing', () => {
   const good = (stuck: number): number => {
     const outcome = play(traffic(), 1, (time) => {
       const { limit, gate } = limited(time)
@@ -77,7 +77,7 @@ test('one that never ends costs the others nothing', () => {
   expect(good(1)).toBeGreaterThan(0.95 * good(0))
 })
 
-test('a late end of one that was stuck changes nothing', () => {
+test('a late end of a request that hung changes nothing', () => {
   const time = simulatedTime(1)
   const { limit } = limited(time)
   const ticket = limit.enter()
@@ -123,7 +123,7 @@ test('a client that hangs up frees its place after the time of a usual response'
   expect(limit.inFlight).toBe(0)
 })
 
-test('where clients leave before their responses come, the limit goes down until they come', () => {
+test('if clients leave before their responses come, the limit goes down until responses come in time', () => {
   // Nobody waits longer than four usual responses. With twenty in flight for two workers all wait
   // in vain, as they do without a limit.
   const impatient = traffic({ workers: 2, demand: () => 300, patienceMs: 4 * MEAN_MS })
@@ -189,7 +189,7 @@ test('a dependency that hangs for half a minute leaves the limit as it was', () 
 test('fewer workers lower the limit within ten seconds, more raise it', () => {
   const time = simulatedTime(1)
   const { limit, gate } = limited(time)
-  // Of 48 workers a third are left, which is as if each took three times as long.
+  // A third of 48 workers are left, which is as if each took three times as long.
   let slots = 48
   let busy = 0
   const queue: (() => void)[] = []
@@ -224,7 +224,7 @@ test('fewer workers lower the limit within ten seconds, more raise it', () => {
   expect(limit.limit).toBeGreaterThan(43)
 })
 
-test('a server that works worse under load is not loaded again and again', () => {
+test('a server that degrades under load is not overloaded repeatedly', () => {
   // Twice as many in flight take eight times as long each.
   const servedBehind = (gateOf: (time: SimulatedTime) => Gate): number => {
     let inside = 0
@@ -263,7 +263,7 @@ test('with a target, responses take that long under load', () => {
   expect(mean).toBeLessThan(3.6 * MEAN_MS)
 })
 
-test('a small server serves nine tenths at least, and most of it in time', () => {
+test('a small server serves at least nine tenths, and most of it in time', () => {
   for (const workers of [2, 4, 8]) {
     const small = scenario('three times too much', workers, false, 20, 60_000)
     const { run, p99 } = play(small, 1, (time) => limited(time).gate, 5_000)
@@ -273,7 +273,7 @@ test('a small server serves nine tenths at least, and most of it in time', () =>
   }
 })
 
-test('where nothing is in flight, nothing is left to be called', () => {
+test('when nothing is in flight, no timer is left', () => {
   const time = simulatedTime(1)
   const { limit } = limited(time)
   const ticket = limit.enter()

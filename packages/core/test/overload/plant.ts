@@ -1,15 +1,14 @@
-// A server in a simulation: requests come, workers serve them in the order in which they came, and
-// a limiter in front says which of them come in. Seconds take microseconds, and the same seed runs
-// the same twice.
+// A simulated server: requests come, workers serve them in order, and a limiter in front decides
+// which of them come in. Seconds take microseconds, and the same seed gives the same run.
 
 import type { Time } from '../../src/base/time.js'
 import { randomFrom } from '../virtual-time.js'
 
 /** Time that jumps from one event to the next. */
 export interface SimulatedTime extends Time {
-  /** Calls what is due, until so many ms have passed. */
+  /** Runs what is due, until this many ms have passed. */
   runUntil(endMs: number): void
-  /** The process stands still: time passes and nothing is called. */
+  /** The process stops: time passes, and nothing runs. */
   pause(ms: number): void
 }
 
@@ -19,8 +18,8 @@ interface Event {
   action: (() => void) | undefined
 }
 
-/** Events in a binary heap, the earliest first; of one instant, in the order in which they were
- *  set. */
+/** Events in a binary heap, the earliest first; those of one instant in the order in which they
+ *  were planned. */
 export function simulatedTime(seed: number): SimulatedTime {
   let nowMs = 0
   let order = 0
@@ -83,17 +82,17 @@ export function simulatedTime(seed: number): SimulatedTime {
   }
 }
 
-/** Lets requests in; undefined: refused. What it returns is called when the request has ended. */
+/** Lets requests in; undefined if refused. Call the result when the request has ended. */
 export type Gate = () => ((ending: 'finished' | 'left', tookMs: number) => void) | undefined
 
 export interface Traffic {
   readonly workers: number
-  /** Mean time of a request in a worker, in ms, at a time. */
+  /** The mean time of a request in a worker, in ms, at a given time. */
   serviceMs(atMs: number): number
   readonly isFixed: boolean
-  /** Requests per second, at a time. */
+  /** Requests per second, at a given time. */
   demand(atMs: number): number
-  /** Clients leave after so many ms. Default: never. */
+  /** Clients leave after this many ms. Default: never. */
   readonly patienceMs?: number
   readonly endMs: number
 }
@@ -109,9 +108,9 @@ export interface Run {
   readonly refused: number
 }
 
-/** What serves: each worker one request at a time, the others in the order in which they came. */
+/** A server: each worker serves one request at a time, the others wait in order. */
 export interface Server {
-  /** @param begin called once a worker is free; what it is given frees the worker */
+  /** @param begin called when a worker is free; its argument frees the worker */
   serve(begin: (done: () => void) => void): void
 }
 
@@ -146,7 +145,7 @@ export function serverOf(workers: number): Server {
 }
 
 /**
- * Starts the traffic; what was served is there once the time has run.
+ * Starts the traffic. The result has what was served when the time has run.
  * @param server for traffic that shares one with other traffic
  */
 export function start(

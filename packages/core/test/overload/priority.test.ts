@@ -1,5 +1,5 @@
-// Overload protection that tells classes apart, in front of a simulated server of 80 ms a request:
-// those who pay ask for two fifths of what it can serve, the others for two and a half times that.
+// Overload protection with classes, in front of a simulated server with 80 ms a request: paying
+// clients request two fifths of what it can serve, the others two and a half times that capacity.
 
 import { describe, expect, test } from 'vitest'
 import { inFlightLimit } from '../../src/overload/in-flight.js'
@@ -17,7 +17,7 @@ interface Story {
   /** What the others leave. */
   readonly reserve: number
   readonly seed: number
-  /** Requests per second of those who pay, of what can be served. */
+  /** Requests per second of paying clients, relative to the capacity. */
   readonly paying?: (atMs: number) => number
 }
 
@@ -60,8 +60,8 @@ const table = [0.2, 0.5].flatMap((reserve) =>
   [16, 48].flatMap((workers) => SEEDS.map((seed) => ({ reserve, workers, seed }))),
 )
 
-describe('where the others leave a part of the limit to those who pay', () => {
-  test.each(table)('%o: those are served, and the others use the rest', (story) => {
+describe('if the others leave a part of the limit to paying clients', () => {
+  test.each(table)('%o: paying clients are served, and the others use the rest', (story) => {
     const { paying, others, mostPerSecond, refused } = played(story)
     expect(refused).toBeLessThan(1 - 78 / 80)
     expect(p99(within(paying, LEARNT_MS, END_MS))).toBeLessThan(1.5)
@@ -71,7 +71,7 @@ describe('where the others leave a part of the limit to those who pay', () => {
   })
 
   test.each(table)(
-    '%o: a burst of those who pay displaces the others, and does not queue',
+    '%o: a burst of paying clients displaces the others, and does not queue',
     (story) => {
       const isBurst = (atMs: number) => atMs >= BURST_FROM_MS && atMs < BURST_TO_MS
       const withBurst = { ...story, paying: (atMs: number) => (isBurst(atMs) ? 3 : 0.4) }
@@ -82,19 +82,19 @@ describe('where the others leave a part of the limit to those who pay', () => {
       expect(within(others, BURST_FROM_MS + 5_000, BURST_TO_MS).length).toBeLessThan(
         0.05 * during.length,
       )
-      // The baseline that was measured in the burst may be wrong by chance. To find it took up to
-      // 3 s, so it stands for up to 25 times that.
+      // The baseline that was measured in the burst may be wrong by chance. Finding it took up to 3
+      // s, so it stays for up to 25 times that.
       const after = within(others, END_MS - 20_000, END_MS)
       expect(after.length / 20 / mostPerSecond).toBeGreaterThan(0.35)
     },
   )
 })
 
-test('without classes those who pay are refused as everybody is', () => {
+test('without classes, paying clients are refused like everybody', () => {
   expect(played({ workers: 16, reserve: 0, seed: 1 }).refused).toBeGreaterThan(0.5)
 })
 
-test('a class that leaves most of the limit gets what is left, and moves the limit for nobody', () => {
+test('a class that leaves most of the limit gets what is left, and changes the limit for nobody', () => {
   const time = simulatedTime(1)
   const limit = inFlightLimit(undefined, time)
   const few = { workers: 16, serviceMs: () => MEAN_MS, isFixed: false, endMs: END_MS }

@@ -1,5 +1,5 @@
-// What load does to a server in the simulation, and what can be said of a run. The best fixed limit
-// is found with hindsight, by trying them.
+// What load does to a server in the simulation, and figures of a run. The best fixed limit is found
+// in hindsight, by trying all.
 
 import {
   type Gate,
@@ -16,7 +16,7 @@ export interface Scenario extends Traffic {
 
 type Shape = Pick<Traffic, 'serviceMs' | 'demand'>
 
-/** By what a server of so many workers can serve in a second, and the time of a request. */
+/** By the capacity of a server with these workers per second, and the time of a request. */
 const SHAPES: Readonly<Record<string, (mostPerSecond: number, meanMs: number) => Shape>> = {
   'three times too much': (most, meanMs) => ({ serviceMs: () => meanMs, demand: () => 3 * most }),
   steps: (most, meanMs) => ({
@@ -67,11 +67,11 @@ export interface Outcome {
   readonly run: Run
   /** Responses in at most twice the baseline 99th percentile. */
   readonly good: number
-  /** The 99th percentile, in quiet ones. */
+  /** The 99th percentile, in multiples of the baseline one. */
   readonly p99: number
 }
 
-/** @param learntMs from when on the percentile is taken */
+/** @param learntMs when the percentile begins to count */
 export function play(
   traffic: Traffic,
   seed: number,
@@ -91,7 +91,7 @@ export function play(
   return { run, good: good.length, p99: ratios[Math.floor(ratios.length * 0.99)] ?? 0 }
 }
 
-/** The most good responses of any of the gates. */
+/** The most good responses with any of the gates. */
 export function bestOf(
   traffic: Traffic,
   gates: readonly ((time: SimulatedTime) => Gate)[],
@@ -100,10 +100,10 @@ export function bestOf(
 }
 
 /**
- * What a limit of the rate could do for the times: with hindsight it knows nine tenths of what is
- * served. That a server became slow it learns when the first response after that has taken longer
- * than `slowMs`; then it lets nothing in until the queue is worked off. Before it lets in more, it
- * waits until nothing is left of what was slow.
+ * The best that a limit on the rate could do for response times: in hindsight it knows nine tenths
+ * of what is served. It learns that a server has become slow when the first response after that has
+ * taken longer than `slowMs`; then it lets nothing in until the queue is empty. Before it lets in
+ * more, it waits until nothing slow is left.
  */
 export function oracleGate(traffic: Traffic, slowMs: number): (time: SimulatedTime) => Gate {
   return (time) => {
@@ -135,7 +135,7 @@ export function oracleGate(traffic: Traffic, slowMs: number): (time: SimulatedTi
   }
 }
 
-/** How often what is watched turned, by at least a tenth. */
+/** How often the values changed direction, by at least a tenth. */
 export function turnsOf(values: readonly number[]): number {
   let turns = 0
   let direction = 0
@@ -150,7 +150,7 @@ export function turnsOf(values: readonly number[]): number {
   return turns
 }
 
-/** From when on, in ms after `fromMs`, each second has at least such a part of what it could. */
+/** When, in ms after `fromMs`, each second begins to have at least such a part of the capacity. */
 export function recoveredMs(run: Run, fromMs: number, toMs: number, perSecond: number): number {
   let recovered = 0
   for (let atMs = fromMs; atMs + 1_000 <= toMs; atMs += 1_000) {

@@ -1,6 +1,6 @@
-// Overload protection and adaptive policies in front of a simulated server, beside the best fixed
-// limit that a search finds with hindsight. All in virtual time, the same in each run.
-// WEIR_SIMULATE=all runs many more seeds, and says what was the worst of each row.
+// Overload protection and adaptive policies in front of a simulated server, compared with the best
+// fixed limit that a search finds in hindsight. Everything is in virtual time, the same in each
+// run. WEIR_SIMULATE=all runs many more seeds, and prints the worst result of each row.
 
 import { describe, expect, test } from 'vitest'
 import { tokenBucket } from '../../src/algorithms/bucket/buckets.js'
@@ -22,7 +22,7 @@ import {
 } from './scenarios.js'
 
 const isWhole = process.env.WEIR_SIMULATE === 'all'
-// In the fourth a dependency comes back while the limit is halved.
+// In the fourth, a dependency comes back while the limit is halved.
 const seeds = isWhole ? Array.from({ length: 40 }, (_, i) => i + 1) : [1, 4]
 
 function gateOf(limit: InFlight): Gate {
@@ -50,7 +50,7 @@ describe('overload protection', () => {
   test.each(table)(
     '%s, %i workers, %s times',
     (name, workers, times) => {
-      // As many requests whatever the workers, which is what a run costs.
+      // As many requests whatever the number of workers, since requests are the cost of a run.
       const meanMs = workers === 16 || name.includes('30') ? 20 : 40
       const traffic = scenario(name, workers, times === 'fixed', meanMs)
       const fixed = [1, 1.25, 1.5, 1.8].map((each) => () => fixedGate(Math.round(each * workers)))
@@ -156,7 +156,7 @@ describe('an adaptive policy that follows response times', () => {
         expect(alone.good / best, said).toBeGreaterThan(isFixed ? 0.8 : 0.85)
         const isSlow = name.includes('slow')
         const isVerySlow = name.includes('30')
-        // There no rate keeps it: what came in before the first slow response is too much.
+        // A rate cannot keep this bound: what came in before the first slow response is too much.
         expect(oracle.p99 > 2, said).toBe(isVerySlow && isFixed)
         if (!isFixed) expect(alone.p99, said).toBeLessThan(isVerySlow ? 7 : isSlow ? 2.5 : 2)
         else if (isVerySlow) expect(ofOracle, said).toBeLessThan(3)
@@ -170,7 +170,7 @@ describe('an adaptive policy that follows response times', () => {
           worst.back = Math.min(worst.back, part)
           expect(part, said).toBeGreaterThan(isWhole ? 0.35 : 0.6)
         }
-        // What came in before the load showed has queued. With overload protection in front, not.
+        // What came in before the load showed has queued; not so with overload protection in front.
         const both = play(
           traffic,
           seed,

@@ -14,14 +14,14 @@ const TRIES = 10_000
 const seed = Number(process.env.WEIR_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const measured = measure(seed, TRIES)
 
-// WEIR_SEED=<seed> makes the same attempts.
+// WEIR_SEED=<seed> repeats the same attempts.
 describe.each(measured)(`$call, seed ${seed}`, ({ call, policy, bound, edge, searched, worst }) => {
   test('gives no attacker more than its bound', () => {
     expect(edge).toBeLessThanOrEqual(bound)
     expect(searched).toBeLessThanOrEqual(bound)
   })
 
-  test('was really attacked: the worst comes close to the bound', () => {
+  test('was really attacked: the worst result comes close to the bound', () => {
     expect(Math.max(edge, searched)).toBeGreaterThanOrEqual(0.99 * bound)
     expect(searched).toBeGreaterThanOrEqual(0.6 * bound)
   })

@@ -1,4 +1,4 @@
-// What went wrong elsewhere, on real servers.
+// Vulnerabilities of other libraries, on real servers.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
@@ -11,7 +11,7 @@ import { callsOf } from './stats.js'
 let server: RedisServer
 let client: Redis
 beforeAll(async () => {
-  // A server of its own: its statistics are of this file alone.
+  // A separate server, whose statistics contain only this file.
   server = await startRedis()
   client = await patientClient(server.port)
 })
@@ -20,7 +20,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-test('GHSA-76rv-2r9v-c5m6 (zae-limiter): one abusive key kept a partition busy. Denied, it costs Redis a call a second', async () => {
+test('GHSA-76rv-2r9v-c5m6 (zae-limiter): one abusive key kept a partition busy. Here a denied key costs Redis a call a second', async () => {
   const limiter = new RateLimiter({
     name: 'hot',
     store: strictStore(client, { instances: 1 }),
@@ -40,7 +40,7 @@ test('GHSA-76rv-2r9v-c5m6 (zae-limiter): one abusive key kept a partition busy. 
   const { evalsha = 0, eval: evals = 0 } = await callsOf(server)
   expect(denied).toBeGreaterThan(5_000)
   expect(evalsha + evals).toBeLessThanOrEqual(1 + Math.ceil(seconds))
-  // Another client of the same store is not kept waiting by it.
+  // It does not delay another client of the same store.
   expect((await limiter.consume('somebody else')).allowed).toBe(true)
 })
 
@@ -68,7 +68,7 @@ const IDS = [
   `}${'x'.repeat(8_190)}{`,
 ]
 
-test('hash-tag injection: an identity with braces emptied the tag, so that a decision was over two slots and failed', async () => {
+test('hash-tag injection: an identity with braces emptied the tag, so a decision spanned two slots and failed', async () => {
   const cluster = clusterClient()
   const prefix = `tags-${process.pid}`
   const limiter = new RateLimiter({
@@ -89,7 +89,7 @@ test('hash-tag injection: an identity with braces emptied the tag, so that a dec
     ).toEqual([true, true, false])
     expect(answers[2]?.policies.map(({ remaining }) => remaining)).toEqual([0, 7])
   }
-  // Each identity has two keys of its own, both in one slot, and no part of it is left unencoded.
+  // Each identity has two keys, both in one slot, and no part of it is unencoded.
   const nodes = cluster.nodes('master')
   const keys = (await Promise.all(nodes.map((node) => node.keys(`${prefix}:*login*`)))).flat()
   expect(keys).toHaveLength(2 * IDS.length)

@@ -1,5 +1,5 @@
-// Bytes that a decision allocates. A file of its own: code that has seen only these policies and
-// stores is optimized as that of an app is.
+// The bytes that a decision allocates. In a separate file, since code that has seen only these
+// policies and stores is optimized as in an app.
 
 import { Session } from 'node:inspector/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -9,8 +9,8 @@ import { patientStore } from './patient.js'
 
 const client = singleClient()
 
-describe('bytes that a decision allocates', () => {
-  /** Bytes allocated by some work, whether they were collected since or not. */
+describe('the bytes that a decision allocates', () => {
+  /** The bytes allocated by some work, whether or not they were collected since. */
   async function allocated(work: () => Promise<void> | void): Promise<number> {
     const session = new Session()
     session.connect()
@@ -34,8 +34,8 @@ describe('bytes that a decision allocates', () => {
   const keys = Array.from({ length: 1_000 }, (_, i) => `user-${i}`)
   const DECISIONS = 50_000
   /**
-   * Bytes of one decision. Code that is not optimized yet boxes its numbers (842 to 915 bytes in
-   * memory instead of 806), so the least of some rounds is what it takes.
+   * The bytes of one decision. Unoptimized code boxes its numbers (842 to 915 bytes in memory
+   * instead of 806), so the smallest result of some rounds counts.
    */
   async function leastAllocated(decideAll: () => Promise<void> | void): Promise<number> {
     let least = Number.POSITIVE_INFINITY

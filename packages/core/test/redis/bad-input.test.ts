@@ -1,5 +1,5 @@
-// Bad input, row by row: what users hand in by mistake, and what attackers do. The same answer from
-// both stores, before anything is sent to Redis.
+// Invalid input, row by row: mistakes of users, and attacks. Both stores give the same answer,
+// before anything is sent to Redis.
 
 import { createHash } from 'node:crypto'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -69,7 +69,7 @@ describe.each(factories)('%s', (_, make) => {
   })
 })
 
-test('limits for a rate may be fractions, and unlimited is said in so many words', async () => {
+test('limits of a rate may be fractions, and unlimited has to be explicit', async () => {
   expect(gcra({ limit: 1.5, period: '1s' }).limit).toBe(1)
   expect((await new RateLimiter({ policy: unlimited() }).consume('k')).allowed).toBe(true)
 })
@@ -85,7 +85,7 @@ describe.each(stores)('on %s', (_, open) => {
     ['tokenBucket', tokenBucket({ capacity: 0, refill: 1, every: '1s' })],
   ]
 
-  test.each(policies)('limit 0 denies all: %s', async (__, policy) => {
+  test.each(policies)('limit 0 denies everything: %s', async (__, policy) => {
     const limiter = new RateLimiter({ name: newName(), store: open(), policy })
     expect((await limiter.consume('k')).allowed).toBe(false)
   })
@@ -106,7 +106,7 @@ describe.each(stores)('on %s', (_, open) => {
     },
   )
 
-  test('a cost above the limit is denied for ever, and counts nothing', async () => {
+  test('a cost above the limit is denied forever, and counts nothing', async () => {
     const limiter = new RateLimiter({
       name: newName(),
       store: open(),
@@ -163,7 +163,7 @@ describe.each(stores)('on %s', (_, open) => {
   })
 })
 
-test('a long key is kept as a hash', async () => {
+test('a long key is stored as a hash', async () => {
   const name = newName()
   const limiter = new RateLimiter({
     name,
@@ -177,7 +177,7 @@ test('a long key is kept as a hash', async () => {
   expect(keys[0]).toContain(`{%23${createHash('sha256').update(key).digest('hex')}}`)
 })
 
-/** Takes the warnings of a test that is about them. */
+/** Collects the warnings of a test that is about them. */
 function warningCodes(): string[] {
   const codes: string[] = []
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation(((
@@ -190,7 +190,7 @@ function warningCodes(): string[] {
   return codes
 }
 
-test('a client without an address shares one bucket with its like, and the request is not failed', async () => {
+test('clients without an address share one bucket, and their requests do not fail', async () => {
   const codes = warningCodes()
   const { sendNow } = limitOn({ policy: slidingLog({ limit: 1, window: '1m' }) })
   expect(sendNow({ address: undefined })).toBeUndefined()
@@ -210,7 +210,7 @@ test.each([
   ['NaN', Number.NaN],
   ['negative', -5],
   ['a text', 'x'],
-])('a limit that a policy function computes, if it is %s, is never unlimited', async (_, limit) => {
+])('a limit of %s that a policy function computes is never unlimited', async (_, limit) => {
   const codes = warningCodes()
   let computed: unknown = 2
   const limiter = new RateLimiter({

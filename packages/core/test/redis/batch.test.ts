@@ -18,7 +18,7 @@ const COPIES = 32
 const GROUPS = 64
 const CORRUPT = 40
 
-/** One tag for all keys, so that a Cluster has them in one slot. */
+/** One tag for all keys, so that they are in one slot of a Cluster. */
 function target(
   policySet: PolicySet,
   name: string,

@@ -1,4 +1,4 @@
-// Gathering requests, before anything is sent.
+// Batching of requests, before anything is sent.
 
 import { expect, test } from 'vitest'
 import { fixedWindow } from '../../src/index.js'
@@ -8,7 +8,7 @@ import { keyFormat } from '../../src/redis/transport/keys.js'
 import { makePolicySet } from '../../src/request.js'
 import { virtualTime } from '../virtual-time.js'
 
-test('a clock that goes wrong fails the request that needed it, and throws at nobody', () => {
+test('a clock that fails fails only the request that needed it', () => {
   const wrong = new RangeError('no time')
   const clock = {
     nowUs: (): number => {
@@ -35,7 +35,7 @@ test('a clock that goes wrong fails the request that needed it, and throws at no
   expect(sent).toEqual([])
 })
 
-test('equal requests are decided as one, and none before another request of its key', () => {
+test('equal requests are decided as one, and none before an earlier request of its key', () => {
   const nodes = { slots: 1, slotOf: () => 0, isIdle: () => false }
   const sent: Call[] = []
   const send = (calls: readonly Call[]) => void sent.push(...calls)
@@ -65,7 +65,7 @@ test('equal requests are decided as one, and none before another request of its 
   ])
 })
 
-test('a request of a class is not decided before what its class asked for up to n units', () => {
+test('a request of a class is not decided before what its class requested up to n units', () => {
   const nodes = { slots: 1, slotOf: () => 0, isIdle: () => false }
   const sent: Call[] = []
   const send = (calls: readonly Call[]) => void sent.push(...calls)

@@ -1,5 +1,5 @@
-// Periods of the calendar in Redis: the process names the period, and the server's clock decides if
-// it is the right one. Here that clock is set by the test: a client writes it into each call.
+// Calendar periods in Redis: the process names the period, and the server's clock decides whether
+// it is the right one. Here the test sets that clock: a client writes it into each call.
 
 import { describe, expect, test } from 'vitest'
 import type { Kernel } from '../../src/algorithms/algorithm.js'
@@ -18,7 +18,7 @@ function newName(): string {
   return `calendar${process.pid}-${runs}`
 }
 
-/** Until what was sent has been answered. */
+/** Waits until everything that was sent has been answered. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 3; i += 1) {
     await new Promise((resolve) => setImmediate(resolve))
@@ -26,7 +26,7 @@ async function settle(): Promise<void> {
   }
 }
 
-/** Time that a test moves, of the server and of all processes; each may be off by as much. */
+/** A time that a test moves, for the server and all processes; the clock of each may be off. */
 interface World {
   nowMs: number
 }
@@ -34,7 +34,7 @@ interface World {
 interface Process {
   readonly limiter: RateLimiter
   readonly store: RedisStore
-  /** Calls of the script so far. */
+  /** The number of calls of the script so far. */
   readonly calls: () => number
 }
 
@@ -45,7 +45,7 @@ const PATIENT: RedisStoreOptions = {
   denyCache: false,
 }
 
-/** Of a decision by one policy: its numbers, then maybe the time and the mode. */
+/** For a decision by one policy: its numbers, then perhaps the time and the mode. */
 const POLICY_NUMBERS = 3
 
 function processOf(
@@ -85,7 +85,7 @@ const MONTH = { window: 'month', timeZone: 'Europe/Berlin' } as const
 const END_MS = Date.parse('2026-11-30T23:00Z')
 
 describe('two processes whose clocks are five minutes apart', () => {
-  test('agree on the month, and ask once more only where their own clock was wrong', async () => {
+  test('agree on the month, and ask once more only if their own clock was wrong', async () => {
     const world = { nowMs: END_MS - 1_000 }
     const [name, policy] = [newName(), fixedWindow({ limit: 10, ...MONTH })]
     const fast = processOf(world, { name, policy, offMs: 300_000 })
@@ -111,7 +111,7 @@ describe('two processes whose clocks are five minutes apart', () => {
     const limit = 200
     const world = { nowMs: END_MS - 200 }
     const [name, policy] = [newName(), fixedWindow({ limit, ...MONTH })]
-    // The server is a little ahead, so that calls leave in one month and arrive in the next.
+    // The server is a little ahead, so calls leave in one month and arrive in the next.
     const serverMs = (): number => world.nowMs + (world.nowMs % 7)
     const fleet = [-300_000, -150, 150, 300_000].map((offMs) =>
       processOf(world, { name, policy, offMs }, serverMs),
@@ -143,7 +143,7 @@ test('a clock that has left the period twice in a call decides nothing and write
   await torn.store.close()
 })
 
-test('a script that the server has forgotten is sent, and sent in the right month', async () => {
+test('a script that the server has forgotten is sent, and sent for the right month', async () => {
   const world = { nowMs: END_MS - 1 }
   const policy = fixedWindow({ limit: 10, ...MONTH })
   const fast = processOf(world, { name: newName(), policy, offMs: 300_000 }, undefined, false)
@@ -151,7 +151,7 @@ test('a script that the server has forgotten is sent, and sent in the right mont
   await fast.store.close()
 })
 
-test('a process whose clock is forty days off goes by the clock of a real server', async () => {
+test('a process whose clock is forty days off follows the clock of a real server', async () => {
   const policy = fixedWindow({ limit: 10, ...MONTH })
   const nowUs = (): number => (Date.now() + 40 * 86_400_000) * 1_000
   const store = redisStoreOf({ ...processTime, nowUs }, client, PATIENT)
@@ -169,7 +169,7 @@ test('a process whose clock is forty days off goes by the clock of a real server
   await store.close()
 })
 
-test('of a stored end that is later than the own one the nearer counts, and the count stays', async () => {
+test('of a stored end that is later than its own, the nearer end counts, and the count stays', async () => {
   const clock = fakeClock(END_MS - 5_000)
   const name = newName()
   const store = strictStore(client, { clock, instances: 1, denyCache: false })
@@ -177,13 +177,13 @@ test('of a stored end that is later than the own one the nearer counts, and the 
   const limiter = new RateLimiter({ name, store, policy })
   await limiter.consume('k')
   const [key] = (await client.keys(`*${name}*`)) as [string]
-  // A zone's name does not run into other parts of the key.
+  // A zone's name cannot run into other parts of the key.
   expect(key.endsWith(':p:fixed1-month%40Europe%2FBerlin')).toBe(true)
   await client.set(key, `4:${END_MS + 3_600_000}`, 'PX', 600_000)
   expect(await limiter.peek('k')).toMatchObject({ remaining: 6, resetAfterMs: 5_000 })
   expect(await limiter.consume('k')).toMatchObject({ remaining: 5, resetAfterMs: 5_000 })
   expect(await client.get(key)).toBe(`5:${END_MS}`)
-  // And one that is earlier stays as it is.
+  // An earlier end stays as it is.
   await client.set(key, `4:${END_MS - 1_000}`, 'PX', 600_000)
   expect(await limiter.consume('k')).toMatchObject({ remaining: 5, resetAfterMs: 4_000 })
   await store.close()

@@ -1,6 +1,6 @@
 // Settings that change under one name, in several processes on one Redis.
 //
-//   WEIR_STEPS=1000000 npx vitest run change    walks on for as many steps
+//   WEIR_STEPS=1000000 npx vitest run change    takes this many steps
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -11,7 +11,7 @@ import { singleClient, strictStore } from './clients.js'
 const STEPS = Number(process.env.WEIR_STEPS ?? 25_000) / Object.keys(makers).length
 
 describe.each(Object.entries(makers))('%s', (name, make) => {
-  test('in Redis: of each time scale as much passes as the most generous limit alone allows, and one limit', {
+  test('in Redis: for each time scale, as much passes as the most generous limit alone allows, and one limit', {
     timeout: 60_000 + STEPS * 20,
   }, async () => {
     let steps = 0

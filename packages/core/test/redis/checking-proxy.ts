@@ -1,4 +1,4 @@
-// A proxy that reads scripts before they run, as that of Alibaba Cloud does: it refuses one in
+// A proxy that reads scripts before they run, like that of Alibaba Cloud: it refuses a script in
 // which the key of a command is anything but KEYS and a number.
 
 import { createHash } from 'node:crypto'
@@ -8,7 +8,7 @@ import type { RedisLike } from '../../src/index.js'
 /** Commands without a key. */
 const KEYLESS = ['TIME']
 
-/** Why such a proxy refuses a script; undefined: it does not. */
+/** Why such a proxy refuses a script; undefined if it does not. */
 export function refusalOf(source: string): string | undefined {
   const calls = [
     ...source.matchAll(/(\w+\.)?\b(p?call)\b(\('(\w+)'(?:, (KEYS\[\d+\])(?=[,)]))?)?/g),
@@ -26,12 +26,12 @@ const REFUSAL =
 
 export interface CheckingProxy {
   readonly client: RedisLike
-  /** Scripts that it has refused, and those that it has let through. */
+  /** The scripts that it has refused, and those that it has let through. */
   readonly refused: string[]
   readonly passed: Set<string>
 }
 
-/** What a client sends by way of such a proxy. Other scripts of the server it does not know. */
+/** Sends a client's calls through such a proxy, which knows no other scripts of the server. */
 export function checkingProxy(client: Redis): CheckingProxy {
   const refused: string[] = []
   const passed = new Set<string>()

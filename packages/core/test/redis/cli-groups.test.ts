@@ -1,6 +1,5 @@
-// The groups of the command `weir` that the project's @weir/simulate has: how they are found, what
-// they are given, and how they end. A package of the tests stands in its place.
-
+// The command groups of `weir` that come from the project's @weir/simulate: how they are found,
+// what they get, and how they end. A package of the tests takes its place.
 import { execFile, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +11,7 @@ const { port } = inject('redis')
 const core = join(import.meta.dirname, '../..')
 const cli = join(core, 'dist/cli.cjs')
 
-/** The folder of a project, in which the package runs this as the body of its `command`. */
+/** The folder of a project, in which the package runs this code as the body of its `command`. */
 function projectWith(body?: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'weir-groups-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -59,7 +58,7 @@ test.each(['simulate', 'suggest', 'why'])(
   },
 )
 
-test('a group gets its arguments as they are, and its exit code is that of the command', async () => {
+test('a group gets its arguments unchanged, and its exit code is that of the command', async () => {
   const folder = projectWith(
     'io.out(JSON.stringify([group, args, io.progress === undefined, io.signal.aborted, ' +
       'io.env.WEIR_HASH_KEYS, typeof io.input.read])); return 3',
@@ -77,7 +76,7 @@ test('a group gets its arguments as they are, and its exit code is that of the c
   ])
 })
 
-test('a group opens the store that the options name, which neither counts itself nor decides alone', async () => {
+test('a group opens the store that the options name, which neither counts itself nor decides locally', async () => {
   const folder = projectWith(`
     const place = { redis: args[0], prefix: 'groups' }
     const { store, settings, trouble, close } = await tools.openStore(place)
@@ -93,12 +92,12 @@ test.each([
   ["Object.assign(new Error('no key'), { code: 'WEIR_X', exitCode: 2 })", 2, 'WEIR_X: no key\n'],
   ["Object.assign(new Error('no store'), { code: 'WEIR_Y' })", 1, 'WEIR_Y: no store\n'],
   ["new TypeError('a bug')", 1, 'TypeError: a bug\n    at '],
-])('what a group throws is printed, with its code: %s', async (error, code, message) => {
+])('an error of a group is printed, with its exit code: %s', async (error, code, message) => {
   const ended = await run(projectWith(`throw ${error}`), 'simulate')
   expect(ended).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) })
 })
 
-test('an interrupt aborts what a group does, which then ends by itself with code 130', async () => {
+test('an interrupt aborts a group, which then ends by itself with code 130', async () => {
   const body = `
     const timer = setInterval(() => {}, 1_000)
     await new Promise((resolve) => { io.signal.onabort = resolve; io.out('it runs') })
@@ -115,7 +114,7 @@ test('an interrupt aborts what a group does, which then ends by itself with code
   expect({ code, stdout }).toEqual({ code: 130, stdout: 'it runs\ncleaned up\n' })
 })
 
-test('an interrupt ends a group that waits for input to which nobody writes', async () => {
+test('an interrupt ends a group that waits for input that never comes', async () => {
   const body =
     "io.out('it runs'); for await (const part of io.input) io.out(String(part)); return 0"
   const child = spawn(process.execPath, [cli, 'simulate'], { cwd: projectWith(body) })
@@ -126,7 +125,7 @@ test('an interrupt ends a group that waits for input to which nobody writes', as
   expect(ended).toEqual({ code: null, signal: 'SIGINT' })
 })
 
-test('an interrupt ends a group that has said that it computes for long', async () => {
+test('an interrupt ends a group that has announced a long computation', async () => {
   const body = `
     io.blocking()
     io.out('it runs')
@@ -143,19 +142,19 @@ test('an interrupt ends a group that has said that it computes for long', async 
   expect(Date.now() - begunMs).toBeLessThan(10_000)
 })
 
-test('a group that waits for what never comes fails, rather than end with code 0', async () => {
+test('a group that waits for something that never happens fails, and does not end with code 0', async () => {
   const { code, stdout, stderr } = await run(projectWith('await new Promise(() => {})'), 'why')
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   expect(stderr).toMatch(/^WEIR_POLICIES_FAILED: weir why waits for a promise that never settles/)
 })
 
-test('the command ends with its group, whatever that left open, and all is printed', async () => {
+test('the command ends with its group, whatever that left open, and everything is printed', async () => {
   const body = "setInterval(() => {}, 1_000); io.out('x'.repeat(1_000_000)); return 3"
   const { code, stdout } = await run(projectWith(body), 'why')
   expect({ code, length: stdout.length }).toEqual({ code: 3, length: 1_000_001 })
 })
 
-test('output that cannot be written is said, without a stack', async () => {
+test('output that cannot be written is reported, without a stack', async () => {
   const line = `"${process.execPath}" "${cli}" simulate > /dev/full`
   const ended = await new Promise((resolve) => {
     execFile('bash', ['-c', line], { cwd: projectWith("io.out('a line')") }, (error, _, stderr) =>
@@ -166,7 +165,7 @@ test('output that cannot be written is said, without a stack', async () => {
   expect(ended).toEqual({ code: 1, stderr })
 })
 
-test('where whoever reads has read enough, a group ends quietly, and as it would have', async () => {
+test('when its reader stops reading, a group ends silently, with its usual exit code', async () => {
   const folder = projectWith(
     "for (let i = 0; i < 100_000; i += 1) { io.out('a line'); if (i % 100 === 0) " +
       'await new Promise(setImmediate) } return 4',

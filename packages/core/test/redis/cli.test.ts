@@ -35,7 +35,7 @@ vi.spyOn(process, 'cwd').mockReturnValue(project)
 
 let runs = 0
 
-/** Warnings that a test asks for. */
+/** Warnings that a test expects. */
 function warnings(): () => readonly string[] {
   const emitted = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   onTestFinished(() => emitted.mockRestore())
@@ -44,7 +44,7 @@ function warnings(): () => readonly string[] {
 
 interface Bench {
   readonly name: string
-  /** Starts a process of the application, which reports what it has. */
+  /** Starts a process of the application, which reports its policies. */
   start(defaults?: Record<string, Policy>): Promise<LivePolicies>
   run(...args: string[]): Promise<string>
 }
@@ -55,7 +55,7 @@ interface Options {
   readonly store?: RedisStoreOptions
 }
 
-/** The command on settings of their own. */
+/** The command, with separate settings. */
 function bench({ args = [], client = singleClient, store = {} }: Options = {}): Bench {
   runs += 1
   const name = `cli-${runs}-${Date.now()}`
@@ -86,7 +86,7 @@ function bench({ args = [], client = singleClient, store = {} }: Options = {}): 
 const invalidName = { code: 'WEIR_INVALID_NAME' }
 const invalidPolicy = { code: 'WEIR_INVALID_POLICY' }
 
-test('what is set is listed, told in the history, and read by an application', async () => {
+test('set policies are listed, recorded in the history, and read by an application', async () => {
   const { name, run, start } = bench()
   expect(await run('list')).toContain(`"${name}", version 0, 0 processes`)
   const live = await start()
@@ -125,7 +125,7 @@ test('what is set is listed, told in the history, and read by an application', a
   )
 })
 
-test('a lock-out is set as data: other amounts count on, other times do not', async () => {
+test('a lock-out is set as data: counts continue with other amounts, not with other times', async () => {
   const { run, start } = bench()
   const guesses = { name: 'guesses', limit: 5, window: '15m', block: ['1m', '5m'], forget: '1d' }
   const live = await start({ login: lockout(guesses as Parameters<typeof lockout>[0]) })
@@ -138,7 +138,7 @@ test('a lock-out is set as data: other amounts count on, other times do not', as
   expect(await live.refresh()).toBe(true)
 })
 
-test('what no process would follow is refused before it is written, and says what would be right', async () => {
+test('a policy that no process would follow is refused before it is written, with what would be right', async () => {
   const { name, run, start } = bench()
   const unknown = `no process has reported livePolicies named "${name}" in the last 15 s`
   await expect(run('set', 'free', policy(5))).rejects.toThrow(unknown)
@@ -169,7 +169,7 @@ test('what no process would follow is refused before it is written, and says wha
   )
 })
 
-test('with --force it is written, listed as held nowhere, and can be set right again', async () => {
+test('with --force it is written, listed as followed nowhere, and can be corrected', async () => {
   const codes = warnings()
   const { run, start } = bench()
   const wrong = '{"algorithm":"gcra","name":"api","limit":5,"period":"1m"}'
@@ -192,7 +192,7 @@ test('with --force it is written, listed as held nowhere, and can be set right a
   expect(codes()).toEqual(['WEIR_SETTING_REFUSED'])
 })
 
-test('processes that have other policies, or another version, are told apart', async () => {
+test('processes with other policies, or another version, are distinguished', async () => {
   const { name, run, start } = bench()
   const old = await start({ free: api(10) })
   await start({ free: api(20), team: api(50) })
@@ -208,7 +208,7 @@ test('processes that have other policies, or another version, are told apart', a
   expect(await run('list')).toMatch(/\S+-\d+-\w+ is at version [01](, [12] more to come)?$/m)
 })
 
-test('a process that cannot follow what is set is listed, until it can', async () => {
+test('a process that cannot follow a set policy is listed, until it can', async () => {
   const codes = warnings()
   const { name, run } = bench()
   const own = strictStore(singleClient())
@@ -239,7 +239,7 @@ test('a process that cannot follow what is set is listed, until it can', async (
   expect(codes()).toEqual(['WEIR_SETTINGS_UNREAD'])
 })
 
-test('a rollback sets all back to what it was in a version, and can be rolled back', async () => {
+test('a rollback restores everything to a version, and can be rolled back', async () => {
   const { run, start } = bench()
   const live = await start({ free: api(10), pro: api(100) })
   await run('set', 'free', policy(20))
@@ -268,7 +268,7 @@ test('a rollback sets all back to what it was in a version, and can be rolled ba
   await expect(live.rollback(Number.NaN)).rejects.toMatchObject({ code: 'WEIR_INVALID_OPTION' })
 })
 
-test('a rollback to what does not fit any more is refused whole', async () => {
+test('a rollback to policies that no longer fit is refused as a whole', async () => {
   warnings()
   const { run, start } = bench()
   await run('set', 'free', '{"algorithm":"gcra","name":"api","limit":5,"period":"1m"}', '--force')
@@ -280,7 +280,7 @@ test('a rollback to what does not fit any more is refused whole', async () => {
   expect((await live.list()).version).toBe(3)
 })
 
-test('what somebody wrote by hand is printed without what a terminal would obey', async () => {
+test('what somebody wrote by hand is printed without terminal control characters', async () => {
   const { name, run } = bench()
   const fields = ['.a\u001b[31mb', '=api:"k\u009b31m"', '=api*"\u202eüser"', 'two\nlines']
   const client = singleClient()
@@ -291,7 +291,7 @@ test('what somebody wrote by hand is printed without what a terminal would obey'
   expect(listed.split('\n')).toHaveLength(4)
 })
 
-test('what has no processes and no history is told from what is so already', async () => {
+test('settings without processes and history are reported as such, and requests that would change nothing also', async () => {
   const { name, run, start } = bench()
   expect(await run('list')).toBe(
     `"${name}", version 0, 0 processes in the last 15 s; are --name, --redis and --prefix right?`,
@@ -318,19 +318,19 @@ test('an override is removed by its key alone, unless the key has several', asyn
   await expect(run('remove', 'u1')).rejects.toMatchObject(invalidName)
 })
 
-test('processes are known also where their number is given, and gone when they have closed', async () => {
+test('processes are also known if their number is given, and gone when they have closed', async () => {
   const { run, start } = bench({ store: { instances: 3 } })
   const live = await start()
   await run('set', 'free', policy(20))
   live.close()
-  // What it has reported would expire later.
+  // Its report would expire later.
   const isGone = async () => (await run('list')).includes('0 processes')
   await waitUntil('it is gone', isGone, 8_000)
 })
 
 const cli = join(project, 'dist/cli.cjs')
 
-/** The command as it is built, in a project that has these packages alone. */
+/** The built command, in a project that has only these packages. */
 function commandIn(...packages: string[]): (...args: string[]) => Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'weir-project-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -339,7 +339,7 @@ function commandIn(...packages: string[]): (...args: string[]) => Promise<string
     const from = join(project, 'node_modules', name)
     symlinkSync(from, join(folder, 'node_modules', name), 'dir')
   }
-  // Where others would be looked for.
+  // Packages would also be looked for there.
   const env = { ...process.env, NODE_PATH: '' }
   return async (...args) => {
     const { stdout, stderr } = await execute(process.execPath, [cli, 'limits', ...args], {
@@ -359,7 +359,7 @@ test.each([
       client: clusterClient,
     },
   ],
-])('a project that has node-redis and no ioredis is served by it, on %s', async (_, options) => {
+])('the command uses node-redis in a project without ioredis, on %s', async (_, options) => {
   const { name, start } = bench(options)
   const live = await start()
   const run = commandIn('redis')
@@ -369,12 +369,12 @@ test.each([
   live.close()
 })
 
-test('where node-redis cannot connect, the command says what it said', async () => {
+test('if node-redis cannot connect, the command prints its error', async () => {
   const args = ['list', '--name', 'a', '--redis', 'redis://127.0.0.1:1']
   expect(await commandIn('redis')(...args)).toContain('the client said "connect ECONNREFUSED')
 })
 
-test('by node-redis, the command ends as soon as it has refused something', async () => {
+test('with node-redis, the command ends as soon as it has refused something', async () => {
   const run = commandIn('redis')
   const began = performance.now()
   const args = ['set', 'free', 'garbage', '--name', 'a', '--redis', `redis://127.0.0.1:${port}`]
@@ -382,7 +382,7 @@ test('by node-redis, the command ends as soon as it has refused something', asyn
   expect(performance.now() - began).toBeLessThan(5_000)
 })
 
-test('a project that has neither is told what to install', async () => {
+test('a project that has neither client is told what to install', async () => {
   const what = 'weir needs ioredis or redis, and there is neither in this folder'
   expect(await commandIn()('list', '--name', 'a')).toContain(what)
 })
@@ -392,7 +392,7 @@ test.each([
   ['another group', ['limit'], 'one that weir --help names'],
   ['another command', ['limits', 'show', '--name', 'a'], 'one that weir --help names'],
   ['an option that there is not', ['limits', 'list', '--all'], "Unknown option '--all'"],
-])('%s is no command, and ends with code 2', async (_, args, message) => {
+])('%s is not a command, and ends with code 2', async (_, args, message) => {
   await expect(weir(args)).rejects.toMatchObject({
     exitCode: 2,
     message: expect.stringContaining(message),
@@ -407,7 +407,7 @@ test.each([
     ['override', 'u1'],
     'give weir limits override KEY POLICY, or weir limits override --under PREFIX POLICY',
   ],
-])('of a command that lacks something, %j, its use is told', async (args, message) => {
+])('an incomplete command, %j, prints its usage', async (args, message) => {
   const error = await weir(['limits', ...args]).catch((failure: Error) => failure)
   expect(error).toMatchObject({ exitCode: 2, message: expect.stringContaining(message) })
 })
@@ -416,7 +416,7 @@ test.each([
   ['readable', undefined],
   ['hashed', 'a secret of the tests'],
 ])(
-  'an override of a long key holds where keys are %s, and one listed by its hash ends',
+  'an override of a long key applies if keys are %s, and can be removed by the listed hash',
   async (_, hashKeys) => {
     vi.stubEnv('WEIR_HASH_KEYS', hashKeys)
     onTestFinished(() => void vi.unstubAllEnvs())
@@ -459,7 +459,7 @@ test.each([
   expect(await run('list')).toContain(`"${name}", version 0, 0 processes`)
 })
 
-test('a command without arguments is a question for help', async () => {
+test('a command without arguments asks for help', async () => {
   for (const args of [['limits'], ['limits', 'set', '--help']])
     expect((await weir(args)).join()).toContain('weir limits set NAME POLICY')
 })
@@ -472,7 +472,7 @@ test('on a Cluster, with a prefix', async () => {
   expect(await run('list')).toContain(`"${name}", version 1, 1 process\nfree  ${policy(5)}`)
 })
 
-test('help is printed, and a Redis that is not there is said', async () => {
+test('help is printed, and a Redis that cannot be reached is reported', async () => {
   expect((await weir(['limits'])).join()).toContain('weir limits set NAME POLICY')
   const args = ['limits', 'list', '--name', 'a', '--redis', 'redis://127.0.0.1:1']
   await expect(weir(args)).rejects.toMatchObject({

@@ -1,15 +1,15 @@
-// What a client is warned of: options of real ioredis clients, of both majors, that never connect.
+// The warnings about a client: options of real ioredis clients, of both majors, that never connect.
 
 import * as tested from 'ioredis'
 import * as ioredis5 from 'ioredis5'
 import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from 'vitest'
 import { recommendedClusterOptions, recommendedRedisOptions } from '../../src/index.js'
 
-/** Of another major, and used in the same way. */
+/** Another major, used in the same way. */
 const ioredis = tested as never as typeof ioredis5
 
 const NODES = [{ host: '127.0.0.1', port: 1 }]
-/** Those of which ioredis's own defaults are unsafe, in the order of the warning. */
+/** The unsafe defaults of ioredis, in the order of the warning. */
 const DEFAULTS = [
   'enableOfflineQueue',
   'maxRetriesPerRequest',
@@ -23,13 +23,13 @@ const again = () => 100
 let warn: MockInstance
 beforeEach(() => {
   warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
-  // What was warned of is kept in a module.
+  // A module keeps what was warned of.
   vi.resetModules()
 })
 afterEach(() => warn.mockRestore())
 
-/** The options that are warned of when these clients are handed in, one after the other: in one
- *  warning, if in any. */
+/** The options in the warning when these clients are passed, one after another: there is at most
+ *  one warning. */
 async function warnedOf(...clients: object[]): Promise<string[]> {
   const { checkedClient } = await import('../../src/redis/clients/ioredis/check.js')
   for (const client of clients) checkedClient(client as never)
@@ -40,7 +40,7 @@ async function warnedOf(...clients: object[]): Promise<string[]> {
   return /^the Redis client has unsafe options: ([\w, ]+); /.exec(text)?.[1]?.split(', ') ?? [text]
 }
 
-test('the majors are those that are meant', async () => {
+test('the tested majors are the right ones', async () => {
   const versions = [ioredis, ioredis5].map(({ Redis }) => new Redis({ lazyConnect: true }).options)
   expect(versions.map(({ keepAlive }) => keepAlive)).toEqual([
     process.env.IOREDIS_MAJOR === '5' ? 0 : 30_000,
@@ -55,7 +55,7 @@ describe.each([
   const redis = (options: object) => new Redis({ lazyConnect: true, ...options })
   const cluster = (options: object) => new Cluster(NODES, { lazyConnect: true, ...options })
 
-  test('a client with the recommended options is warned of nothing', async () => {
+  test('a client with the recommended options causes no warning', async () => {
     expect(
       await warnedOf(
         redis(recommendedRedisOptions),
@@ -66,12 +66,12 @@ describe.each([
     ).toEqual([])
   })
 
-  test('a plain client is warned of once, with all unsafe defaults', async () => {
+  test('a plain client causes one warning, with all unsafe defaults', async () => {
     expect(await warnedOf(redis({}), redis({}))).toEqual(DEFAULTS)
     expect(warn.mock.calls[0]?.[0]).toContain('give it recommendedRedisOptions')
   })
 
-  test('a plain Cluster is warned of once, with all unsafe defaults', async () => {
+  test('a plain Cluster causes one warning, with all unsafe defaults', async () => {
     expect(await warnedOf(cluster({}), cluster({ redisOptions: {} }))).toEqual(CLUSTER_DEFAULTS)
     expect(warn.mock.calls[0]?.[0]).toContain('give it recommendedClusterOptions')
   })
@@ -97,7 +97,7 @@ describe.each([
     [{ enableOfflineQueue: true }, {}, ['enableOfflineQueue']],
     [{ clusterRetryStrategy: null }, {}, ['clusterRetryStrategy']],
     [{}, { connectTimeout: 5_001 }, ['connectTimeout']],
-    // A node is not connected to again, and refers to its successor.
+    // A node does not reconnect, and refers to its successor.
     [
       {},
       { maxRetriesPerRequest: 20, autoResendUnfulfilledCommands: true, reconnectOnError: null },
@@ -121,7 +121,7 @@ describe.each([
   )
 })
 
-test('another client than ioredis has other options', async () => {
+test('a client other than ioredis has other options', async () => {
   const callBuffer = async () => {}
   expect(
     await warnedOf({ callBuffer }, { callBuffer, options: {} }, { callBuffer, status: 'ready' }),

@@ -1,5 +1,5 @@
-// Each option of ioredis that users set, with real servers: limits hold, and data lies where it
-// should; or the client is refused when it is handed in.
+// Each ioredis option that users set, with real servers: limits hold, and data is where it should
+// be; or the client is refused when it is passed.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,16 +31,16 @@ import {
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-tls-'))
 const file = (name: string) => join(folder, name)
-/** Of the shared Cluster, which has a replica for each master. */
+/** The shared Cluster, which has a replica for each master. */
 const nodes = inject('redis').clusterPorts.map((port) => ({ host: '127.0.0.1', port }))
 
 let server: RedisServer
 let tlsPort: number
 let sentinel: RedisSentinel
-/** Nodes tell clients names that nobody can resolve, as behind a network address translation. */
+/** Its nodes have names that clients cannot resolve, as behind network address translation. */
 let hidden: RedisCluster
 beforeAll(async () => {
-  // Unsafe options are the target.
+  // Unsafe options are the subject.
   vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }], {
     keyType: 'ec',
@@ -120,7 +120,7 @@ function storeOn(client: RedisLike, prefix: string): RedisStore {
   return store
 }
 
-/** Two stores on the client do all that stores do. Returns the prefix of their keys. */
+/** Two stores on the client do everything that stores do. Returns the prefix of their keys. */
 async function doesAll(client: RedisLike): Promise<string> {
   const prefix = newPrefix()
   const [one, other] = [storeOn(client, prefix), storeOn(client, prefix)]
@@ -152,14 +152,14 @@ async function doesAll(client: RedisLike): Promise<string> {
       await theirs.consume(key)
     }
   }
-  // For whichever asked last, both are there at its first beat.
+  // The one that asked last sees both at its first heartbeat.
   await waitUntil('both are counted', async () =>
     [one, other].some((store) => store.health().instances === 2),
   )
   return prefix
 }
 
-/** The keys of the limiter and those of the heartbeat, in a database of the single server. */
+/** The keys of the limiter and of the heartbeat, in a database of the single server. */
 async function keysIn(db: number, pattern: string): Promise<string[]> {
   const connection = openConnection(server.port)
   await connection.command('SELECT', db)
@@ -187,7 +187,7 @@ describe.each<[string, object]>([
     { maxRetriesPerRequest: null },
     { connectionName: 'app' },
     { keepAlive: 1_000, noDelay: false, family: 4 },
-    // Of ioredis 6; 5 does not know them.
+    // An option of ioredis 6; 5 does not know it.
     { protocol: 2 },
     { replyMapping: 'resp3' },
   ])('works with %j', async (options) => {
@@ -223,7 +223,7 @@ describe.each<[string, object]>([
     await doesAll(redis({ ...base, path: file('socket') }))
   })
 
-  test('works with sentinels, and a natMap', async () => {
+  test('works with sentinels and a natMap', async () => {
     const sentinels = [{ host: '127.0.0.1', port: sentinel.sentinelPorts[0] as number }]
     const port = await sentinel.masterPort()
     const natMap = { [`127.0.0.1:${port}`]: { host: 'localhost', port } }
@@ -264,7 +264,7 @@ describe.each<[string, AnyOptions]>([
     await doesAll(cluster(options))
   })
 
-  test('works with a scaleReads of its own', async () => {
+  test('works with its own scaleReads', async () => {
     await doesAll(cluster({ scaleReads: (all: Redis[]) => all.at(-1) }))
   })
 
@@ -288,8 +288,8 @@ describe.each<[string, AnyOptions]>([
       )
       const startup = [{ host: '127.0.0.1', port: hidden.ports[0] as number }]
       const client = clusterAt(startup, { ...base, natMap, enableAutoPipelining })
-      // To a node that is still connecting ioredis sends nothing, but to any other one, and what
-      // that one refers to is not in its map.
+      // ioredis sends commands for a connecting node to another one, whose redirections are not in
+      // the map.
       await waitUntil('all nodes to be known', async () => {
         return client.nodes('master').length === hidden.ports.length
       })
@@ -301,7 +301,7 @@ describe.each<[string, AnyOptions]>([
   )
 })
 
-describe('what cannot work is refused when the client is handed in', () => {
+describe('a client that cannot work is refused when it is passed', () => {
   test.each<[string, object, string]>([
     ['readOnly', { readOnly: true }, 'leave readOnly out'],
     [
@@ -320,7 +320,7 @@ describe('what cannot work is refused when the client is handed in', () => {
     )
   })
 
-  test('a client of another make that pipelines by itself', () => {
+  test('a client of another library that pipelines automatically', () => {
     const client = { callBuffer: async () => undefined, options: { enableAutoPipelining: true } }
     expect(() => redisStore(client)).toThrow(
       expect.objectContaining({

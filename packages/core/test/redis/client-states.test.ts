@@ -1,5 +1,4 @@
-// Clients that can send no commands are refused when they are handed in, whichever major they are
-// of.
+// Clients that cannot send commands are refused when they are passed, whatever their major.
 
 import * as tested from 'ioredis'
 import * as ioredis5 from 'ioredis5'
@@ -27,7 +26,7 @@ describe.each([
     )
   }
 
-  test('one that is closed', () => {
+  test('a client that is closed', () => {
     const single = new Redis(port, { ...recommendedRedisOptions, lazyConnect: true })
     const cluster = new Cluster([{ host: '127.0.0.1', port }], { lazyConnect: true })
     for (const client of [single, cluster]) {
@@ -36,7 +35,7 @@ describe.each([
     }
   })
 
-  test('one that subscribes by RESP2', async () => {
+  test('a client that subscribes by RESP2', async () => {
     const client = connected({ protocol: 2 })
     await client.connect()
     await client.subscribe('news')
@@ -46,7 +45,7 @@ describe.each([
     )
   })
 
-  test('one that monitors', async () => {
+  test('a client that monitors', async () => {
     const monitoring = await connected().monitor()
     onTestFinished(() => monitoring.disconnect())
     refused(monitoring, /^the client monitors, and can send nothing else/)

@@ -1,4 +1,4 @@
-// Clients of the servers that the test run started, ready to be used; ended after the file.
+// Clients for the servers that the test run started, ready for use, which end after the file.
 
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, inject } from 'vitest'

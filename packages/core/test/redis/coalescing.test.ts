@@ -1,4 +1,4 @@
-// Decisions of one turn share a call, and equal ones a group, and nobody can tell but by the bill.
+// Decisions of one turn share a call, and equal ones a group, with the same results as without.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, expect, test } from 'vitest'
@@ -22,7 +22,7 @@ function newName(): string {
   return `c${Date.now().toString(36)}${runs}`
 }
 
-/** A store over the client that counts the calls it makes. */
+/** A store over the client, and the number of its calls. */
 function counted(client: ReturnType<typeof singleClient>) {
   const calls: string[][] = []
   const spy = {
@@ -57,7 +57,7 @@ describe('on a single server', () => {
     expect(calls.map((args) => args[1])).toEqual(['21'])
   })
 
-  test('a batch is sent when it holds 32 keys', async () => {
+  test('a batch is sent when it has 32 keys', async () => {
     const { store, calls } = counted(client)
     const limiter = new RateLimiter({
       name: newName(),
@@ -70,7 +70,7 @@ describe('on a single server', () => {
     expect(calls.map((args) => args[1])).toEqual([...Array(18).fill('32'), '24'])
   })
 
-  test('what follows a request that came alone does not wait for the end of the turn, but for what is asked beside it', async () => {
+  test('a request after one that came alone waits not for the end of the turn, but for what is requested beside it', async () => {
     const { store, calls } = counted(client)
     const policy = slidingLog({ limit: 10, window: '1m' })
     const limiter = new RateLimiter({ name: newName(), store, policy })
@@ -80,12 +80,12 @@ describe('on a single server', () => {
     expect(calls).toEqual([])
     await Promise.resolve()
     expect(calls.map((args) => args[1])).toEqual(['3'])
-    // A call is under way now, and what comes next waits until the turn is over.
+    // A call is in progress now, and the next request waits until the turn is over.
     const next = limiter.consume('d')
     await Promise.resolve()
     expect(calls.map((args) => args[1])).toEqual(['3'])
     await Promise.all([beside, next])
-    // These came together, so the next one waits, too.
+    // These came together, so the next one also waits.
     await Promise.all(['a', 'b', 'c'].map((key) => limiter.consume(key)))
     const last = limiter.consume('e')
     await Promise.resolve()
@@ -93,7 +93,7 @@ describe('on a single server', () => {
     await last
   })
 
-  test('a refund asked for before a consume takes effect before it', async () => {
+  test('a refund that is requested before a consume takes effect before it', async () => {
     const limiter = new RateLimiter({
       name: newName(),
       store: strictStore(client),
@@ -104,7 +104,7 @@ describe('on a single server', () => {
     expect(second.allowed).toBe(true)
   })
 
-  test('a key that holds something foreign fails its own decisions alone', async () => {
+  test('a key with a foreign value fails only its own decisions', async () => {
     const name = newName()
     const limiter = new RateLimiter({
       name,
@@ -129,26 +129,31 @@ describe('on a single server', () => {
     fixedWindow({ name: 'p', limit: 1, window: '1m' }),
     slidingCounter({ name: 'p', limit: 1, window: '1m' }),
     slidingLog({ name: 'p', limit: 1, window: '1m' }),
-  ])('what is foreign is named, and no request beside it is lost: $algorithm', async (policy) => {
-    const name = newName()
-    const limiter = new RateLimiter({ name, store: strictStore(client), policy })
-    const foreign = `weir:{bad}:${name}:p:${counterOf(policy)}`
-    for (const put of [
-      () => client.set(foreign, 'x', 'PX', 60_000),
-      () => client.sadd(foreign, 'x'),
-      () => client.rpush(foreign, 'x'),
-    ]) {
+  ])(
+    'a foreign value is reported, and no request beside it is lost: $algorithm',
+    async (policy) => {
+      const name = newName()
+      const limiter = new RateLimiter({ name, store: strictStore(client), policy })
+      const foreign = `weir:{bad}:${name}:p:${counterOf(policy)}`
+      for (const put of [
+        () => client.set(foreign, 'x', 'PX', 60_000),
+        () => client.sadd(foreign, 'x'),
+        () => client.rpush(foreign, 'x'),
+      ]) {
+        await client.del(foreign)
+        await put()
+        const settled = await Promise.allSettled(
+          ['a', 'bad', 'b'].map((key) => limiter.consume(key)),
+        )
+        expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+        const { code, message } = (settled[1] as PromiseRejectedResult).reason
+        expect([code, message]).toEqual(['WEIR_FOREIGN_KEY', expect.stringContaining(foreign)])
+      }
       await client.del(foreign)
-      await put()
-      const settled = await Promise.allSettled(['a', 'bad', 'b'].map((key) => limiter.consume(key)))
-      expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-      const { code, message } = (settled[1] as PromiseRejectedResult).reason
-      expect([code, message]).toEqual(['WEIR_FOREIGN_KEY', expect.stringContaining(foreign)])
-    }
-    await client.del(foreign)
-  })
+    },
+  )
 
-  test('every caller goes on in an async context of his own', async () => {
+  test('every caller continues in its async context', async () => {
     const context = new AsyncLocalStorage<number>()
     const limiter = new RateLimiter({
       name: newName(),
@@ -172,7 +177,7 @@ describe('on a single server', () => {
     ['1s', 333],
     ['1d', 99_999],
   ] as const)(
-    'a receipt of merged requests gave back a unit less: %s, %s',
+    'a receipt of merged requests gave back one unit less: %s, %s',
     async (every, refill) => {
       const policy = tokenBucket({ capacity: 5, refill, every })
       for (const afterMs of [0, 1, 50]) {
@@ -194,7 +199,7 @@ describe('on a single server', () => {
     },
   )
 
-  test('requests of other costs, and penalties, had the figures of the last of them', async () => {
+  test('requests with other costs, and penalties, got the figures of the last one', async () => {
     const figures = []
     const clock = fakeClock()
     for (const store of [memoryStore({ clock }), strictStore(client, { clock })]) {

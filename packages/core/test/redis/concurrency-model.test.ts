@@ -1,10 +1,9 @@
-// Slots beside a model of their own, which keeps each holder by itself: random acquisitions,
-// renewals, releases, crashes, resets, losses and steps of the clock, in memory, in Redis and in a
-// Cluster.
+// Slots compared with a model that stores each holder separately: random acquisitions, renewals,
+// releases, crashes, resets, losses and steps of the clock, in memory, in Redis and in a Cluster.
 //
 //   WEIR_STEPS=100000 npx vitest run --project redis concurrency-model
 //
-// walks on for as many steps; WEIR_SEED takes other walks.
+// takes this many steps; WEIR_SEED takes other walks.
 
 import type { Cluster, Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
@@ -24,14 +23,14 @@ const LIMIT = 6
 const HOLD_MS = 3_000
 const PART_MS = HOLD_MS / 60
 
-/** What a decision took, and until when: the receipt of it. */
+/** What a decision took, and until when: its receipt. */
 interface Holder {
   readonly units: number
   readonly takenUs: number
   untilMs: number
 }
 
-/** All who hold slots, by the words of the documentation. */
+/** All holders of slots, as documented. */
 class Model {
   readonly holders: Set<Holder> = new Set()
 
@@ -49,7 +48,7 @@ class Model {
 
 interface Stage {
   readonly store: Store
-  /** Forgets all that Redis has. */
+  /** Deletes everything in Redis. */
   readonly lose?: () => Promise<void>
 }
 type Clock = ReturnType<typeof fakeClock>
@@ -83,7 +82,7 @@ describe.each(stages)('%s', (_, make) => {
         const policy = concurrency({ name: 'open', limit: LIMIT, holdTimeout: HOLD_MS })
         const target = { policySet: makePolicySet('streams', [policy]), key: 'tenant' }
         const model = new Model()
-        /** Those that hold, or think that they do: a crashed one does nothing any more. */
+        /** Those that hold, or believe that they do: a crashed holder does nothing more. */
         const held: Holder[] = []
         let forgottenMs = 0
         const nowMs = () => Math.floor(clock.nowUs() / 1_000)
@@ -124,44 +123,44 @@ describe.each(stages)('%s', (_, make) => {
             const holder = oneOfHeld()
             if (holder === undefined) continue
             const { untilUs } = await ask({ mode: 'renew', ...named(holder) })
-            // Taken on, or anew where it had expired or was lost.
+            // Renewed, or taken again if it had expired or was lost.
             holder.untilMs = model.until(nowMs())
             expect(Math.floor((untilUs[0] as number) / 1_000)).toBe(holder.untilMs)
             model.holders.add(holder)
             held.push(holder)
           } else if (what < 18) {
-            // A crash: its slot is free once it expires.
+            // A crash: its slot is free when it expires.
             oneOfHeld()
           } else if (what === 18 && whole(3) > 0) {
-            // Without the name of a run nothing is given back.
+            // Without the name of a run, nothing is given back.
             await ask({ mode: whole(2) === 0 ? 'release' : 'refund' })
           } else if (what === 18) {
-            // The clock steps back. Expiries further ahead than new ones become those of new ones,
-            // which their holders do not know, so nobody releases or renews them.
-            // What is over is dropped by the next change, and counts again if there was none.
+            // The clock steps back. Expiries later than new ones become those of new ones, which
+            // their holders do not know, so nobody releases or renews them. What is over is dropped
+            // by the next change, and counts again if there was none.
             await ask({ mode: 'penalty' })
             model.holders.add(holderOf(1))
             for (const holder of model.holders)
               if (holder.untilMs <= nowMs()) model.holders.delete(holder)
-            // Not to before a reset: what was taken since would be taken for older.
+            // Not to before a reset: what was taken since would then be older than it.
             clock.advance(-Math.min(whole(2 * HOLD_MS), nowMs() - forgottenMs))
             held.length = 0
             for (const holder of model.holders)
               holder.untilMs = Math.min(holder.untilMs, model.until(nowMs()))
-            // Whatever is asked but a peek stamps them anew.
+            // Every call but a peek stamps them again.
             await ask({ mode: 'consume', costs: [LIMIT + 1] })
           } else if (whole(4) === 0) {
             await store.reset(target)
             forgottenMs = nowMs() + 1
             model.holders.clear()
-            // What is taken in the very instant of a reset counts as taken before it.
+            // What is taken at the very instant of a reset counts as taken before it.
             clock.advance(1)
             // What was taken before a reset is gone: neither released nor renewed.
             for (const holder of held.splice(0)) await ask({ mode: 'renew', ...named(holder) })
           } else if (lose !== undefined && whole(3) === 0) {
             await lose()
             model.holders.clear()
-            // So that no newcomer has an expiry of those that were lost.
+            // So that no newcomer has the same expiry as a lost holder.
             clock.advance(PART_MS)
           }
           const peek = await ask({ mode: 'peek' })

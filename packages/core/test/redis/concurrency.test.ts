@@ -1,5 +1,5 @@
-// Four processes with 50 connections each, on one key of one server. Their hosts' clocks differ by
-// minutes and hours.
+// Four processes with 50 connections each, for one key on one server. The clocks of their hosts
+// differ by minutes and hours.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -19,7 +19,7 @@ const NOW_US = 1_800_000_000_000_000
 let server: RedisServer
 let crowd: Crowd
 beforeAll(async () => {
-  // A server of its own: its statistics are of this test alone.
+  // A separate server, whose statistics contain only this test.
   server = await startRedis()
   crowd = await startCrowd(SKEWS_MS)
 })
@@ -29,16 +29,16 @@ afterAll(async () => {
 })
 
 /**
- * What a bucket must have granted, at least and at the most, until a request that it denied. While
- * it is full, as it may be again between the first requests on a busy machine, it does not refill.
+ * The bounds of what a bucket has granted until a request that it denied. While it is full, as it
+ * may be again between the first requests on a busy machine, it does not refill.
  */
 function bounds(
   { firstUs, fullUs, lastDenialUs, lastGrantUs }: Report,
   perSecond: number,
 ): [number, number] {
   const refilled = (fromUs: number, untilUs: number) => ((untilUs - fromUs) / 1e6) * perSecond
-  // Less by the unit that was not quite there at the denial, and the one that was not quite missing
-  // when it was full.
+  // Less the unit that was nearly there at the denial, and the one that was nearly missing when it
+  // was full.
   const least = LIMIT + Math.floor(refilled(fullUs, lastDenialUs)) - 2
   return [least, LIMIT + Math.floor(refilled(firstUs, lastGrantUs))]
 }
@@ -46,7 +46,7 @@ function bounds(
 describe.each(subjectNames)('%s', (subject) => {
   const { perSecond } = subjects[subject]
 
-  test('admits exactly the limit, with one EVALSHA a decision', async () => {
+  test('admits exactly the limit, with one EVALSHA for each decision', async () => {
     const prefix = `separate-${subject}`
     const job = { port: server.port, subject, prefix, clock: 'server', requests: 25 } as const
     await server.command('CONFIG', 'RESETSTAT')
@@ -55,7 +55,7 @@ describe.each(subjectNames)('%s', (subject) => {
     expect(report.granted + report.denied).toBe(PROCESSES * 50 * 25)
     expectLimit(report, perSecond)
     const { evalsha, eval: evals = 0 } = await callsOf(server)
-    // A process sends the script itself once for each connection that found the server without it.
+    // A process sends the script once for each connection that found the server without it.
     expect(evals).toBeLessThanOrEqual(PROCESSES * 50)
     expect(evalsha).toBe(report.granted + report.denied)
   })
@@ -72,7 +72,7 @@ describe.each(subjectNames)('%s', (subject) => {
     expect(evalsha).toBeLessThan(report.granted + report.denied)
   })
 
-  test('admits exactly the limit of 20,000 requests at one instant', async () => {
+  test('admits exactly the limit for 20,000 requests at one instant', async () => {
     const prefix = `instant-${subject}`
     const job = { port: server.port, subject, prefix, clock: NOW_US, requests: 250 } as const
     const report = await crowd.hammer({ ...job, connections: 20, inFlight: 1 })
@@ -96,7 +96,7 @@ function expectLimit(report: Report, perSecond: number): void {
   expect(report.granted).toBeLessThanOrEqual(most)
 }
 
-test('by the clocks of the hosts more would pass: the skew is real', async () => {
+test('by the clocks of the hosts more would pass, so the skew is real', async () => {
   const job = {
     port: server.port,
     subject: 'slidingLog',

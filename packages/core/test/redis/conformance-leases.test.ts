@@ -1,6 +1,6 @@
-// The suite of storeConformance asks too seldom for leases: its limits are small, and it looks
-// after each request. Here a process asks in bursts, so that most decisions come out of leases, and
-// each is what the memory store says.
+// The suite of storeConformance rarely leads to leases: its limits are small, and it peeks after
+// each request. Here a process sends bursts, so most decisions come from leases, and each must be
+// that of the memory store.
 
 import { describe, expect, test } from 'vitest'
 import {
@@ -17,9 +17,9 @@ import {
 import { fakeClock } from '../../src/testing/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
 
-// What goes back to a log are its oldest units, and not those of the lease, so that afterwards it
-// remembers younger ones than it would without: nothing ends within these walks. Of a bucket one
-// unit may be missing, that which drains while a lease lasts: leases.test.ts.
+// A log gets its oldest units back, and not those of the lease, so afterwards it has younger ones
+// than without leases: nothing expires within these walks. A bucket may lack one unit, which drains
+// during a lease: leases.test.ts.
 const policies: readonly Policy[] = [
   fixedWindow({ name: 'p', limit: 400, window: '10s' }),
   slidingCounter({ name: 'p', limit: 400, window: '10s' }),
@@ -38,7 +38,7 @@ describe.each([
   ['a Cluster, hash tags', () => clusterClient(), 16],
 ] as const)('on %s', (_, client: () => RedisLike, hashTags) => {
   test.each(policies)(
-    'one process gets with leases what it gets without: $algorithm',
+    'one process gets the same with leases as without: $algorithm',
     async (policy) => {
       const seed = Math.floor(Math.random() * 2 ** 31)
       const { leases, differences } = await walk(client(), hashTags, policy, seed)
@@ -49,8 +49,8 @@ describe.each([
 })
 
 /**
- * Bursts, and now and then something else. What was different in which step, and how many decisions
- * leases made.
+ * Bursts, and now and then something else. Returns what differed in which step, and how many
+ * decisions leases made.
  */
 async function walk(client: RedisLike, hashTags: number | undefined, policy: Policy, seed: number) {
   const below = generator(seed)
@@ -70,7 +70,7 @@ async function walk(client: RedisLike, hashTags: number | undefined, policy: Pol
   let leases = 0
   let isRefused = false
   const compare = (step: number, what: string, { leased, plain }: Both): void => {
-    // What was denied a moment ago may be told from memory, with less left.
+    // A recent denial may come from memory, with less left.
     const same =
       leased.allowed === plain.allowed && (!plain.allowed || leased.remaining === plain.remaining)
     if (!same) differences.push(`${step} ${what}: ${leased.remaining}, not ${plain.remaining}`)
@@ -99,8 +99,7 @@ async function walk(client: RedisLike, hashTags: number | undefined, policy: Pol
       if (both?.leased.allowed) await limiters[0]?.refund(both.leased)
       if (both?.plain.allowed) await limiters[1]?.refund(both.plain)
     }
-    // A look ends the lease: what one that goes on past this moment gives is the matter of
-    // leases.test.ts.
+    // A peek ends the lease; for leases that go on see leases.test.ts.
     compare(step, 'peek', await ask((limiter) => limiter.peek('k')))
     // A process that is refused a lease refuses for up to a second (docs/leases.md).
     if (below(3) === 0) {

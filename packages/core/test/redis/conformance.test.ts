@@ -3,9 +3,9 @@ import type { RedisStoreOptions } from '../../src/index.js'
 import { storeConformance } from '../../src/testing/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
 
-/** Coalescing and the deny cache are on in all of them, since they are by default. */
-/** A process that is granted no lease refuses for a while, which may be longer than was said
- *  before: not without a deny cache. */
+/** Coalescing and the deny cache are on in all of them, as by default. */
+/** A process without a lease refuses for a while, which may be longer than was reported before; but
+ *  not without a deny cache. */
 const LEASES = { leases: { units: 50, holdMs: 1_000 }, instances: 1, denyCache: false }
 
 const variants: readonly (readonly [string, RedisStoreOptions])[] = [

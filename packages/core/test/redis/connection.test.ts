@@ -1,4 +1,5 @@
-// The transport knows no client: a store runs over whatever has the few functions of a connection.
+// The transport knows no client: a store works with anything that has the functions of a
+// connection.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
@@ -22,7 +23,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** The least that a connection can be: commands, one by one. */
+/** A minimal connection: commands, one by one. */
 function plainConnection(parts: Partial<Connection> = {}): Connection {
   const call: Connection['call'] = (command, args) => client.callBuffer(command, ...args)
   return {
@@ -59,7 +60,7 @@ test('a store decides, counts processes and keeps settings over any connection',
   expect(await client.zcard('plain:{instances}')).toBe(0)
 })
 
-test('what is asked while a connection is made waits for it', async () => {
+test('requests while a connection is made wait for it', async () => {
   let connected = (): void => {}
   let isReady = false
   const made = new Promise<void>((resolve) => {
@@ -99,7 +100,7 @@ describe('the first connection', () => {
     expect(first.unready()).toBe('it is being made')
   })
 
-  test('is not waited for where a client does not tell how it is made', () => {
+  test('is not waited for if a client does not report how it is made', () => {
     const connection = { attempt: () => undefined, unready: () => undefined }
     const first = new FirstConnection(connection, 100, time)
     expect(first.wait()).toBe(undefined)

@@ -1,5 +1,5 @@
-// What a decision costs as a multiple of something measured beside it, on a busy machine too. The
-// figures themselves are in docs/benchmarks.md and in internal/benchmarks/results.
+// What a decision costs as a multiple of something measured beside it, which holds on a busy
+// machine also. The figures are in docs/benchmarks.md and in internal/benchmarks/results.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
@@ -28,14 +28,14 @@ afterAll(async () => {
 
 const limit = 100_000
 
-describe("the server's time, as a multiple of that of a script of INCR and PEXPIRE", () => {
+describe("the server's time, as a multiple of that of a script with INCR and PEXPIRE", () => {
   const MINIMAL = `local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return count`
   const ROUNDS = 9
   const KEYS = 64
 
-  /** Microseconds of a script call, by the server's own account. */
+  /** The microseconds of a script call, according to the server. */
   async function scriptUs(calls: number, call: () => Promise<unknown>): Promise<number> {
     await client.config('RESETSTAT')
     for (let i = 0; i < calls; i += 1) await call()
@@ -63,7 +63,7 @@ return count`
     await ask(groups)
     const ratios: { readonly batched: number; readonly alone: number }[] = []
     for (let round = 0; round < ROUNDS; round += 1) {
-      // Whatever else the machine does, it does to all three of a round: their ratios are compared.
+      // Other load on the machine affects all three of a round: their ratios are compared.
       let i = 0
       const floorUs = await scriptUs(500, () =>
         client.evalsha(minimal as string, 1, `minimal${i++ % KEYS}`, 600_000),
@@ -77,7 +77,7 @@ return count`
   })
 })
 
-/** Of an odd number of them. */
+/** Of an odd number of values. */
 function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[(values.length - 1) / 2] as number
 }

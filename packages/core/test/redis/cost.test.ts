@@ -1,5 +1,5 @@
-// What a decision costs the server, in commands, and what a key costs it, in bytes. Times are
-// measured by `pnpm figures`: they depend on the machine, these numbers do not.
+// What a decision costs the server in commands, and what a key costs it in bytes. `pnpm figures`
+// measures times, which depend on the machine; these numbers do not.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
@@ -31,18 +31,18 @@ const window = '1m'
 
 interface Target {
   readonly policy: Policy
-  /** Commands of the first decision on a key, of the next ones, of a denied one, and of a peek. */
+  /** The commands of the first decision on a key, of later ones, of a denied one, and of a peek. */
   readonly first: string
   readonly next: string
   readonly denied: string
   readonly peek: string
-  /** Bytes of a key, at the most, with a name of 24 bytes; if it has entries, with one. */
+  /** The most bytes of a key with a name of 24 bytes; with one entry if it has entries. */
   readonly bytes: number
 }
 
 const subjects: readonly Target[] = [
   {
-    // What it writes depends on the TAT's cell of 8.192 s: at first 4.072 s into one, then 5.073 s.
+    // The bytes depend on the TAT's cell of 8.192 s: at first 4.072 s into one, then 5.073 s.
     policy: tokenBucket({ name: 'p', capacity: limit, refill: 1, every: '1s' }),
     first: 'get set',
     next: 'get incrby',
@@ -95,7 +95,7 @@ function limiterFor(policy: Policy, clock?: FakeClock): [limiter: RateLimiter, k
   return [limiter, prefix + rest]
 }
 
-/** The commands that the server runs for a decision, besides the one EVALSHA. */
+/** The commands that the server runs for a decision, in addition to the one EVALSHA. */
 async function commandsOf(decide: () => Promise<unknown>): Promise<string> {
   await server.command('CONFIG', 'RESETSTAT')
   await decide()
@@ -156,7 +156,8 @@ describe.each(subjects)('$policy.algorithm', ({ policy, first, next, denied, pee
 })
 
 describe('an exact log', () => {
-  /** A full log with an entry a millisecond, and a clock at which the oldest is about to die. */
+  /** A full log with an entry each millisecond, and a clock at which the oldest is about to
+   *  expire. */
   async function fullLog(
     most: number,
   ): Promise<{ limiter: RateLimiter; key: string; clock: FakeClock }> {
@@ -192,7 +193,7 @@ describe('an exact log', () => {
     expect(commands[1]).toEqual(commands[0])
   })
 
-  test('looks at few entries when most have died', async () => {
+  test('looks at few entries when most have expired', async () => {
     const { limiter, clock } = await fullLog(10_000)
     clock.advance(99_000)
     const calls = await commandsOf(() => limiter.consume(KEY))

@@ -1,4 +1,4 @@
-// The database that the `db` of a client names, on real servers, with both majors of ioredis: Weir
+// The database in a client's option `db`, on real servers, with both majors of ioredis: Weir
 // decides there or not at all.
 
 import {
@@ -102,7 +102,7 @@ describe.each([
     { lazyConnect: true },
     { enableOfflineQueue: true },
   ])(
-    'where Redis has none of that number, nothing is decided in database 0: %j',
+    'if Redis has no database with that number, nothing is decided in database 0: %j',
     async (options) => {
       const limiter = limiterOn(storeOn(redis({ db: 99, ...options })))
       for (let turn = 0; turn < 3; turn += 1) {
@@ -114,7 +114,7 @@ describe.each([
     },
   )
 
-  test('the error is that of the node: its breaker opens, with the reason', async () => {
+  test('the error is one of the node: its breaker opens, with the reason', async () => {
     const store = storeOn(redis({ db: 99 }), { whenUnavailable: 'throw' })
     const causes: unknown[] = []
     store.on('breaker', ({ cause }) => void causes.push(cause))
@@ -131,7 +131,7 @@ describe.each([
     expect(store.stats().nodes[0]?.calls.error).toBeGreaterThan(0)
   })
 
-  test('a user of Redis who may not select is warned of, and decides nothing until permitted', async () => {
+  test('a Redis user without permission to select causes a warning, and decides nothing until permitted', async () => {
     const rules = ['on', `>${PASSWORD}`, '~*', '+@all', '-select', '-@dangerous']
     await server.command('ACL', 'SETUSER', 'narrow', 'reset', ...rules)
     const client = redis({ db: 3, username: 'narrow', password: PASSWORD, enableReadyCheck: false })
@@ -151,7 +151,7 @@ describe.each([
     const limiters = [storeOn(client), storeOn(client), storeOn(client)].map(limiterOn)
     const live = livePolicies(storeOn(client), { name: 'live', defaults: { p: policy } })
     open.push(() => live.close())
-    // ioredis's own, and Weir's.
+    // ioredis's command, and Weir's.
     for (const connections of [1, 2, 3]) {
       if (connections > 1) await cutOff(client)
       for (let i = 0; i < 100; i += 1)
@@ -181,7 +181,7 @@ describe.each([
     ])
   })
 
-  test('one that the application selects later is the one that is selected anew', async () => {
+  test('a database that the application selects later is the one that is selected again', async () => {
     const client = redis({ db: 3 })
     const limiter = limiterOn(storeOn(client))
     await limiter.consume('before')

@@ -1,5 +1,5 @@
-// A store that stays without Redis says so once, also where nobody listens to its events. Outages
-// that end are in test/layers/resilience/degraded.test.ts.
+// A store that stays without Redis warns once, even if nobody listens to its events.
+// test/layers/resilience/degraded.test.ts has outages that end.
 
 import { freePort, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
@@ -17,7 +17,7 @@ const open: (() => unknown)[] = []
 let warned: MockInstance
 beforeEach(() => {
   warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
-  // Timers go on by themselves, and may be advanced besides.
+  // Timers run as usual, and can also be advanced.
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true })
 })
 afterEach(async () => {
@@ -26,7 +26,7 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close()
 })
 
-/** The texts of the warnings that were given, of this code. */
+/** The texts of the warnings with this code. */
 function warnings(): string[] {
   const calls = warned.mock.calls as [string, { code: string }][]
   return calls.filter(([, { code }]) => code === 'WEIR_STORE_DEGRADED').map(([text]) => text)
@@ -72,7 +72,7 @@ test('without Redis for 10 s: a warning with the cause, and no other in the same
   expect(warnings()).toHaveLength(1)
 })
 
-test('a store that was closed warns of nothing', async () => {
+test('a store that was closed causes no warning', async () => {
   const at = limiterAt(await freePort())
   await until('open', at)
   await at.store.close()

@@ -1,5 +1,5 @@
-// What was denied a moment ago is denied again without a call, as Redis would, and only as long as
-// Redis would.
+// A recent denial is repeated without a call, with the answer that Redis would give, and only as
+// long as Redis would give it.
 
 import { describe, expect, test } from 'vitest'
 import {
@@ -38,7 +38,7 @@ function bench(options: RedisStoreOptions = {}) {
       fixedWindow({ name: 'daily', limit: 1_000, window: '1d' }),
     ],
   })
-  /** Calls that Redis got meanwhile. */
+  /** How many calls Redis gets during an action. */
   async function callsOf(action: () => Promise<unknown>): Promise<number> {
     const before = calls
     await action()
@@ -47,7 +47,7 @@ function bench(options: RedisStoreOptions = {}) {
   return { clock, store, limiter, callsOf }
 }
 
-test('a denied request is denied again without a call, its wait counted down, until the wait is over', async () => {
+test('a denied request is denied again without a call, with its wait counted down, until the wait is over', async () => {
   const { clock, limiter, callsOf } = bench()
   await limiter.consume('k', { cost: 5 })
   const first = await limiter.consume('k')
@@ -71,7 +71,7 @@ test('a denied request is denied again without a call, its wait counted down, un
   expect(await callsOf(async () => expect((await limiter.consume('k')).allowed).toBe(true))).toBe(1)
 })
 
-test('and for no more than a second, so that changes made elsewhere show', async () => {
+test('and for at most a second, so that changes made elsewhere show', async () => {
   const { clock, limiter, callsOf } = bench()
   await limiter.penalty('k', { cost: 10 })
   await limiter.consume('k')
@@ -127,7 +127,7 @@ test.each<[string, (limiter: RateLimiter) => Promise<unknown>]>([
   ['a penalty', (limiter) => limiter.penalty('k', { cost: 3 })],
   ['a smaller request', (limiter) => limiter.consume('k', { cost: 3 })],
 ])(
-  'what %s takes in this process shows in the denials after it: their waits suffice',
+  'units that %s takes in this process show in later denials: their waits suffice',
   async (_, take) => {
     const { clock, limiter } = bench()
     const policy = slidingLog({ name: 'log', limit: 10, window: '1s' })
@@ -154,7 +154,7 @@ test('it can be switched off', async () => {
   expect(await callsOf(() => limiter.consume('k'))).toBe(1)
 })
 
-test('a cost that can never pass is refused without a call, too', async () => {
+test('a cost that can never pass is also refused without a call', async () => {
   const { limiter, callsOf } = bench()
   await limiter.consume('k', { cost: 6 })
   expect(
@@ -182,15 +182,14 @@ test('a flood of one refused key costs Redis one call a second', async () => {
   expect(calls).toBe(5)
 })
 
-describe('a denial that was under way when units came back is not remembered', () => {
+describe('a denial that was in progress when units came back is not remembered', () => {
   const burst = tokenBucket({ name: 'burst', capacity: 1, refill: 1, every: '1h' })
   const shared = fixedWindow({ name: 'shared', limit: 1, window: '1d' })
   const pair: PolicyInput = [burst, { policy: shared, key: 'all' }]
 
   /** A limiter whose replies can be held back. */
   function held(policy: PolicyInput) {
-    /** Called when a reply is there, which is handed over when the promise that it returns is
-     *  resolved. */
+    /** Called when a reply is there, which is passed on when the returned promise is resolved. */
     let holdBack: (() => Promise<void>) | undefined
     const slow = {
       async callBuffer(command: string, args: string[]) {
@@ -208,7 +207,7 @@ describe('a denial that was under way when units came back is not remembered', (
     return {
       store,
       limiter,
-      /** Acts when Redis has answered what is asked, and before that answer is read. */
+      /** Acts after Redis has answered, and before that answer is read. */
       async during(ask: () => Promise<unknown>, act: () => Promise<unknown>) {
         let handOver = () => {}
         const arrived = new Promise<void>((resolve) => {
@@ -267,7 +266,7 @@ describe('a denial that was under way when units came back is not remembered', (
     ['a reset', (limiter) => limiter.reset('all')],
     ['a reset by another policy set', (limiter) => limiter.reset('all', { policy: shared })],
     ['a refund through another key', (limiter) => limiter.refund('other')],
-  ])('nor is one from before, where %s was of a shared key', async (_, change) => {
+  ])('nor is one from before %s of a shared key', async (_, change) => {
     const { limiter } = held(pair)
     await limiter.consume('first')
     expect((await limiter.consume('second')).allowed).toBe(false)
@@ -312,7 +311,7 @@ test.each([
   slidingLog({ limit: 3, window: 20 }),
   slidingWindow({ limit: 30, window: 120 }),
   slidingCounter({ limit: 5, window: 30 }),
-])('what is denied without a call, Redis would deny: $algorithm, $name', async (policy) => {
+])('Redis would deny what is denied without a call: $algorithm, $name', async (policy) => {
   let seed = 7
   const random = () => {
     seed = (seed * 48_271) % 2_147_483_647
@@ -356,7 +355,7 @@ test('a change that another process makes shows within a second', async () => {
   }
 })
 
-test('gcra of 2,000 a second and burst 1 lets as much through as without', async () => {
+test('gcra with 2,000 a second and burst 1 lets as much through as without', async () => {
   async function passed(denyCache: boolean): Promise<number> {
     const { clock, cached, exact } = twins(
       gcra({ limit: 2_000, period: '1s', burst: 1 }),

@@ -1,13 +1,13 @@
-// The two languages are held together: random walks through the TypeScript kernels, replayed on the
-// Lua kernels. Each walk is also held to the contract, and taken once more request by request, on
-// the drivers (every second one by the other forms of the script) and on the stores.
+// The two languages are compared: random walks through the TypeScript kernels are replayed on the
+// Lua kernels. Each walk is also checked against the contract, and repeated request by request, on
+// the drivers (every second walk with the other forms of the script) and on the stores.
 //
 //   WEIR_STEPS=1000000 npx vitest run --project redis differential
 //
-// walks on for as many steps per kernel.
+// takes this many steps per kernel.
 //
-// Seeds are fresh in each run. A walk that fails is shrunk and added to
-// differential/failures.jsonl, to be committed with the fix: those are taken first.
+// Seeds are new in each run. A walk that fails is shrunk and added to differential/failures.jsonl,
+// to be committed with the fix; those walks run first.
 
 import { appendFileSync, readFileSync } from 'node:fs'
 import { type RedisServer, startRedis } from '@weir/testkit'
@@ -23,7 +23,8 @@ import { patientClient } from './patient.js'
 
 const STEPS = Number(process.env.WEIR_STEPS ?? 20_000)
 const WALKS_PER_ROUND = 20
-/** A look at a limit's edge in so many steps. Most waits for slots are hints, which have none. */
+/** One look at a limit's edge in this many steps. Most waits for slots are hints, which have
+ *  none. */
 const LOOKS = 10
 const LOOKS_AT_SLOTS = 40
 
@@ -41,7 +42,7 @@ const failures = readFileSync(failureFile, 'utf8')
 let server: RedisServer
 let client: Redis
 beforeAll(async () => {
-  // A server of its own: what is written is told by how many changes the server counts.
+  // A separate server, whose count of changes shows what is written.
   server = await startRedis()
   client = await patientClient(server.port)
 })
@@ -60,8 +61,7 @@ async function check(recipe: WalkRecipe): Promise<Walk> {
   const form = { hasLiteralKeys: isOther, repliesInText: isOther }
   await checkDriversOneByOne(client, walk, `single${walked}`, form)
   await checkSameStates(client, walk, `merged${walked}`, `single${walked}`)
-  // The stores are asked step by step, which takes the time of a round trip each: not in every
-  // walk.
+  // The stores are asked step by step, with a round trip for each: not in every walk.
   const steady =
     !walk.wentBack &&
     recipe.versions.length === 1 &&
@@ -72,9 +72,12 @@ async function check(recipe: WalkRecipe): Promise<Walk> {
 
 describe.each(kernelNames)('%s', (kernel) => {
   const failed = failures.filter((failure) => failure.kernel === kernel)
-  test.runIf(failed.length > 0).each(failed)('what failed with seed $seed', async ({ recipe }) => {
-    await check(recipe)
-  })
+  test.runIf(failed.length > 0).each(failed)(
+    'the walk that failed with seed $seed',
+    async ({ recipe }) => {
+      await check(recipe)
+    },
+  )
 
   test(`memory and Redis agree over ${STEPS} random steps`, {
     timeout: 60_000 + STEPS * 10,
@@ -88,9 +91,8 @@ describe.each(kernelNames)('%s', (kernel) => {
       sums.denials += walk.denials
       sums.onTheDot += walk.onTheDot
     })
-    // Walks that never meet a limit, or never look at its edge, would prove nothing. How often they
-    // do differs with the seed, around a tenth of the steps at an edge, so what is asked for is a
-    // number of looks, not a part.
+    // Walks must reach limits and look at their edges. How often they do differs with the seed,
+    // around a tenth of the steps, so the test asks for a number of looks and not for a fraction.
     const looks = STEPS / (kernel === 'concurrency' ? LOOKS_AT_SLOTS : LOOKS)
     const isEnough = () => sums.steps >= STEPS && sums.denials > STEPS / 5 && sums.onTheDot > looks
     for (let seed = first; !isEnough() && sums.steps < 2 * STEPS; seed += 1) {

@@ -1,4 +1,4 @@
-// Corners of the drivers and kernels where random walks seldom or never get.
+// Special cases of the drivers and kernels that random walks rarely or never reach.
 
 import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
@@ -33,7 +33,7 @@ interface Ask {
 }
 
 /**
- * One policy and one key in Redis, and its twin in this process. Times are counted from START_MS.
+ * One policy and one key in Redis, and its twin in this process. Times are relative to START_MS.
  */
 class Twins {
   readonly line: PreparedScript
@@ -72,7 +72,7 @@ class Twins {
     return verdicts[0] as Verdict
   }
 
-  /** @throws {StoreError} if the key holds something foreign */
+  /** @throws {StoreError} if the key holds a foreign value */
   async reset(atMs: number | undefined): Promise<void> {
     const { policySet } = this.line
     const atUs = atMs === undefined ? undefined : usOf(atMs)
@@ -81,7 +81,7 @@ class Twins {
     if (verdicts[0] instanceof StoreError) throw verdicts[0]
   }
 
-  /** Asks both, which have to agree. */
+  /** Asks both, which must agree. */
   async ask(ask: Ask): Promise<Reading & { granted: number }> {
     const { mode = 'consume', atMs = 0, cost = 1, untilMs, seenMs } = ask
     const untilUs = untilMs === undefined ? undefined : [usOf(untilMs)]
@@ -107,7 +107,7 @@ const policies: readonly Policy[] = [
   slidingLog({ name: 'p', limit, window }),
 ]
 
-describe('what Weir did not write', () => {
+describe('values that Weir did not write', () => {
   const far = `${START_MS + 500}`
   const tick = `${START_MS - EPOCH_MS}`
   const entries: [string, string[], string[]][] = [
@@ -177,7 +177,7 @@ describe('what Weir did not write', () => {
     ],
   ]
 
-  test.each(entries)('%s: is told by its form', async (kernel, ours, foreign) => {
+  test.each(entries)('%s: are recognized by their form', async (kernel, ours, foreign) => {
     const policy = policies.find((candidate) => candidate.kernel?.id === kernel) as Policy
     for (const value of ours) {
       const twins = new Twins(policy)
@@ -194,7 +194,7 @@ describe('what Weir did not write', () => {
     }
   })
 
-  test('log1: is told by its entries', async () => {
+  test('log1: are recognized by their entries', async () => {
     const ours = [`${tick}:1:1`, '1234567890123456:1:1234567890123456', `1:1:${'1'.repeat(48)}`]
     const foreign = [
       '',
@@ -215,7 +215,7 @@ describe('what Weir did not write', () => {
       expect(await twins.redis({ mode: 'peek' }), value).toHaveProperty('granted')
     }
     for (const value of foreign) {
-      // As the last entry, as the first one, and on the way of a search.
+      // As the last entry, as the first one, and on the path of a search.
       for (const place of [0, 1, 2]) {
         const twins = new Twins(slidingLog({ name: 'p', limit, window }))
         const list = ['0:1:1', `${tick}:1:2`, `${tick}:1:3`]
@@ -228,7 +228,7 @@ describe('what Weir did not write', () => {
     }
   })
 
-  test.each(policies)('of another type is left as it is: $algorithm', async (policy) => {
+  test.each(policies)('of another type are left alone: $algorithm', async (policy) => {
     const twins = new Twins(policy)
     await client.hset(twins.key, 'a', 1)
     await client.pexpire(twins.key, 60_000)
@@ -237,8 +237,8 @@ describe('what Weir did not write', () => {
   })
 })
 
-describe('the form of a state', () => {
-  // Another version of Weir may read it: a new form needs a new id of the kernel.
+describe('the stored form of a state', () => {
+  // Another version of Weir may read it, so a new form needs a new id of the kernel.
   const states: [string, Policy, unknown][] = [
     ['ticks since 2025', bucketPolicy, `${(START_MS + 7 - EPOCH_MS) * 8_000 + 2 * 800_000}`],
     ['count and end', fixedWindow({ name: 'p', limit, window }), `2:${START_MS + 7 + window}`],
@@ -280,7 +280,7 @@ describe('huge counts', () => {
       await twins.ask({ mode: 'restore', cost, untilMs: window })
       expect((await twins.ask({ mode: 'peek' })).left).toBe(0)
     }
-    // Where exactly they saturate shows when most of it is given back.
+    // The exact point of saturation shows when most of it is given back.
     await twins.ask({ mode: 'refund', cost: MAX_UNITS - limit + 3 })
     for (const cost of [1, 2, 3, 4, MAX_UNITS]) {
       await twins.ask({ mode: 'peek' })
@@ -288,7 +288,7 @@ describe('huge counts', () => {
     }
   })
 
-  test('of a log saturate when some of them were lost and are restored', async () => {
+  test('in a log saturate when some of them were lost and are restored', async () => {
     const twins = new Twins(slidingLog({ name: 'p', limit, window }))
     await twins.ask({ atMs: 500 })
     await twins.ask({ mode: 'restore', cost: MAX_UNITS, untilMs: 1_200, atMs: 600 })
@@ -296,7 +296,7 @@ describe('huge counts', () => {
     expect(await twins.ask(back)).toMatchObject({ left: limit - 3 })
   })
 
-  test('of a log go on when their sums begin anew', async () => {
+  test('in a log continue when their sums wrap around', async () => {
     const twins = new Twins(slidingLog({ name: 'p', limit: 2 ** 20, window }))
     const sums: number[] = []
     for (let i = 0; i < 12; i += 1) {
@@ -314,7 +314,7 @@ describe('huge counts', () => {
   })
 
   test.each([1, 30])(
-    'of a log are the same near that place, with sub-windows of %d ms',
+    'in a log are right near that point, with sub-windows of %d ms',
     async (part) => {
       const coarse = slidingWindow({ name: 'p', limit, window: 33 * part, parts: 33 })
       const twins = new Twins(part === 1 ? slidingLog({ name: 'p', limit, window }) : coarse)
@@ -352,11 +352,11 @@ describe('a counter that is intact', () => {
       expect(await twins.ask({ ...seen, atMs })).toMatchObject({ granted: 0, left })
     }
     expect(await twins.ask({ mode: 'peek', atMs: 1_600 })).toMatchObject({ left: 54 })
-    // In the next window, of which ten weigh.
+    // In the next window, ten of them weigh.
     expect(await twins.ask({ ...seen, atMs: 2_000 })).toMatchObject({ granted: 0, left: 90 })
   })
 
-  test('and one that is not has then what was seen, once, in the window in which it was seen and in the next', async () => {
+  test('and one that is not then has what was seen, once, in the window in which it was seen and in the next', async () => {
     const twins = new Twins(counter)
     const seen: Ask = { mode: 'restore', cost: 91, untilMs: 3_000 }
     await twins.ask({ atMs: 1_200, cost: 3 })
@@ -370,13 +370,13 @@ describe('a counter that is intact', () => {
 })
 
 describe('a receipt of a bucket', () => {
-  test('gives back no more than what has not come back by itself, also after an earlier refund', async () => {
+  test('gives back no more than what has not come back by itself, even after an earlier refund', async () => {
     const twins = new Twins(bucketPolicy)
-    // Two penalties in one instant, ten units each: the second one counts until 2,000, as its
-    // receipt says.
+    // Two penalties at one instant, of ten units each: the second one counts until 2,000, according
+    // to its receipt.
     await twins.ask({ mode: 'penalty', cost: 10 })
     await twins.ask({ mode: 'penalty', cost: 10 })
-    // The first one is given back, so that the second one is over at 1,000.
+    // The first one is refunded, so the second one is over at 1,000.
     expect(await twins.ask({ mode: 'refund', cost: 10, untilMs: 1_000, seenMs: 0 })).toMatchObject({
       resetUs: 1_000_000,
     })
@@ -423,8 +423,8 @@ describe('a receipt of a bucket', () => {
   })
 })
 
-describe('what was charged in the instant in which a key was forgotten', () => {
-  test.each(policies)('is not given back after a reset: $algorithm', async (policy) => {
+describe('units that were charged at the instant at which a key was forgotten', () => {
+  test.each(policies)('are not given back after a reset: $algorithm', async (policy) => {
     const twins = new Twins(policy)
     await twins.redis({ cost: 3 })
     await twins.reset(0)
@@ -433,7 +433,7 @@ describe('what was charged in the instant in which a key was forgotten', () => {
     expect(await twins.redis({ mode: 'peek' })).toMatchObject({ readings: [{ left: limit - 4 }] })
   })
 
-  test.each(policies)('is given back if a refund had left nothing: $algorithm', async (policy) => {
+  test.each(policies)('are given back if a refund had left nothing: $algorithm', async (policy) => {
     const twins = new Twins(policy)
     for (let i = 0; i < 3; i += 1) {
       await twins.ask({ cost: 3 })
@@ -444,7 +444,7 @@ describe('what was charged in the instant in which a key was forgotten', () => {
 })
 
 test.each(policies)(
-  'what was charged a microsecond before a refund that left nothing is not given back twice: $algorithm',
+  'units charged a microsecond before a refund that left nothing are not given back twice: $algorithm',
   async (policy) => {
     const twins = new Twins(policy)
     const refund: Ask = { mode: 'refund', cost: 3, untilMs: 5_000, seenMs: 0, atMs: 0.001 }
@@ -456,7 +456,7 @@ test.each(policies)(
   },
 )
 
-describe('a receipt gives nothing back to those who came later', () => {
+describe('a receipt gives back nothing of later charges', () => {
   test('in a window that ends later than its own', async () => {
     const twins = new Twins(fixedWindow({ name: 'p', limit, window }))
     await twins.ask({ cost: 3, atMs: 500 })
@@ -476,7 +476,7 @@ describe('a receipt gives nothing back to those who came later', () => {
   })
 })
 
-describe('a log of which something is given back', () => {
+describe('a log after a refund', () => {
   test('loses the oldest entries, and no more than those', async () => {
     const twins = new Twins(slidingLog({ name: 'p', limit, window }))
     for (const atMs of [0, 100, 200, 300, 400, 500]) await twins.ask({ atMs })
@@ -500,11 +500,11 @@ describe('a log of which something is given back', () => {
   })
 })
 
-describe('a log that is raised', () => {
+describe('a log after a restore', () => {
   test('keeps what it has, after what was lost', async () => {
     const twins = new Twins(slidingLog({ name: 'p', limit, window }))
     for (const atMs of [0, 600, 700, 800]) await twins.ask({ atMs })
-    // At 1,150 one entry has died; three units of 500 were lost.
+    // At 1,150 one entry has expired; three units of 500 were lost.
     const raise: Ask = { mode: 'restore', atMs: 1_150, cost: 3, untilMs: 1_500 }
     expect(await twins.ask(raise)).toMatchObject({ left: limit - 6, resetUs: 650_000 })
     expect(await client.llen(twins.key)).toBe(4)
@@ -526,7 +526,7 @@ describe('a log that is raised', () => {
     })
   })
 
-  test('in sub-windows, too', async () => {
+  test('also does in sub-windows', async () => {
     const twins = new Twins(slidingWindow({ name: 'p', limit, window, parts: 4 }))
     for (const atMs of [0, 300, 600, 900]) await twins.ask({ atMs })
     await twins.ask({ mode: 'restore', atMs: 1_300, cost: 5, untilMs: 1_400 })
@@ -534,20 +534,20 @@ describe('a log that is raised', () => {
       await twins.ask({ mode: 'peek', cost: limit, atMs })
   })
 
-  test('is seen as lost when it began anew within the sub-window that was last seen', async () => {
+  test('is seen as lost when it started again within the sub-window that was last seen', async () => {
     const twins = new Twins(slidingWindow({ name: 'p', limit, window, parts: 2 }))
     // Four units of the sub-window that ends at 499 were seen, and lost; one was taken since.
     await twins.ask({ atMs: 20 })
     const raise: Ask = { mode: 'restore', atMs: 30, cost: 4, untilMs: 1_499 }
     expect(await twins.ask(raise)).toMatchObject({ left: limit - 5 })
     expect(await twins.ask(raise)).toMatchObject({ left: limit - 5 })
-    // In the next sub-window some of what was seen may have died by itself.
+    // In the next sub-window, some of what was seen may have expired by itself.
     await twins.ask({ mode: 'refund', cost: 4, atMs: 40 })
     expect(await twins.ask({ ...raise, atMs: 500 })).toMatchObject({ left: limit - 1 })
   })
 })
 
-describe('a log whose last entry lies at the edge of what is kept as it is', () => {
+describe('a log whose last entry is at the edge of the values that stay as they are', () => {
   const now = START_MS - EPOCH_MS
   const round = 2 * MAX_UNITS
 
@@ -577,7 +577,7 @@ describe('a log whose last entry lies at the edge of what is kept as it is', () 
   })
 })
 
-describe('a log with an entry in its middle that is not ours', () => {
+describe('a log with a foreign entry in its middle', () => {
   async function corruptLog(length: number): Promise<Twins> {
     const twins = new Twins(slidingLog({ name: 'p', limit, window }))
     for (let i = 0; i < length; i += 1) await twins.redis({ mode: 'penalty', atMs: i })
@@ -597,7 +597,7 @@ describe('a log with an entry in its middle that is not ours', () => {
   })
 })
 
-test.each(policies)('a reset deleted a key that is not ours: $algorithm', async (policy) => {
+test.each(policies)('a reset deleted a foreign key: $algorithm', async (policy) => {
   const twins = new Twins(policy)
   await client.hset(twins.key, 'a', 'b')
   await client.pexpire(twins.key, 60_000)
@@ -606,8 +606,8 @@ test.each(policies)('a reset deleted a key that is not ours: $algorithm', async 
 })
 
 describe('several groups of one call', () => {
-  /** What a call says of these keys, and what it says when each is asked for in a call of its
-   *  own. */
+  /** What a call reports for these keys, and what it reports when each is requested in a separate
+   *  call. */
   async function bothWays(
     policy: Policy,
     mode: Mode,
@@ -665,7 +665,7 @@ describe('several groups of one call', () => {
     }
   }
 
-  test.each(policies)('leave nothing of one to the next: $algorithm', async (policy) => {
+  test.each(policies)('leave nothing of one group to the next: $algorithm', async (policy) => {
     for (const mode of ['consume', 'refund', 'reconcile', 'restore'] as const) {
       await bothWays(policy, mode, [1, 1, 1, 1], [{ atMs: 900 }])
       await bothWays(
@@ -681,7 +681,7 @@ describe('several groups of one call', () => {
 
 describe('a mark', () => {
   test.each(policies)(
-    'stays as it is where a refund is too late and a $algorithm is healed, as the clock has stepped back',
+    'stays as it is when a refund is too late and a $algorithm is healed, after the clock has stepped back',
     async (policy) => {
       const twins = new Twins(policy)
       await twins.ask({ atMs: 9_000, cost: 3 })
@@ -701,7 +701,7 @@ describe('a mark', () => {
     return verdict.readings[0]?.left as number
   }
 
-  test('of a reset keeps what was forgotten from being raised', async () => {
+  test('of a reset keeps what was forgotten from being restored', async () => {
     const twins = new Twins(policy)
     await twins.redis({ cost: 4, atMs: 100 })
     await twins.reset(200)
@@ -711,7 +711,7 @@ describe('a mark', () => {
     expect(await leftAfter(twins, { ...raise, seenMs: 201 })).toBe(limit - 4)
   })
 
-  test('of a refund of all that was taken does, too', async () => {
+  test('of a refund of everything does so as well', async () => {
     const twins = new Twins(policy)
     await twins.redis({ cost: 4, atMs: 100 })
     await twins.redis({ mode: 'refund', cost: 4, atMs: 200 })
@@ -720,7 +720,7 @@ describe('a mark', () => {
     expect(await leftAfter(twins, { ...raise, seenMs: 201 })).toBe(limit - 4)
   })
 
-  test('outlives the key that it stands for, and a minute', async () => {
+  test('outlives the key that it belongs to, and a minute', async () => {
     for (const [every, least] of [
       ['1s', 60_000],
       ['1d', 86_400_000],
@@ -734,13 +734,13 @@ describe('a mark', () => {
     }
   })
 
-  test.each(['', 'x', '-'])('that is not ours (%j) keeps nothing', async (value) => {
+  test.each(['', 'x', '-'])('that is foreign (%j) prevents nothing', async (value) => {
     const twins = new Twins(policy)
     await client.set(`${twins.key}:mark`, value, 'PX', 60_000)
     expect(await leftAfter(twins, { ...raise, seenMs: 1 })).toBe(limit - 4)
   })
 
-  test('of a refund of a part keeps what was seen before it from being raised, as long as that counts', async () => {
+  test('of a partial refund keeps what was seen before it from being restored, as long as that counts', async () => {
     const twins = new Twins(policy)
     await twins.redis({ cost: 4, atMs: 100 })
     await twins.redis({ mode: 'refund', cost: 3, atMs: 200 })
@@ -772,14 +772,14 @@ describe('a mark', () => {
       await twins.redis({ cost: 2, atMs: 201 })
       const refund = { mode: 'refund', cost: 2, atMs: 250, untilMs: 5_000 } as const
       expect(await leftAfter(twins, { ...refund, seenMs: 100 })).toBe(limit - 2)
-      // A part that is given back does not hide when the key was forgotten.
+      // A partial refund does not hide when the key was forgotten.
       await twins.redis({ mode: 'refund', cost: 1, atMs: 260 })
       expect(await leftAfter(twins, { ...refund, cost: 1, seenMs: 200 })).toBe(limit - 1)
       expect(await leftAfter(twins, { ...refund, cost: 1, seenMs: 201 })).toBe(limit)
     }
   })
 
-  test('of another type keeps nothing', async () => {
+  test('of another type prevents nothing', async () => {
     const twins = new Twins(policy)
     await client.rpush(`${twins.key}:mark`, '9007199254740991')
     await client.pexpire(`${twins.key}:mark`, 60_000)
@@ -787,7 +787,7 @@ describe('a mark', () => {
   })
 })
 
-test('without a clock of ours, the time is that of the server, in microseconds', async () => {
+test('without an injected clock, the time is that of the server, in microseconds', async () => {
   const { line } = new Twins(fixedWindow({ name: 'p', limit, window }))
   const group = {
     policySet: line.policySet,

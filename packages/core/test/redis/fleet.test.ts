@@ -1,5 +1,5 @@
-// A fleet of four processes under load, on a real Redis and its clock, while its policy changes,
-// one of them is killed, and Redis restarts without its data.
+// A fleet of four processes under load, with a real Redis and its clock, while its policy changes,
+// one process is killed, and Redis restarts without its data.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ import { type Note, plansOf } from './fleet/member.js'
 import { patientOptions, patientStore } from './patient.js'
 
 const script = fileURLToPath(new URL('fleet/start.mjs', import.meta.url))
-/** Of what takes 2 s on a machine with nothing else to do. */
+/** For what takes 2 s on an idle machine. */
 const PATIENCE_MS = 60_000
 
 const plan = (limit: number, window: '1h' | '2h' = '1h') =>
@@ -28,7 +28,7 @@ let server: RedisServer
 let client: Redis
 let plans: LivePolicies<'plan'>
 const members: Member[] = []
-/** By time scale and limit, how many have passed. */
+/** How many have passed, by time scale and limit. */
 const passed = new Map<string, number>()
 
 function sum(scale: string): number {
@@ -48,7 +48,7 @@ async function start(): Promise<Member> {
   return member
 }
 
-/** All processes have this version. */
+/** Waits until all processes have this version. */
 async function reached(version: number): Promise<void> {
   const isThere = async () => members.every(({ last }) => last.version === version)
   await waitUntil(`all have version ${version}`, isThere, PATIENCE_MS)
@@ -77,7 +77,7 @@ afterAll(async () => {
 })
 
 test(
-  'all processes change over, and no more passes than by the more generous and one limit',
+  'all processes change over, and no more passes than the more generous limit plus one limit',
   async () => {
     await hasPassed('1h', 100)
     expect(await plans.set('plan', plan(150))).toMatchObject({ version: 1, isNewCounter: false })
@@ -97,7 +97,7 @@ test(
     killed.child.kill('SIGKILL')
     members.push(await start())
     await reached(2)
-    // The last note of the one that was killed may be missing.
+    // The last message of the killed process may be missing.
     await hasPassed('1h', 159)
     expect(sum('1h')).toBeLessThanOrEqual(160 + 150)
   },
@@ -105,7 +105,7 @@ test(
 )
 
 test(
-  'a Redis that comes back without its data is given the policy, and nobody was without',
+  'a Redis that comes back without its data gets the policy back, and no process was without',
   async () => {
     server.kill()
     await waitUntil('Redis is gone', async () => !(await plans.refresh()), PATIENCE_MS)
@@ -120,14 +120,14 @@ test(
     for (const { last } of members) expect(last).toMatchObject({ version: 2, limit: 160 })
     expect(await plans.set('plan', plan(170))).toMatchObject({ version: 3, was: plan(160) })
     await reached(3)
-    // The counters were lost, too, and while Redis was away each process had a part of the limit.
+    // The counters were also lost, and while Redis was away each process had a part of the limit.
     expect(sum('1h')).toBeLessThanOrEqual(170 + 160 + 160)
   },
   PATIENCE_MS * 3,
 )
 
 test(
-  'a change of the time scale is a new counter, and no more passes than by both',
+  'a change of the time scale is a new counter, and no more passes than both allow',
   async () => {
     const before = sum('1h') + sum('2h')
     expect(await plans.set('plan', plan(40, '2h'))).toMatchObject({

@@ -1,5 +1,5 @@
 // Clients of Valkey GLIDE: stores on both kinds keep the contract of a store, and failures of Redis
-// are noticed in time, though GLIDE tells of none.
+// are noticed in time, though GLIDE reports none.
 
 import { Batch, Decoder, GlideMonitorClient, ProtocolVersion } from '@valkey/valkey-glide'
 import { type RedisServer, startCluster, startProxy, startRedis, waitUntil } from '@weir/testkit'
@@ -96,13 +96,13 @@ describe('a store decides', () => {
     expect(await limiter.consume('k')).toMatchObject({ allowed: false, source: 'store' })
   })
 
-  test('in bytes: the number of that decoder is the one of GLIDE', async () => {
+  test('in bytes: the decoder has the same number as in GLIDE', async () => {
     expect(Decoder.Bytes).toBe(0)
     const reply = await connectionOf(single).call('eval', ["return '\\255'", '0'])
     expect(reply).toEqual(Buffer.from([255]))
   })
 
-  test('for a user who may do what Weir and GLIDE need, also on a new connection', async () => {
+  test('for a user with the permissions that Weir and GLIDE need, even on a new connection', async () => {
     const guarded = await server()
     const may = [...COMMANDS, 'INFO', 'PING'].map((name) => `+${name}`)
     await guarded.command('ACL', 'SETUSER', 'app', 'on', '>secret', '~weir:*', ...may)
@@ -128,7 +128,7 @@ describe('a store decides', () => {
   })
 })
 
-test('an error of the server is what ioredis would tell', async () => {
+test('an error of the server is the one that ioredis would report', async () => {
   const client = new Redis(port)
   open.push(() => client.disconnect())
   const codes = ['ERR', 'NOPERM', 'READONLY', 'LOADING', 'OOM', 'MISCONF', 'TRYAGAIN', 'CROSSSLOT']
@@ -154,7 +154,7 @@ test('an error of the server is what ioredis would tell', async () => {
 })
 
 describe('while there is no connection', () => {
-  test('decisions are local and in time, and Redis decides once it is there', async () => {
+  test('decisions are local and in time, and Redis decides when it is there', async () => {
     const first = await startRedis()
     await first.stop()
     const client = await clientOf(first.port, recommendedGlideOptions)
@@ -168,20 +168,20 @@ describe('while there is no connection', () => {
     await redisDecides(limiter)
   })
 
-  test('what is asked while a client connects waits for it', async () => {
+  test('requests while a client connects wait for it', async () => {
     const client = await clientOf(port)
     const limiter = limiterOn(redisStore(fromGlide(client), { ...STRICT, ...ALONE }))
     expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'store' })
   })
 
-  test('GLIDE is given nothing to keep but a question that tells of a connection', async () => {
+  test('GLIDE is given nothing to queue except a query that reveals a connection', async () => {
     const { port: of } = await server()
     const proxy = await startProxy(of)
     open.push(() => proxy.stop())
     const client = await clientOf(proxy.port)
     const limiter = limiterOn(storeOn(client))
     await redisDecides(limiter)
-    // One is under way when the connection is lost, which GLIDE tells.
+    // One is in progress when the connection is lost, which GLIDE reports.
     await proxy.set('mute')
     const underWay = limiter.consume('k')
     await forMs(20)
@@ -212,7 +212,7 @@ describe('when Redis', () => {
     await comesBack(limiterOn(storeOn(client)), stop, () => server({ port: of }))
   })
 
-  test('freezes for less than requestTimeout, nothing is counted twice after it', async () => {
+  test('freezes for less than requestTimeout, nothing is counted twice afterwards', async () => {
     const frozen = await server()
     const store = storeOn(await clientOf(frozen.port))
     const limiter = limiterOn(store)
@@ -232,7 +232,7 @@ describe('when Redis', () => {
     expect(limit - remaining).toBe(asked)
   })
 
-  test('is slow, its late replies are heard, and nothing is counted twice', async () => {
+  test('is slow, its late replies are used, and nothing is counted twice', async () => {
     const { port: of } = await server()
     const proxy = await startProxy(of)
     open.push(() => proxy.stop())
@@ -254,13 +254,13 @@ describe('when Redis', () => {
 describe('of a Cluster', () => {
   const keys = Array.from({ length: 30 }, (_, i) => `k${i}`)
 
-  test('one node freezes: the keys of the others are decided by Redis', async () => {
+  test('one node freezes: Redis decides the keys of the others', async () => {
     const args = ['--cluster-require-full-coverage', 'no']
     const servers = await startCluster({ masters: 3, replicas: 0, args })
     open.push(() => servers.stop())
     const client = await glideCluster(servers.ports, recommendedGlideOptions)
     open.push(() => client.close())
-    // Those that Redis decides are decided in time on a busy machine, too.
+    // Long enough for Redis to decide in time on a busy machine.
     const store = storeOn(client, 1_000)
     const limiter = limiterOn(store)
     const sources = async () => {
@@ -307,7 +307,7 @@ describe('of a Cluster', () => {
   })
 })
 
-describe('what is no client of GLIDE is refused', () => {
+describe('a value that is not a client of GLIDE is refused', () => {
   test.each([
     ['nothing', undefined],
     ['a text', 'redis://localhost'],
@@ -321,7 +321,7 @@ describe('what is no client of GLIDE is refused', () => {
     )
   })
 
-  test('one that is closed', async () => {
+  test('a client that is closed', async () => {
     const client = await glideClient(port)
     client.close()
     expect(() => fromGlide(client)).toThrow(
@@ -332,7 +332,7 @@ describe('what is no client of GLIDE is refused', () => {
     )
   })
 
-  test('one that reads from replicas only', async () => {
+  test('a client that reads from replicas only', async () => {
     const client = await clientOf(port, { readOnly: true })
     expect(() => fromGlide(client)).toThrow(
       expect.objectContaining({
@@ -342,7 +342,7 @@ describe('what is no client of GLIDE is refused', () => {
     )
   })
 
-  test('redisStore says what to write for a client that is not adapted', () => {
+  test('redisStore says what to write for a client without its adapter', () => {
     for (const client of [single, cluster])
       expect(() => redisStore(client as never)).toThrow(
         /fromGlide\(client\), of '@weir\/core\/glide'/,
@@ -350,7 +350,7 @@ describe('what is no client of GLIDE is refused', () => {
   })
 })
 
-test('stores on clients of one place are one store', async () => {
+test('stores on clients of the same server are one store', async () => {
   const place = async (client: Promise<GlideLike>) => {
     const made = await client
     open.push(() => made.close())

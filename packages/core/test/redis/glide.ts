@@ -1,12 +1,12 @@
-// Clients of Valkey GLIDE, ready to be used.
+// Clients of Valkey GLIDE, ready for use.
 
 import { GlideClient, GlideClusterClient, Logger } from '@valkey/valkey-glide'
 import { recommendedGlideOptions } from '../../src/redis/clients/glide.js'
 
-// It prints what goes wrong with a connection.
+// Otherwise GLIDE prints the errors of connections.
 Logger.setLoggerConfig('off')
 
-/** For a machine that is busy. */
+/** For a busy machine. */
 const PATIENT = {
   ...recommendedGlideOptions,
   requestTimeout: 20_000,

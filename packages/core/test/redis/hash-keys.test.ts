@@ -1,4 +1,4 @@
-// The option `hashKeys`: what reaches Redis tells nothing of whom is limited.
+// The option `hashKeys`: what reaches Redis does not reveal who is limited.
 
 import { startRedis } from '@weir/testkit'
 import { describe, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ function limiterWith(hashKeys: string, name: string): RateLimiter {
 }
 
 describe('with a secret', () => {
-  test('no argument of any command, and no key, holds the text of a key', async () => {
+  test('no argument of any command, and no key, contains the text of a key', async () => {
     const server = await startRedis()
     const client = await patientClient(server.port)
     const watcher = await client.monitor()
@@ -58,14 +58,14 @@ describe('with a secret', () => {
     }
   })
 
-  test('processes with the same one share counters, and others do not', async () => {
+  test('processes with the same secret share counters, and others do not', async () => {
     const name = `shared${Date.now()}`
     await limiterWith(SECRET, name).consume('u42')
     expect((await limiterWith(SECRET, name).consume('u42')).remaining).toBe(0)
     expect((await limiterWith(`${SECRET}!`, name).consume('u42')).remaining).toBe(1)
   })
 
-  test('keys of a tag lie in one slot of a Cluster', async () => {
+  test('keys with the same tag are in one slot of a Cluster', async () => {
     const store = strictStore(clusterClient(), { hashKeys: SECRET, instances: 1 })
     const own = slidingLog({ name: 'own', limit: 3, window: '1h' })
     const limiter = new RateLimiter({

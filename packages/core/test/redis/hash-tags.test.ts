@@ -14,7 +14,7 @@ function newName(): string {
   return `tags${process.pid}-${runs}`
 }
 
-/** EVALSHAs that all masters have run so far. */
+/** The EVALSHAs that all masters have run so far. */
 async function callsSoFar(): Promise<number> {
   const infos = await Promise.all(client.nodes('master').map((node) => node.info('commandstats')))
   return infos.reduce(
@@ -26,7 +26,7 @@ async function callsSoFar(): Promise<number> {
 describe.each([2, 3, 16, 64, 1_024])('%i hash tags', (count) => {
   const tags = spreadHashTags(count)
 
-  test('lie in as many equal parts of the slots', () => {
+  test('divide the slots into as many equal parts', () => {
     const parts = tags.map((tag) => Math.floor((slotOf(tag) * count) / SLOTS))
     expect(parts).toEqual(Array.from({ length: count }, (_, i) => i))
   })
@@ -74,7 +74,7 @@ test('keys of any shape count as they do without', async () => {
   for (const key of keys) expect((await limiter.peek(key)).allowed, key).toBe(true)
 })
 
-test('policy keys, with tags and without, count apart, and are refunded and reset', async () => {
+test('policy keys, with and without tags, count separately, and are refunded and reset', async () => {
   const store = strictStore(client, { hashTags: 4, instances: 1 })
   const address = slidingLog({ name: 'address', limit: 3, window: '1m' })
   const account = slidingLog({ name: 'account', limit: 2, window: '1m' })

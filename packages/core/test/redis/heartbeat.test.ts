@@ -1,5 +1,5 @@
-// What the heartbeat believes of what it is told, in virtual time: Redis itself never says such
-// things, but what stands before it, or in its place, may.
+// Which replies the heartbeat believes, in virtual time: Redis itself never gives such replies, but
+// a proxy in front of it, or something in its place, may.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Heartbeat } from '../../src/redis/heartbeat.js'
@@ -18,7 +18,7 @@ afterEach(() => {
 
 let prefixes = 0
 
-/** A heartbeat that has heard of 7 processes, and then each of the replies, one with each beat. */
+/** A heartbeat that has heard of 7 processes, and then gets one of these replies at each beat. */
 async function heard(...replies: readonly unknown[]) {
   const time = virtualTime()
   const failures: unknown[] = []
@@ -92,17 +92,14 @@ test.each<[unknown, unknown]>([
   [['9', '3', '5000'], 5_000],
   [[9, 3, 'soon'], Number.NaN],
   [[9, 3, null], null],
-])(
-  '%j says for how long somebody watches, and where it does not, the count stands',
-  async (reply, ms) => {
-    const { peers, watched } = await heard(reply)
-    expect(peers).toEqual({ count: 9, rank: 3 })
-    // Of the beats before, and of the end.
-    expect(watched).toEqual([undefined, undefined, ms, undefined])
-  },
-)
+])('%j says for how long somebody watches; if it does not, the count stands', async (reply, ms) => {
+  const { peers, watched } = await heard(reply)
+  expect(peers).toEqual({ count: 9, rank: 3 })
+  // For the beats before, and for the end.
+  expect(watched).toEqual([undefined, undefined, ms, undefined])
+})
 
-test('an answer that comes after the end says nothing of who watches', async () => {
+test('a reply after the end does not say who watches', async () => {
   const time = virtualTime()
   const watched: unknown[] = []
   const answers: ((reply: unknown) => void)[] = []
@@ -118,13 +115,13 @@ test('an answer that comes after the end says nothing of who watches', async () 
   expect({ asked: answers.length, watched }).toEqual({ asked: 2, watched: [undefined] })
 })
 
-test('what was told is not printed raw, nor whole', async () => {
+test('the reply is not printed raw, nor completely', async () => {
   await heard(Buffer.from(`\n\x1b[31m${'x'.repeat(1_000_000)}`))
   expect(warnings[0]?.[0]).toContain('"\\u000a\\u001b[31mxxx')
   expect(warnings[0]?.[0].length).toBeLessThan(400)
 })
 
-test('after a reply that is none, the next one is believed again', async () => {
+test('after an invalid reply, the next one is believed again', async () => {
   const { peers, failures } = await heard(Buffer.from('OK'), [9, 3])
   expect(peers).toEqual({ count: 9, rank: 3 })
   expect(failures).toHaveLength(1)

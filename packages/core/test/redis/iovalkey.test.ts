@@ -1,4 +1,5 @@
-// Clients of iovalkey, which is a fork of ioredis 5: `redisStore` takes them as it takes ioredis's.
+// Clients of iovalkey, which is a fork of ioredis 5: `redisStore` treats them like those of
+// ioredis.
 
 import { startProxy, startRedis, waitUntil } from '@weir/testkit'
 import { Cluster, Redis } from 'iovalkey'
@@ -43,7 +44,7 @@ test.each(KINDS)('processes are counted, and live limits are set and read, on %s
   countsProcessesAndSetsLimits(client),
 )
 
-test('an outage is noticed at once, and Redis decides again after it', async () => {
+test('an outage is noticed at once, and Redis decides again afterwards', async () => {
   const server = await startRedis()
   const client = new Redis(server.port, recommendedRedisOptions)
   client.on('error', () => {})

@@ -1,5 +1,5 @@
-// Leases: what is taken ahead is never more than Redis granted, counts in the windows in which it
-// was spent, and goes back.
+// Leases: a process never takes more ahead than Redis granted; units count in the windows in which
+// they were spent, and the rest goes back.
 
 import { describe, expect, test } from 'vitest'
 import {
@@ -24,12 +24,12 @@ function newName(): string {
   return `leases${process.pid}-${runs}`
 }
 
-/** EVALSHAs that the server has run so far. */
+/** The EVALSHAs that the server has run so far. */
 async function callsSoFar(): Promise<number> {
   return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0)
 }
 
-/** Until what was sent has been answered. */
+/** Waits until everything that was sent has been answered. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 3; i += 1) {
     await new Promise((resolve) => setImmediate(resolve))
@@ -84,7 +84,7 @@ describe.each(policies)('$algorithm', (policy) => {
     await other.store.close()
   })
 
-  test('whoever looks, refunds, punishes or resets sees all that was spent', async () => {
+  test('calls that peek, refund, penalise or reset see everything that was spent', async () => {
     const clock = fakeClock()
     const [process] = processesOf(1, policy, clock) as [Process]
     const { limiter } = process
@@ -107,7 +107,7 @@ describe.each(policies)('$algorithm', (policy) => {
     await process.store.close()
   })
 
-  test('no window gives more than without, whoever holds what, for how long', async () => {
+  test('no window gives more than without leases, whoever holds units, for however long', async () => {
     const seed = Math.floor(Math.random() * 2 ** 31)
     const random = generator(seed)
     const clock = fakeClock()
@@ -129,8 +129,8 @@ describe.each(policies)('$algorithm', (policy) => {
   })
 })
 
-describe('what is spent late', () => {
-  /** A process that has taken units ahead at 0, and one that takes all it can. */
+describe('units that are spent late', () => {
+  /** A process that has taken units ahead at 0, and one that takes everything it can. */
   async function attack(
     policy: Policy,
     warmUpMs: number,
@@ -159,11 +159,10 @@ describe('what is spent late', () => {
     at(warmUpMs)
     await take(holder, 20)
     at(lateMs)
-    // What is left of a lease.
+    // The rest of a lease.
     await take(holder, 7)
     if (isHeld) expect(late.length).toBe(7)
-    // What ends a lease is the timer of a store, which knows nothing of this clock; a look does,
-    // too.
+    // Leases end by a timer of the store, which does not follow this clock; a peek also ends one.
     await holder.limiter.peek('k')
     await take(greedy, 1_000)
     for (const ms of thenMs) {
@@ -183,13 +182,13 @@ describe('what is spent late', () => {
     },
   )
 
-  test('is not spent in the next fixed window', async () => {
+  test('are not spent in the next fixed window', async () => {
     const policy = fixedWindow({ name: 'p', limit: 400, window: '10s' })
     const spent = await attack(policy, 9_500, 10_100, [10_200], false)
     expect(spent.filter((ms) => ms >= 10_000).length).toBe(400)
   })
 
-  test('is not spent when the clock has gone back', async () => {
+  test('are not spent when the clock has gone back', async () => {
     const policy = slidingLog({ name: 'p', limit: 400, window: '10s' })
     const spent = await attack(policy, 500, 100, [], false)
     expect(spent.length).toBe(400)
@@ -207,13 +206,13 @@ function worstOf(spent: readonly number[]): number {
   return worst
 }
 
-/** How many more passed than may in some time. */
+/** How much more passed in some time than was allowed. */
 function excessOf({ algorithm, limit, kernel, unitMs }: Policy, spent: readonly number[]): number {
   if (kernel?.traits.drains !== true) {
     const isOfTwo = algorithm === 'fixed-window' || algorithm === 'sliding-counter'
     return worstOf(spent) - (isOfTwo ? 2 * limit : limit)
   }
-  // The bucket as it is when all that passed is taken from it at its time.
+  // The bucket's level when everything that passed is taken from it at its time.
   let used = 0
   let most = 0
   spent.forEach((ms, i) => {
@@ -317,7 +316,7 @@ test.each([
   expect(allowed).toBeGreaterThan(0.9 * 80 * 18)
 })
 
-test('a decision out of a lease says the same time of the reset as one of the store', async () => {
+test('a decision from a lease has the same reset time as one of the store', async () => {
   const clock = fakeClock()
   const [process] = processesOf(1, fixedWindow({ limit: 400, window: '10s' }), clock)
   const { limiter, store } = process as Process

@@ -1,9 +1,9 @@
-// Memory and Redis against ledgers that keep each charge for itself: random walks of consume, wait,
-// leave, settle, refund, and as many as there are.
+// Memory and Redis compared with ledgers that store each charge separately: random walks of
+// consume, wait, leave, settle, refund, and as many as there are.
 //
 //   WEIR_STEPS=100000 npx vitest run --project redis ledgers
 //
-// walks on for as many steps of each algorithm; WEIR_SEED=7 takes other walks.
+// takes this many steps of each algorithm; WEIR_SEED=7 takes other walks.
 
 import { expect, test } from 'vitest'
 import {
@@ -68,7 +68,7 @@ interface Taken {
 }
 
 test.each(subjects)(
-  `of %s memory and Redis count as a ledger does, in ${STEPS} random steps`,
+  `memory and Redis count %s as a ledger does, in ${STEPS} random steps`,
   {
     timeout: 60_000 + STEPS * 20,
   },
@@ -94,7 +94,7 @@ test.each(subjects)(
       const fits = (units: number, waitMs = 0) => ledger.used(nowMs() + waitMs) + units <= LIMIT
       const waitFor = (units: number) => leastMs(10 * SPAN_MS, (waitMs) => fits(units, waitMs))
 
-      /** What both stores say of a request, which is one thing. */
+      /** The answer of both stores to a request, which must be the same. */
       const ask = async (request: Partial<StoreRequest>): Promise<StoreResult> => {
         const whole = { target, count: 1, ...request } as StoreRequest
         const [memory, redis] = (await Promise.all(stores.map((store) => store.decide(whole)))) as [
@@ -116,7 +116,7 @@ test.each(subjects)(
           resetAfterMs: leastMs(10 * SPAN_MS, (waitMs) => ledger.used(nowMs() + waitMs) === 0),
         })
       }
-      /** Takes what the ledger says, and nothing else. */
+      /** Takes what the ledger allows, and nothing else. */
       const takes = async (request: Partial<ConsumeRequest>, units: number, least: number) => {
         const result = await ask({ mode: 'consume', ...request })
         expect(result.granted * (request.costs?.[0] as number)).toBe(units)
@@ -128,7 +128,7 @@ test.each(subjects)(
           seen.granted += 1
           const charge = ledger.take(units, nowMs())
           expect(result.untilUs[0]).toBe(charge.untilMs * 1_000)
-          // Its receipt is of all that was granted.
+          // Its receipt is for everything that was granted.
           taken.push({ charge, result })
         }
         isAsCounted(result)

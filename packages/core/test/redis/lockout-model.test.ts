@@ -1,10 +1,10 @@
-// Lock-outs beside a model of their own, which keeps attempts as a list and is written from
+// Lock-outs compared with a model that stores attempts as a list and is written from
 // docs/lock-outs.md: random attempts, refunds, penalties, blocks by hand, resets, losses and steps
 // of the clock, in memory, in Redis, and in a Cluster with a policy key in another slot.
 //
 //   WEIR_STEPS=100000 npx vitest run --project redis lockout-model
 //
-// walks on for as many steps; WEIR_SEED takes other walks.
+// takes this many steps; WEIR_SEED takes other walks.
 
 import type { Cluster, Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
@@ -25,8 +25,8 @@ const STEPS = Number(process.env.WEIR_STEPS ?? 1_500)
 const SEED = Number(process.env.WEIR_SEED ?? 1)
 const STEPS_OF_WALK = 60
 const LIMIT = 4
-// All happens at a whole 10 ms, so that no window ends in the same millisecond as a block, which
-// could not be told apart.
+// Everything happens at a whole 10 ms, so that no window ends in the same millisecond as a block,
+// which could not be distinguished.
 const WINDOW_MS = 3_007
 const BLOCKS_MS = [500, 1_500, 4_000]
 const FORGET_MS = 6_000
@@ -39,15 +39,15 @@ interface Attempts {
   beganMs: number
 }
 
-/** One counter, by the words of its documentation. */
+/** One counter, as documented. */
 class Model {
   readonly #starts: Starts
   #attempts: Attempts | undefined
-  /** The end of the last block, and of the one before, to which a lifted one goes back. */
+  /** The end of the last block, and that of the one before, which a lifted block restores. */
   #endMs = 0
   #beforeMs = 0
   level = 0
-  /** Something is over that a step back of the clock would bring back, or not if it was deleted. */
+  /** Something is over that a step back of the clock would bring back, unless it was deleted. */
   hasOver = false
 
   constructor(starts: Starts) {
@@ -58,13 +58,14 @@ class Model {
     return this.waitMs(nowMs) > 0 ? 0 : Math.max(0, LIMIT - this.#count)
   }
 
-  /** How long it refuses by a block. */
+  /** How long a block makes it refuse. */
   waitMs(nowMs: number): number {
     this.#tidy(nowMs)
     return Math.max(0, this.#isAhead(nowMs) ? this.#lengthMs() : this.#endMs - nowMs)
   }
 
-  /** What lies too far ahead, as the clock has stepped back, begins now. A peek leaves it there. */
+  /** What is too far ahead, after the clock has stepped back, begins now. A peek leaves it
+   *  there. */
   heal(nowMs: number): void {
     if (this.#isAhead(nowMs)) this.#endMs = nowMs + this.#lengthMs()
     if (this.#attempts !== undefined && this.#attempts.beganMs > nowMs)
@@ -136,7 +137,7 @@ class Model {
     this.level = 0
   }
 
-  /** A key of which nothing matters any more is deleted. */
+  /** Deletes a key in which nothing matters any more. */
   #forgetNothing(nowMs: number): void {
     if (this.#count === 0 && this.level === 0 && this.#endMs <= nowMs) this.forget()
   }
@@ -180,7 +181,7 @@ const policyOf = (name: string, starts: Starts): Policy =>
 
 interface Stage {
   readonly store: Store
-  /** Forgets all that Redis has. */
+  /** Deletes everything in Redis. */
   readonly lose?: () => Promise<void>
 }
 type Clock = ReturnType<typeof fakeClock>
@@ -211,7 +212,7 @@ describe.each(stages)('in %s', (stage, stageOf) => {
     ['excess', 'one policy'],
     ['limit', 'a policy key beside it'],
   ] as const)(
-    `blocks that start with the %s are as a model has them, with %s, in ${STEPS} steps`,
+    `blocks that start with the %s are those of a model, with %s, in ${STEPS} steps`,
     { timeout: 60_000 + STEPS * 20 },
     async (starts, policies) => {
       const isAlone = policies === 'one policy'
@@ -238,7 +239,7 @@ describe.each(stages)('in %s', (stage, stageOf) => {
           const { policies: shown } = await limiter.peek('k')
           const expected = models.map((model) => ({
             remaining: model.remaining(nowMs()),
-            // A peek says what an attempt would meet: under the excess the block that it begins.
+            // A peek reports what an attempt would get: under the excess, the block that it begins.
             level: model.level + (starts === 'excess' && model.isUsedUp(nowMs()) ? 1 : 0),
           }))
           const is = shown.map(({ remaining, block }) => ({ remaining, level: block?.level }))
@@ -264,7 +265,7 @@ describe.each(stages)('in %s', (stage, stageOf) => {
           }
         }
         const refund = async (): Promise<void> => {
-          // What was forgotten in what is now the future may be anything that was charged before.
+          // What was forgotten at a time that is now in the future may include any earlier charge.
           if (charges.length === 0 || isSetBack) return
           const [charge] = charges.splice(pick(charges.length), 1) as [Granted]
           const before = models.some((model) => model.waitMs(nowMs()) > 0)
@@ -285,20 +286,20 @@ describe.each(stages)('in %s', (stage, stageOf) => {
             models[0]?.unblock(nowMs())
             await limiter.unblock('k')
           } else if (does === 3) {
-            // What has a policy key is not reset with the others.
+            // A policy with a policy key is not reset with the others.
             models[0]?.forget()
             await limiter.reset('k')
           } else if (does === 4 && lose !== undefined) {
             for (const model of models) model.forget()
             await lose()
-            // A process that has seen the blocks would restore them: this one ends.
+            // A process that has seen the blocks would restore them, so this one ends.
             charges.length = 0
             limiter.close()
             await store.close?.()
             ;({ store, lose } = stageOf(clock, prefix))
             limiter = new RateLimiter({ name: 'login', store, policy })
           } else if (does === 5 && isAlone && models[0]?.hasOver === false) {
-            // Of two in several slots the one that refuses is healed alone.
+            // Of two in different slots, only the one that refuses is healed.
             isSetBack = true
             clock.advance(-10 * pick(FORGET_MS / 5))
           }
@@ -306,7 +307,7 @@ describe.each(stages)('in %s', (stage, stageOf) => {
         try {
           for (let step = 0; step < STEPS_OF_WALK; step += 1) {
             steps += 1
-            // What happens in one millisecond has no order.
+            // Events in one millisecond have no order.
             clock.advance(10 + pick(2) * pick(2) * 10 * pick(200))
             const does = pick(10)
             if (does < 6) await consume()

@@ -1,4 +1,4 @@
-// Lock-outs beside what stands before Redis: other processes, the deny cache and leases.
+// Lock-outs together with what is in front of Redis: other processes, the deny cache and leases.
 
 import { describe, expect, test } from 'vitest'
 import { lockout, RateLimiter, type RedisStoreOptions } from '../../src/index.js'
@@ -8,7 +8,7 @@ import { singleClient, strictStore } from './clients.js'
 const LIMIT = 5
 let runs = 0
 
-/** Limiters of one name, each on a store of its own. */
+/** Limiters with one name, each on a separate store. */
 function processes(count: number, options: RedisStoreOptions = {}, limit = LIMIT) {
   const clock = fakeClock()
   runs += 1
@@ -42,7 +42,7 @@ describe('of 64 parallel guesses in each of 4 processes', () => {
     expect(await guess(limiters)).toHaveLength(0)
   })
 
-  test('one that was right lifts the block in all processes, for one more guess', async () => {
+  test('a correct one lifts the block in all processes, for one more guess', async () => {
     const { clock, limiters } = processes(4)
     const [right] = await guess(limiters)
     if (right?.of.allowed !== true) throw new Error('none was granted')
@@ -52,7 +52,7 @@ describe('of 64 parallel guesses in each of 4 processes', () => {
     expect(await guess(limiters)).toHaveLength(1)
   })
 
-  test('one that was right after the block of its count lifts no later block', async () => {
+  test('a correct one after the block that its count began lifts no later block', async () => {
     const { clock, limiters } = processes(4)
     const [late] = await guess(limiters)
     if (late?.of.allowed !== true) throw new Error('none was granted')
@@ -64,7 +64,7 @@ describe('of 64 parallel guesses in each of 4 processes', () => {
   })
 })
 
-test('the deny cache answers for a block, at once no more here and for a second elsewhere', async () => {
+test('the deny cache answers for a block; when it is lifted, at once no more here, and within a second elsewhere', async () => {
   const { clock, limiters } = processes(2, {}, 1)
   const [one, other] = limiters
   await one.consume('k')
@@ -102,7 +102,7 @@ test('a block by hand is kept until it ends, and one of a count until its level 
   expect(byHandMs).toBeLessThan(12 * 60_000)
   await limiter.consume('of-a-count')
   expect(await keptMs('of-a-count')).toBeGreaterThan(29 * 86_400_000)
-  // What is still to be forgotten is kept with a block by hand.
+  // What is still to be forgotten is stored together with a block by hand.
   await limiter.block('of-a-count', '10m')
   expect(await keptMs('of-a-count')).toBeGreaterThan(29 * 86_400_000)
 })

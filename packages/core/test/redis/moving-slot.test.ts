@@ -1,5 +1,4 @@
-// A slot of a Cluster whose keys are on their way: calls for several of them cannot be answered by
-// either node.
+// A slot of a Cluster that is moving: neither node can answer calls for several of its keys.
 
 import { type RedisCluster, startCluster } from '@weir/testkit'
 import { Cluster } from 'ioredis'
@@ -21,7 +20,7 @@ afterAll(async () => {
   await servers.stop()
 })
 
-test('requests for keys of a slot on its way were all decided locally', async () => {
+test('requests for keys of a moving slot were all decided locally', async () => {
   const store = redisStore(client, { hashTags: 2, instances: 1, deadlineMs: 10_000 })
   const limiter = new RateLimiter({
     name: 'moving',

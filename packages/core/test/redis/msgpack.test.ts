@@ -28,7 +28,7 @@ const EDGES = [
   -(2 ** 53),
 ]
 
-test('numbers come back from cmsgpack as they went, in arrays of any length', async () => {
+test('numbers from cmsgpack are decoded unchanged, in arrays of any length', async () => {
   const client = singleClient()
   const echo = async (numbers: readonly number[]) => {
     const script = 'local t = {} for i = 1, #ARGV do t[i] = ARGV[i] + 0 end return cmsgpack.pack(t)'
@@ -55,6 +55,6 @@ test.each([
   ['a length of two bytes without the second one', [0xdc, 0]],
   ['an array without its last number', [0x92, 1]],
   ['an array of texts', [0x91, 0xa1, 0x41]],
-])('%s is no reply', (_, bytes) => {
+])('%s is not a reply', (_, bytes) => {
   expect(() => unpackNumbers(Buffer.from(bytes))).toThrow()
 })

@@ -1,5 +1,5 @@
-// A vitest globalSetup: after all tests have run, no key may be left on any of their servers that
-// will stay for ever. A test that plants a foreign key gives it a TTL, or removes it.
+// A globalSetup of vitest: after all tests have run, their servers must have no key without a TTL.
+// A test that plants a foreign key gives it a TTL, or removes it.
 
 import type { Connection } from '@weir/testkit'
 import { openConnection } from '@weir/testkit'
@@ -14,7 +14,7 @@ export function setup(tested: TestProject): void {
 }
 
 /**
- * Fails the run by its exit code: an error thrown here would only keep the servers from being
+ * Fails the run by its exit code, since an error here would only keep the servers from being
  * stopped.
  */
 export async function teardown(): Promise<void> {
@@ -32,7 +32,7 @@ export async function teardown(): Promise<void> {
 }
 
 export async function keysWithoutTtl(server: Ask): Promise<string[]> {
-  // A replica answers for its keys only if asked to.
+  // A replica answers for its keys only on request.
   await server.command('READONLY').catch(() => undefined)
   const forever: string[] = []
   let cursor = '0'

@@ -40,7 +40,7 @@ describe.each(VERSIONS)('%s', (_, library) => {
     ['a Cluster', fromNodeRedis(cluster)],
   ])
 
-  test.each([2, 3])('a store decides by RESP%d', async (RESP) => {
+  test.each([2, 3])('a store decides with RESP%d', async (RESP) => {
     const client = nodeRedisClient(library, port, { RESP })
     open.push(() => client.destroy())
     await client.connect()
@@ -50,7 +50,7 @@ describe.each(VERSIONS)('%s', (_, library) => {
     expect(await limiter.consume('k')).toMatchObject({ allowed: false, source: 'store' })
   })
 
-  test('a pool, and a client whose replies are mapped to other types, decide as well', async () => {
+  test('a pool, and a client that maps replies to other types, decide as well', async () => {
     const pool = library.createClientPool(
       { url: `redis://127.0.0.1:${port}` },
       { minimum: 2, maximum: 4 },
@@ -64,7 +64,7 @@ describe.each(VERSIONS)('%s', (_, library) => {
     }
   })
 
-  test('a store decides by Sentinels, before and after a failover, and counts nothing twice', async () => {
+  test('a store decides with Sentinels, before and after a failover, and counts nothing twice', async () => {
     const sentinel = await startSentinel()
     open.push(() => sentinel.stop())
     const client = library.createSentinel({
@@ -87,7 +87,7 @@ describe.each(VERSIONS)('%s', (_, library) => {
     await waitUntil('Redis decides', async () => (await ask()).source === 'store')
     const timer = setInterval(ask, 5)
     open.push(() => clearInterval(timer))
-    // What it was asked last is under way until it is given up.
+    // Its last requests are in progress until they are given up.
     sentinel.servers[0]?.kill('SIGSTOP')
     await waitUntil('another one decides', async () => (await ask()).source === 'store')
     clearInterval(timer)
@@ -112,7 +112,7 @@ describe.each(VERSIONS)('%s', (_, library) => {
     await store.close()
   })
 
-  test('what is asked while a client connects waits for it', async () => {
+  test('requests while a client connects wait for it', async () => {
     const client = nodeRedisClient(library, port)
     open.push(() => client.destroy())
     const limiter = limiterOn(redisStore(fromNodeRedis(client), { ...STRICT, ...ALONE }))
@@ -121,7 +121,7 @@ describe.each(VERSIONS)('%s', (_, library) => {
     await connecting
   })
 
-  test('a freeze leaves one connection, and a client that was destroyed in it stays so', async () => {
+  test('a freeze leaves one connection, and a client that was destroyed during it stays so', async () => {
     const server = await startRedis()
     open.push(() => server.stop())
     const clients = [nodeRedisClient(library, server.port), nodeRedisClient(library, server.port)]
@@ -152,7 +152,7 @@ describe.each(VERSIONS)('%s', (_, library) => {
     })
   })
 
-  test('an outage ends no process, and Redis decides again after it', async () => {
+  test('an outage ends no process, and Redis decides again afterwards', async () => {
     const server = await startRedis()
     // Nobody but Weir listens to errors.
     const client = library.createClient({
@@ -170,8 +170,8 @@ describe.each(VERSIONS)('%s', (_, library) => {
   })
 })
 
-describe('a connection of node-redis on which nothing comes any more is given up', () => {
-  /** A limiter on a Redis behind a proxy, by which it has decided once. */
+describe('a silent connection of node-redis is given up', () => {
+  /** A limiter on a Redis behind a proxy, which has decided once. */
   async function behindProxy(options: RedisStoreOptions) {
     const server = await startRedis()
     open.push(() => server.stop())
@@ -191,7 +191,7 @@ describe('a connection of node-redis on which nothing comes any more is given up
 
   const for2s = () => new Promise((resolve) => setTimeout(resolve, 2_000))
 
-  test('after a second, and the next one, that is not greeted, by the client after five', async () => {
+  test('after a second, and the next one, which is not greeted, by the client after five', async () => {
     const { proxy, limiter } = await behindProxy({})
     await proxy.set('blackhole')
     const startedMs = performance.now()
@@ -204,7 +204,7 @@ describe('a connection of node-redis on which nothing comes any more is given up
     await waitUntil('Redis decides', async () => (await limiter.peek('k')).source === 'store')
   })
 
-  test('but not where a reply may take longer', async () => {
+  test('but not if a reply may take longer', async () => {
     const { proxy, limiter } = await behindProxy({ deadlineMs: 5_000 })
     await proxy.set('blackhole')
     open.push(asking(limiter))
@@ -212,7 +212,7 @@ describe('a connection of node-redis on which nothing comes any more is given up
     expect(proxy.stats.connections).toBe(1)
   })
 
-  test('but not where the event loop was held up', async () => {
+  test('but not if the event loop was blocked', async () => {
     const { proxy, limiter } = await behindProxy({})
     const before = limiter.consume('before')
     await Promise.resolve()
@@ -224,7 +224,7 @@ describe('a connection of node-redis on which nothing comes any more is given up
     expect(proxy.stats.connections).toBe(1)
   })
 
-  test('but not where replies are slow', async () => {
+  test('but not if replies are slow', async () => {
     const { proxy, limiter } = await behindProxy({})
     await proxy.set({ latencyMs: 350 })
     open.push(asking(limiter))
@@ -233,7 +233,7 @@ describe('a connection of node-redis on which nothing comes any more is given up
     expect(proxy.stats.connections).toBe(1)
   })
 
-  test('and that of a node of a Cluster, while the others are kept', async () => {
+  test('and so is that to a node of a Cluster, while the others are kept', async () => {
     const servers = await startCluster({ masters: 3, replicas: 0 })
     open.push(() => servers.stop())
     const [, library] = VERSIONS[0] as (typeof VERSIONS)[number]
@@ -258,7 +258,7 @@ describe('a connection of node-redis on which nothing comes any more is given up
   })
 })
 
-describe('what is no client of node-redis is refused', () => {
+describe('a value that is not a client of node-redis is refused', () => {
   const [, library] = VERSIONS[0] as (typeof VERSIONS)[number]
 
   test.each([
@@ -276,18 +276,21 @@ describe('what is no client of node-redis is refused', () => {
   test.each([
     ['of version 6', 0, { RESP: 2 }],
     ['of version 5 by default', 1, {}],
-  ])('one that subscribes with RESP2, %s, which can send no commands', async (_, i, options) => {
-    const client = nodeRedisClient((VERSIONS[i] as (typeof VERSIONS)[number])[1], port, options)
-    open.push(() => client.destroy())
-    await client.connect()
-    const limiter = limiterOn(redisStore(fromNodeRedis(client), ALONE))
-    await redisDecides(limiter)
-    await client.subscribe('news', () => {})
-    expect(() => fromNodeRedis(client)).toThrow(/subscribes with RESP2/)
-    expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
-  })
+  ])(
+    'a client that subscribes with RESP2, %s, and so can send no commands',
+    async (_, i, options) => {
+      const client = nodeRedisClient((VERSIONS[i] as (typeof VERSIONS)[number])[1], port, options)
+      open.push(() => client.destroy())
+      await client.connect()
+      const limiter = limiterOn(redisStore(fromNodeRedis(client), ALONE))
+      await redisDecides(limiter)
+      await client.subscribe('news', () => {})
+      expect(() => fromNodeRedis(client)).toThrow(/subscribes with RESP2/)
+      expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
+    },
+  )
 
-  test('redisStore says what to write for a client that is not adapted', () => {
+  test('redisStore says what to write for a client without its adapter', () => {
     const client = library.createClient() as never
     expect(() => redisStore(client)).toThrow(
       /fromNodeRedis\(client\), of '@weir\/core\/node-redis'/,
@@ -295,7 +298,7 @@ describe('what is no client of node-redis is refused', () => {
   })
 })
 
-test('keys have the prefix of the client, also where it is of version 6', async () => {
+test('keys have the prefix of the client, even of version 6', async () => {
   const [, library] = VERSIONS[0] as (typeof VERSIONS)[number]
   const client = nodeRedisClient(library, port, { keyPrefix: 'app:' })
   open.push(() => client.destroy())
@@ -307,7 +310,7 @@ test('keys have the prefix of the client, also where it is of version 6', async 
   expect(keys[0]).toMatch(/^app:weir:/)
 })
 
-test('stores on clients of one place are one store', async () => {
+test('stores on clients of the same server are one store', async () => {
   const [, library] = VERSIONS[0] as (typeof VERSIONS)[number]
   const other = { ...recommendedNodeRedisOptions, url: 'redis://10.0.0.1:1' }
   const places = [

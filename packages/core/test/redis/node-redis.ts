@@ -1,4 +1,4 @@
-// Clients of node-redis, of both versions that are supported, ready to be used.
+// Clients of node-redis, in both supported versions, ready for use.
 
 import * as redis6 from 'redis'
 import * as redis5 from 'redis5'
@@ -7,7 +7,7 @@ import {
   recommendedNodeRedisOptions,
 } from '../../src/redis/clients/node-redis.js'
 
-/** Version 5 has the same functions, of types of its own. */
+/** Version 5 has the same functions, with its own types. */
 export const VERSIONS: readonly (readonly [name: string, library: typeof redis6])[] = [
   ['node-redis 6', redis6],
   ['node-redis 5', redis5 as unknown as typeof redis6],
@@ -18,7 +18,7 @@ const PATIENT = {
   socket: { ...recommendedNodeRedisOptions.socket, connectTimeout: 5_000 },
 }
 
-/** For a machine that is busy. */
+/** For a busy machine. */
 export function nodeRedisClient(
   library: typeof redis6,
   port: number,

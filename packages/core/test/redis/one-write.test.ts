@@ -1,4 +1,4 @@
-// All calls of a turn to one node leave in one write, and redirections of one are followed.
+// All calls of a turn to one node are one write, and the redirections of one call are followed.
 
 import {
   type Connection,
@@ -32,7 +32,7 @@ import { clusterClient, singleClient, strictStore } from './clients.js'
 const policy = fixedWindow({ limit: 1_000_000, window: '1h' })
 const keys = (count: number): string[] => Array.from({ length: count }, (_, i) => `k${i}`)
 
-/** Counts what goes to the sockets of some connections while something is done. */
+/** Counts what goes to the sockets of some connections during an action. */
 async function writesOf(
   connections: readonly object[],
   work: () => Promise<unknown>,
@@ -60,7 +60,7 @@ async function writesOf(
 }
 
 describe('calls of a turn', () => {
-  test('to the nodes of a Cluster leave in one write each, whatever their slots and limiters', async () => {
+  test('to the nodes of a Cluster are one write each, whatever their slots and limiters', async () => {
     const cluster = clusterClient()
     const store = strictStore(cluster, { instances: 1 })
     const limiters = ['one', 'two'].map((name) => new RateLimiter({ name, store, policy }))
@@ -80,7 +80,7 @@ describe('calls of a turn', () => {
     const fresh = clusterClient().duplicate()
     onTestFinished(() => fresh.disconnect())
     await new Promise((resolve) => fresh.once('ready', resolve))
-    // A Cluster asks for the slots again where it cannot send a command.
+    // A Cluster asks for the slots again if it cannot send a command.
     const refresh = vi.spyOn(fresh, 'refreshSlotsCache')
     const limiter = new RateLimiter({
       name: 'fresh',
@@ -93,7 +93,7 @@ describe('calls of a turn', () => {
     expect(refresh).not.toHaveBeenCalled()
   })
 
-  test('to a single server leave in writes of 32', async () => {
+  test('to a single server are writes of 32', async () => {
     const client = singleClient()
     const store = strictStore(client, { instances: 1 })
     const limiters = keys(80).map((name) => new RateLimiter({ name: `w${name}`, store, policy }))
@@ -126,11 +126,11 @@ describe('calls of a turn', () => {
   })
 })
 
-/** Decisions of a load on a Cluster that changes. */
+/** Decisions under load on a Cluster that changes. */
 const DECISIONS = 100_000
 
-describe('a client of a user', () => {
-  /** The single server's client, whose calls may go wrong. */
+describe("a user's client", () => {
+  /** The single server's client, whose calls may fail. */
   function wrong(way: (call: number, command: string) => void) {
     const client = singleClient()
     let calls = 0
@@ -156,7 +156,7 @@ describe('a client of a user', () => {
     await store.close()
   })
 
-  test('that never knows the script is not asked for ever', async () => {
+  test('that never knows the script is not asked endlessly', async () => {
     let asked = 0
     const client: RedisLike = {
       callBuffer() {
@@ -178,7 +178,7 @@ describe('on a Cluster that changes', () => {
   let servers: RedisCluster
   let client: Cluster
   beforeAll(async () => {
-    // Or a master that loses its last slot becomes a replica.
+    // Otherwise a master that loses its last slot becomes a replica.
     const args = ['--cluster-allow-replica-migration', 'no']
     servers = await startCluster({ masters: 3, replicas: 3, args })
   })
@@ -186,13 +186,14 @@ describe('on a Cluster that changes', () => {
   beforeEach(() => {
     client = new Cluster(
       servers.ports.map((port) => ({ host: '127.0.0.1', port })),
-      // On a busy machine nodes may disagree for longer than ioredis's 16 redirections take.
+      // On a busy machine, nodes may disagree for longer than ioredis's 16 redirections take.
       { ...recommendedClusterOptions, slotsRefreshInterval: 500, maxRedirections: 1_000 },
     )
   })
   afterEach(() => client.disconnect())
 
-  /** Asks from 64 loops while something changes, and counts what was granted and what is there. */
+  /** Sends requests from 64 loops during a change, and compares what was granted with what is
+   *  there. */
   async function exactWhile(name: string, change: () => Promise<unknown>): Promise<void> {
     const store = redisStore(client, { prefix: name, instances: 1, deadlineMs: 10_000 })
     let cause: unknown
@@ -247,7 +248,7 @@ describe('on a Cluster that changes', () => {
   )
 
   test(
-    'nor while a node goes, and while it comes again',
+    'nor while a node leaves and comes back',
     () =>
       exactWhile('leaving', async () => {
         const [from, to] = servers.masters as [RedisServer, RedisServer]
@@ -266,7 +267,7 @@ describe('on a Cluster that changes', () => {
       exactWhile('failover', async () => {
         const [replica] = servers.replicas as [RedisServer]
         const isMaster = async () => String(await replica.command('ROLE')).startsWith('master')
-        // What moved before, a replica hears by gossip, and it takes over what it knows of.
+        // A replica hears of earlier moves by gossip, and takes over what it knows of.
         await waitUntil('all nodes to agree', async () => {
           const views = await Promise.all(servers.nodes.map(ownersIn))
           return new Set(views).size === 1
@@ -277,7 +278,7 @@ describe('on a Cluster that changes', () => {
     120_000,
   )
 
-  test('before any connection is open, nobody is decided elsewhere', async () => {
+  test('before any connection is open, no request is decided elsewhere', async () => {
     const store = strictStore(client, { prefix: 'early', instances: 1 })
     const limiter = new RateLimiter({ name: 'early', store, policy })
     const decisions = await Promise.all(keys(300).map((key) => limiter.consume(key)))
@@ -287,7 +288,7 @@ describe('on a Cluster that changes', () => {
     await store.close()
   })
 
-  /** Who serves which slots, as a node sees it. */
+  /** Which node serves which slots, according to a node. */
   async function ownersIn(node: RedisServer): Promise<string> {
     const lines = String(await node.command('CLUSTER', 'NODES'))
       .trim()
@@ -310,7 +311,7 @@ describe('on a Cluster that changes', () => {
     return slots
   }
 
-  /** Slots and their keys, key by key; then the masters are told. */
+  /** Moves slots and their keys, key by key; then tells the masters. */
   async function move(from: RedisServer, to: RedisServer, slots: readonly number[]): Promise<void> {
     const masters = servers.masters.map(({ port }) => openConnection(port))
     const [source, target] = [from, to].map(({ port }) => openConnection(port)) as [
@@ -319,7 +320,7 @@ describe('on a Cluster that changes', () => {
     ]
     const fromId = String(await source.command('CLUSTER', 'MYID'))
     const toId = String(await target.command('CLUSTER', 'MYID'))
-    // The new owner first, or a client is sent to and fro until it knows.
+    // The new owner first; otherwise a client is redirected back and forth until it knows.
     const owned = async (slot: number): Promise<void> => {
       for (const node of [target, source, ...masters])
         await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', toId)

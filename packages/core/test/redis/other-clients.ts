@@ -1,4 +1,4 @@
-// What the tests of each other client have in common: those of node-redis, GLIDE and iovalkey.
+// What the tests of the other clients share: node-redis, GLIDE and iovalkey.
 
 import { waitUntil } from '@weir/testkit'
 import { describe, expect, test } from 'vitest'
@@ -12,7 +12,7 @@ import {
 } from '../../src/index.js'
 import { storeConformance } from '../../src/testing/index.js'
 
-/** What is handed to `redisStore`. */
+/** What is passed to `redisStore`. */
 export type Given = Parameters<typeof redisStore>[0]
 
 /** A store that cannot pass without Redis. */
@@ -33,12 +33,12 @@ export function limiterOn(store: RedisStore, limit = 1_000_000): RateLimiter {
   return new RateLimiter({ name: newName(), store, policy })
 }
 
-/** Once Redis itself has decided. */
+/** Waits until Redis itself has decided. */
 export function redisDecides(limiter: RateLimiter): Promise<void> {
   return waitUntil('Redis decides', async () => (await limiter.consume('k')).source === 'store')
 }
 
-/** Asks every so often. Returns what ends that. */
+/** Sends requests at intervals. Returns a function that ends that. */
 export function asking(limiter: RateLimiter, keys: readonly string[] = ['k'], ms = 20): () => void {
   const timer = setInterval(() => {
     for (const key of keys) limiter.consume(key).catch(() => {})
@@ -61,7 +61,7 @@ export function keepTheContract(clients: readonly (readonly [string, Given])[]):
   })
 }
 
-/** Live limits and the heartbeat, which have scripts of their own. */
+/** Live limits and the heartbeat, which have their own scripts. */
 export async function countsProcessesAndSetsLimits(client: Given): Promise<void> {
   const store = redisStore(client, STRICT)
   const policyOf = (limit: number) => fixedWindow({ name: 'p', limit, window: '1h' })
@@ -78,7 +78,7 @@ export async function countsProcessesAndSetsLimits(client: Given): Promise<void>
   }
 }
 
-/** That an outage is noticed at once: `stop` ends the server, `start` begins another one there. */
+/** An outage is noticed at once: `stop` ends the server, and `start` starts another one there. */
 export async function comesBack(
   limiter: RateLimiter,
   stop: () => Promise<unknown>,

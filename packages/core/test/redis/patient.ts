@@ -1,5 +1,5 @@
-// For a machine that is busy: clients set up as recommended, but with time; and a Redis store that
-// asks Redis and nobody else: no deadline to speak of, no fallback, no denial from memory.
+// For a busy machine: clients with the recommended options and long timeouts; and a Redis store on
+// which only Redis decides, with a very long deadline, no fallback, and no deny cache.
 
 import { Redis } from 'ioredis'
 import { processTime, type Time } from '../../src/base/time.js'
@@ -27,7 +27,7 @@ export const patientClusterOptions: typeof recommendedClusterOptions = {
   redisOptions: { ...recommendedClusterOptions.redisOptions, ...PATIENCE },
 }
 
-/** Once it is connected: it queues nothing before. */
+/** Resolves when it is connected, since it queues nothing before. */
 export async function patientClient(port: number): Promise<Redis> {
   const client = new Redis(port, patientOptions)
   await new Promise((resolve) => client.once('ready', resolve))
@@ -45,10 +45,10 @@ export function patientStore(client: RedisLike, options: RedisStoreOptions): Red
   })
 }
 
-/** Of a connection that is never given up. */
+/** For a connection that is never given up. */
 export const CALM: ConnectionOptions = { deadlineMs: 60_000, time: processTime }
 
-/** A store of an ioredis client in another time than the process's. */
+/** A store on an ioredis client with another time than the process's. */
 export function redisStoreOf(
   time: Time,
   client: RedisLike,

@@ -1,5 +1,5 @@
-// What servers of all generations say to a user who may not, which a run on one of them cannot
-// show.
+// What servers of all generations reply to a user without permission, which a run on one of them
+// cannot show.
 
 import { expect, test } from 'vitest'
 import { isRefusal } from '../../src/redis/permissions.js'
@@ -13,7 +13,7 @@ test.each([
   "ERR Error running script (call to f_1): @user_script:3: @user_script: 3: The user executing the script can't run this command or subcommand",
   "ERR The user executing the script can't run this command or subcommand script: 104a, on @user_script:1.",
   "ERR ACL failure in script: User weir has no permissions to run the 'time' command script: 104a, on @user_script:3.",
-])('a want of permission is known by: %s', (message) => {
+])('a lack of permission is recognized: %s', (message) => {
   expect(isRefusal(new Error(message))).toBe(true)
 })
 
@@ -23,6 +23,6 @@ test.each([
   'WRONGPASS invalid username-password pair or user is disabled.',
   'READONLY You can not write against a read only replica.',
   'connect ECONNREFUSED 127.0.0.1:6379',
-])('other failures are none: %s', (message) => {
+])('another failure is not taken for one: %s', (message) => {
   expect(isRefusal(new Error(message))).toBe(false)
 })

@@ -1,5 +1,5 @@
-// What docs/acl.md says that Weir needs of a Redis user, on real servers: no more, and what
-// is missing is warned of.
+// The permissions of a Redis user that docs/acl.md lists, on real servers: Weir needs no more, and
+// missing ones cause a warning.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -42,7 +42,7 @@ import {
 import { COMMANDS } from '../../src/redis/permissions.js'
 
 const docs = readFileSync(resolve(import.meta.dirname, '../../../../docs/acl.md'), 'utf8')
-/** The rules of the documented lines. */
+/** The rules in the documented lines. */
 const [RULES, OF_A_CLUSTER] = [...docs.matchAll(/^ACL SETUSER weir (.*)$/gm)].map((match) => {
   return (match[1] as string).split(' ')
 }) as [string[], string[]]
@@ -76,7 +76,7 @@ function newName(): string {
   return `a${Date.now().toString(36)}${runs}`
 }
 
-/** A user of the documented rules and these. */
+/** A user with the documented rules and these. */
 async function newUser(at: RedisServer, ...more: readonly string[]): Promise<void> {
   await at.command('ACL', 'SETUSER', 'weir', 'reset', ...RULES, ...more)
   await at.command('ACL', 'LOG', 'RESET')
@@ -111,7 +111,7 @@ const POLICIES: Policy[] = [
   gcra({ limit: 20, period: window, burst: 20 }),
 ]
 
-/** All that is asked of a store while Redis is well. */
+/** Everything that a store is asked for while Redis is well. */
 async function doAll(store: RedisStore, policy: Policy | Policy[]): Promise<void> {
   const limiter = new RateLimiter({ name: newName(), store, policy, shared: true })
   for (let i = 0; i < 3; i += 1) {
@@ -127,7 +127,7 @@ async function doAll(store: RedisStore, policy: Policy | Policy[]): Promise<void
     expect((await limiter.consume('k')).allowed).toBe(false)
     await limiter.reset('k')
   }
-  // As short as there are: what has ended is cleared away.
+  // As short as possible, so that expired keys are deleted.
   const short = new RateLimiter({
     name: newName(),
     store,
@@ -139,7 +139,7 @@ async function doAll(store: RedisStore, policy: Policy | Policy[]): Promise<void
   }
 }
 
-/** What was refused, and to what. */
+/** What was refused, and in which context. */
 async function refusals(at: RedisServer): Promise<unknown[]> {
   const log = (await at.command('ACL', 'LOG')) as unknown[][]
   return log
@@ -147,7 +147,7 @@ async function refusals(at: RedisServer): Promise<unknown[]> {
     .filter((object) => !String(object).startsWith('client'))
 }
 
-test('the documented rules name all commands that Weir sends, and no other but what ioredis needs', () => {
+test('the documented rules name all commands that Weir sends, and no others except those that ioredis needs', () => {
   const src = resolve(import.meta.dirname, '../../src')
   const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   const texts = files
@@ -162,9 +162,9 @@ test('the documented rules name all commands that Weir sends, and no other but w
   expect(named.sort()).toEqual([...COMMANDS, 'INFO'].sort())
 })
 
-describe('with the documented rules and nothing else', () => {
+describe('with the documented rules and no others', () => {
   test.each(POLICIES.map((policy) => [policy.name, policy] as const))(
-    '%s: all works',
+    '%s: everything works',
     async (_, policy) => {
       await newUser(server)
       const store = storeOn(redis())
@@ -191,7 +191,7 @@ describe('with the documented rules and nothing else', () => {
         async () => (await limiter.peek('k')).remaining <= 18,
       )
     }
-    // Answers nobody, and forgets nothing.
+    // The server answers nobody, and forgets nothing.
     await other.command('CONFIG', 'SET', 'maxmemory', 1)
     await waitUntil('the breaker is open', async () => {
       for (const limiter of limiters) await limiter.consume('k', { cost: 1 })
@@ -207,7 +207,7 @@ describe('with the documented rules and nothing else', () => {
     await other.stop()
   })
 
-  test('a Cluster works with what it needs besides', async () => {
+  test('a Cluster works with its additional rules', async () => {
     await Promise.all(cluster.nodes.map((node) => newUser(node, ...OF_A_CLUSTER)))
     const nodes = cluster.ports.map((port) => ({ host: '127.0.0.1', port }))
     const redisOptions = { ...recommendedClusterOptions.redisOptions, ...USER }
@@ -218,8 +218,7 @@ describe('with the documented rules and nothing else', () => {
       fixedWindow({ name: 'a', limit: 20, window }),
       slidingLog({ name: 'b', limit: 20, window }),
     ])
-    // A slot on its way: the key is not there any more, so its call is asked again of the other
-    // one.
+    // A slot that is moving: the key is no longer there, so its call is sent to the other node.
     const limiter = new RateLimiter({
       name: newName(),
       store,
@@ -238,7 +237,7 @@ describe('with the documented rules and nothing else', () => {
     expect(warnings()).toEqual([])
   })
 
-  test('keys of others are out of reach', async () => {
+  test('keys of others cannot be reached', async () => {
     await newUser(server)
     await expect(redisReady().then((client) => client.get('other'))).rejects.toThrow('NOPERM')
   })
@@ -250,7 +249,7 @@ async function redisReady(): Promise<Redis> {
   return client
 }
 
-describe('what is missing is warned of, once, with the remedy', () => {
+describe('a missing permission causes one warning, with the remedy', () => {
   const limiterOn = (store: RedisStore, policy: Policy) =>
     new RateLimiter({ name: newName(), store, policy, shared: true })
 
@@ -286,7 +285,7 @@ describe('what is missing is warned of, once, with the remedy', () => {
     expect(await warned()).toContain('what Weir needs: TIME, LINDEX, ZADD; run')
   })
 
-  test('and what was tried leaves no key', async () => {
+  test('and the check leaves no key', async () => {
     await newUser(server, '-time', '-lpop', '-zrem')
     await limiterOn(storeOn(redis()), fixedWindow({ limit: 2, window })).consume('k')
     expect(await warned()).toContain('what Weir needs: TIME, LPOP, ZREM; run')
@@ -335,7 +334,7 @@ describe('what is missing is warned of, once, with the remedy', () => {
   })
 })
 
-test('a key that is not of Weir, and a server that is full, are no want of permission', async () => {
+test('a foreign key, and a server that is full, are no lack of permission', async () => {
   await newUser(server)
   const store = storeOn(redis(), { instances: 1 })
   const policy = fixedWindow({ name: 'p', limit: 2, window })

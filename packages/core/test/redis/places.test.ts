@@ -1,4 +1,4 @@
-// Limiters of one name that count under the same keys are told of, whichever stores they have.
+// Limiters with one name that count under the same keys cause a warning, whatever their stores.
 
 import { inspect } from 'node:util'
 import { Cluster, type ClusterNode, Redis } from 'ioredis'
@@ -39,7 +39,7 @@ function clusterOf(startupNodes: ClusterNode[] = nodes): Cluster {
   return new Cluster(startupNodes, { ...recommendedClusterOptions, lazyConnect: true })
 }
 
-/** A client that does not say where it connects. */
+/** A client that does not reveal where it connects. */
 const wrapped = (): RedisLike => ({ callBuffer: () => Promise.reject(new Error('nowhere')) })
 
 let runs = 0
@@ -110,7 +110,7 @@ test('a store counts in the database that its client has selected', async () => 
   expect(codes).toEqual(['WEIR_SHARED_NAME'])
 })
 
-test('no warning of what is meant to be shared, nor of a name that is free again', async () => {
+test('no warning about sharing that is intended, nor about a name that is free again', async () => {
   const first = limiterOn(one)
   limiterOn(one, {}, { shared: true })
   await first.store.close()
@@ -120,7 +120,7 @@ test('no warning of what is meant to be shared, nor of a name that is free again
   expect(codes).toEqual([])
 })
 
-test('a store does not show what its client or its secret is', () => {
+test('a store does not reveal its client or its secret', () => {
   const { store } = limiterOn(clusterOf([`redis://u:pass@${URL}`]), { hashKeys: SECRET })
   expect(inspect(store)).toContain('127.0.0.1:7000')
   expect(inspect(store)).not.toMatch(/pass|a secret/)

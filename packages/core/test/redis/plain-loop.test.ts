@@ -1,6 +1,6 @@
-// Plain requests are answered by a loop that is made of the same functions as the driver's kernels:
-// both must give the same replies, and leave the same states and TTLs, whatever the policies and
-// whatever the keys hold.
+// Plain requests are answered by a loop that is made of the same functions as the driver's kernels.
+// Both must give the same replies, and leave the same states and TTLs, whatever the policies and
+// the contents of keys.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
 import fc from 'fast-check'
@@ -32,12 +32,12 @@ afterAll(async () => {
 })
 
 const START_MS = EPOCH_MS + 500 * 86_400_000
-/** For states that a clock ahead of this one has written, or nobody. */
+/** For states that only a clock ahead of this one could have written. */
 const AHEAD_MS = 100_000
 const tick = START_MS - EPOCH_MS
 
 type Factory = (limit: number, window: number, name: string) => Policy
-/** Of each kernel, and states that its keys may hold. */
+/** For each kernel, its factory and states that its keys may hold. */
 const kinds: { make: Factory; states: (readonly string[])[] }[] = [
   {
     make: (capacity, every, name) => tokenBucket({ name, capacity, refill: capacity || 1, every }),
@@ -74,7 +74,7 @@ const drawnPolicy = fc.record({
 })
 const walk = fc.record({
   policies: fc.array(drawnPolicy, { minLength: 1, maxLength: 5 }),
-  /** By policy and key: undefined is nothing, and -1 something of another type. */
+  /** By policy and key: undefined for nothing, -1 for a value of another type. */
   states: fc.array(fc.option(fc.integer({ min: -1, max: 5 }), { nil: undefined }), {
     maxLength: 15,
   }),
@@ -97,7 +97,7 @@ const walk = fc.record({
 
 let runs = 0
 
-test('the loop over plain requests and the driver answer and write alike', async () => {
+test('the loop over plain requests and the driver answer and write the same', async () => {
   const seen = { granted: 0, some: 0, denied: 0, foreign: 0 }
   const property = fc.asyncProperty(
     walk,
@@ -164,7 +164,7 @@ test('the loop over plain requests and the driver answer and write alike', async
         ]
         expect(ofLoop.map(({ state }) => state)).toEqual(ofDriver.map(({ state }) => state))
         ofLoop.forEach(({ ttlMs }, i) => {
-          // Real time goes by between the two.
+          // Real time passes between the two.
           expect(Math.abs(ttlMs - (ofDriver[i]?.ttlMs as number))).toBeLessThan(3_000)
         })
       }
@@ -176,7 +176,7 @@ test('the loop over plain requests and the driver answer and write alike', async
   expect(Math.min(...Object.values(others))).toBeGreaterThan(400)
 })
 
-/** What keys hold, and how long they live. */
+/** The content of keys, and their TTLs. */
 async function kept(keys: readonly string[]): Promise<{ state: unknown; ttlMs: number }[]> {
   return Promise.all(
     keys.map(async (key) => {

@@ -1,5 +1,5 @@
-// A policy carries as many numbers as its kernel says: kernels of two and of five numbers, made up
-// here from the fixed window's, count like it, beside others, in memory and in Redis.
+// A policy has as many numbers as its kernel needs: kernels with two and with five numbers, which
+// are made here from the fixed window's, count like it, beside others, in memory and in Redis.
 
 import { readFileSync } from 'node:fs'
 import { type RedisServer, startRedis } from '@weir/testkit'
@@ -49,7 +49,7 @@ const text = readFileSync(
   'utf8',
 )
 
-/** The kernel of a fixed window that has other numbers, of which it makes those of the real one. */
+/** A fixed window's kernel with other numbers, from which it computes those of the real one. */
 function madeUp(
   id: string,
   parameters: string,
@@ -105,7 +105,7 @@ const SETS: readonly (readonly Policy[])[] = [
   [ofLog, five, ofBucket, two, ofCounter],
 ]
 
-test('as many numbers are sent as a kernel has, and a policy with others is none', () => {
+test('as many numbers are sent as a kernel has, and a policy with another number of them is refused', () => {
   expect(twoNumbers.lua.numbers).toHaveLength(2)
   expect(fiveNumbers.lua.numbers).toHaveLength(5)
   expect(isPolicy(five)).toBe(true)
@@ -114,7 +114,7 @@ test('as many numbers are sent as a kernel has, and a policy with others is none
   expect(scaledTo(two, 3).numbers).toEqual([3, 61_005])
 })
 
-test('kernels of two and of five numbers decide and write in Redis as they do in memory', async () => {
+test('kernels with two and with five numbers decide and write in Redis as they do in memory', async () => {
   const clock = { nowUs: () => nowUs }
   const step = fc.record({
     mode: fc.constantFrom('consume', 'consume', 'consume', 'peek', 'penalty', 'refund'),

@@ -1,5 +1,5 @@
-// Classes of requests on a real Redis: held to a model, merged in calls, and asked for by four
-// processes at ten times the limit.
+// Classes of requests on a real Redis: compared with a model, merged in calls, and requested by
+// four processes at ten times the limit.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -34,7 +34,7 @@ function newName(): string {
 }
 
 test.each(Object.entries(walkedPolicies))(
-  'whatever is asked, a class takes nothing of what it leaves to others: %s, on Redis',
+  'whatever is requested, a class takes nothing of what it leaves to others: %s, on Redis',
   async (name, policiesOf) => {
     const clock = fakeClock()
     const store = strictStore(client, { clock, leases, instances: 1 })
@@ -52,7 +52,7 @@ test.each(Object.entries(walkedPolicies))(
   },
 )
 
-/** A store over the client that notes the calls it makes. */
+/** A store over the client, with a record of its calls. */
 function noted() {
   const calls: string[][] = []
   const spy = {
@@ -64,7 +64,7 @@ function noted() {
   return { store: strictStore(spy, { instances: 1, clock: fakeClock() }), calls }
 }
 
-test('requests of all classes of one turn are one call, equal ones one entry, each told its own', async () => {
+test('requests of all classes of one turn are one call, equal ones one entry, each with its own answer', async () => {
   const { store, calls } = noted()
   const policy = slidingLog({ limit: 10, window: '1m' })
   const reserve = { batch: 0.5 }
@@ -90,7 +90,7 @@ test('requests of all classes of one turn are one call, equal ones one entry, ea
   await store.close()
 })
 
-test('a denied class is answered without a call, while others are asked for', async () => {
+test('a denied class is answered without a call, while others are sent', async () => {
   const { store, calls } = noted()
   const policy = fixedWindow({ limit: 10, window: '1h' })
   const reserve = { normal: 0.2, batch: 0.5 }
@@ -114,7 +114,7 @@ test('a denied class is answered without a call, while others are asked for', as
   await store.close()
 })
 
-test('what is leased to requests without a class is not missing to those with one', async () => {
+test('units leased to requests without a class are still available to those with one', async () => {
   const clock = fakeClock()
   const store = strictStore(client, { clock, leases, instances: 1 })
   const policy = slidingLog({ limit: 400, window: '10s' })
@@ -148,7 +148,7 @@ describe('4 processes at ten times the limit', () => {
     for (const each of processes) each.kill()
   })
 
-  /** All processes ask at once, each for its part of the requests. */
+  /** All processes send their part of the requests at once. */
   async function ask(
     { policy, leases }: Pick<ClassJob, 'policy' | 'leases'>,
     nowUs: number,
@@ -163,7 +163,7 @@ describe('4 processes at ten times the limit', () => {
       }),
     )
     expect(reports.flatMap(({ errors }) => errors)).toEqual([])
-    // Nobody is denied what is left to its class.
+    // No request is denied what is left to its class.
     expect(reports.map(({ wrong }) => wrong)).toEqual(reports.map(() => 0))
     const sum = (of: PriorityClass) => reports.reduce((all, { passed }) => all + passed[of], 0)
     return { critical: sum('critical'), normal: sum('normal'), batch: sum('batch') }
@@ -173,7 +173,7 @@ describe('4 processes at ten times the limit', () => {
     return Array(count).fill(of)
   }
 
-  /** In no order. */
+  /** In random order. */
   function mixed(classes: readonly PriorityClass[]): PriorityClass[] {
     return classes
       .map((each) => ({ each, at: Math.random() }))
@@ -192,14 +192,14 @@ describe('4 processes at ten times the limit', () => {
 
   const OF_BATCH = LIMIT * (1 - RESERVE.batch)
   const OF_LOWER = LIMIT * (1 - RESERVE.normal)
-  /** What nobody but `critical` may take. */
+  /** What only `critical` may take. */
   const RESERVED = LIMIT - OF_LOWER
   /** Far enough apart that nothing of one instant counts at the next. */
   const FAR_US = 10 * WINDOW_MS * 1_000
 
   const policies = Object.keys(unitFactories)
   test.each(policies)(
-    'nobody eats what is reserved, and critical is denied only when all is used: %s',
+    'no class uses up the reserve, and critical is denied only when everything is used: %s',
     async (name) => {
       const policy = { policy: name, leases: false }
       let nowUs = Date.UTC(2026, 0, 1) * 1_000
@@ -210,7 +210,7 @@ describe('4 processes at ten times the limit', () => {
       expect(all.batch + all.normal).toBeLessThanOrEqual(OF_LOWER)
       expect(all.critical).toBeGreaterThanOrEqual(RESERVED)
 
-      // As much as is reserved is there whatever the others ask.
+      // The reserve is available, whatever the others request.
       nowUs += FAR_US
       const some = await ask(
         policy,
@@ -223,7 +223,7 @@ describe('4 processes at ten times the limit', () => {
       )
       expect(some.critical).toBe(RESERVED)
 
-      // Those who are to leave something come first.
+      // Classes that have to leave something come first.
       nowUs += FAR_US
       const lower = await ask(policy, nowUs, many(5 * LIMIT, 'batch'))
       expect(lower).toEqual({ critical: 0, normal: 0, batch: OF_BATCH })
@@ -232,14 +232,14 @@ describe('4 processes at ten times the limit', () => {
       const higher = await ask(policy, nowUs, many(RESERVED, 'critical'))
       expect(higher).toEqual({ critical: RESERVED, normal: 0, batch: 0 })
 
-      // All of it where no lower class took any.
+      // Everything is available if no lower class took any.
       nowUs += FAR_US
       const alone = await ask(policy, nowUs, many(10 * LIMIT, 'critical'))
       expect(alone).toEqual({ critical: LIMIT, normal: 0, batch: 0 })
     },
   )
 
-  test.each(policies)('with leases nobody eats what is reserved either: %s', async (name) => {
+  test.each(policies)('leases do not use up the reserve either: %s', async (name) => {
     const policy = { policy: name, leases: true }
     let nowUs = Date.UTC(2026, 0, 1) * 1_000
     const all = await ask(policy, nowUs, tenTimes())
@@ -247,7 +247,7 @@ describe('4 processes at ten times the limit', () => {
     expect(all.batch).toBeLessThanOrEqual(OF_BATCH)
     expect(all.batch + all.normal).toBeLessThanOrEqual(OF_LOWER)
 
-    // What processes hold, each a tenth of the limit at the most, is missing to the others.
+    // Each process holds at most a tenth of the limit, which the others lack.
     const held = PROCESSES * (LIMIT / 10)
     nowUs += FAR_US
     const { batch } = await ask(policy, nowUs, many(5 * LIMIT, 'batch'))

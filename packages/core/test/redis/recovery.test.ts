@@ -1,7 +1,7 @@
-// What happens around a failure, in the small: how a node is brought back and told what was
-// admitted without it, how many instances share meanwhile, what was lost and is restored, and how
-// long anybody waits. Redis is real; the client between it and the store fails at the moment that a
-// test is about.
+// Single steps around a failure: how a node is brought back and gets reports of what was admitted
+// without it, how many instances share in the meantime, what was lost and is restored, and how long
+// anybody waits. Redis is real; the client between it and the store fails at the moment that a test
+// is about.
 
 import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
@@ -63,7 +63,7 @@ const MODES = /\b(peek|refund|penalty|reconcile|restore|reset)\b/
 
 type Way = (call: Call, send: () => Promise<unknown>) => Promise<unknown>
 
-/** A client of the real server whose calls go a way that a test chooses. */
+/** A client of the real server whose calls take a way that a test chooses. */
 function clientBy(way: Way, more: Partial<RedisLike> = {}): RedisLike {
   return {
     status: 'ready',
@@ -82,13 +82,13 @@ function lost(): Promise<never> {
 }
 
 function storeOn(client: RedisLike, options: RedisStoreOptions = {}): RedisStore {
-  // The machine may be busy, and this is seldom about time.
+  // A long deadline: the machine may be busy, and few of these tests are about time.
   const store = redisStore(client, { instances: 1, deadlineMs: 10_000, ...options })
   open.push(store)
   return store
 }
 
-/** All nodes decide again, and all that was admitted without them is counted. */
+/** Waits until all nodes decide again, and everything that was admitted without them is counted. */
 function isBack(store: RedisStore): Promise<void> {
   return waitUntil('the store is back', async () => {
     const { nodes, localKeys } = store.health()
@@ -99,7 +99,7 @@ function isBack(store: RedisStore): Promise<void> {
 const LIMIT = 1_000
 const policy = fixedWindow({ limit: LIMIT, window: '5m' })
 
-/** What Redis has counted under keys, as another process sees it. */
+/** What Redis has counted under keys, according to another process. */
 async function counted(name: string, keys: readonly string[]): Promise<number[]> {
   const limiter = new RateLimiter({
     name,
@@ -112,7 +112,7 @@ async function counted(name: string, keys: readonly string[]): Promise<number[]>
   return decisions.map(({ remaining }) => LIMIT - remaining)
 }
 
-test('a node on which few calls may wait at once gets back, and counts all that was admitted', async () => {
+test('a node with a low limit of calls in flight comes back, and counts everything that was admitted', async () => {
   const keys = Array.from({ length: 300 }, (_, i) => `k${i}`)
   const name = newName()
   let isAway = false
@@ -136,7 +136,7 @@ test('a node on which few calls may wait at once gets back, and counts all that 
   expect(await counted(name, keys)).toEqual(keys.map(() => 2))
 })
 
-test('long keys of an outage are counted, as all others', async () => {
+test('long keys of an outage are counted like all others', async () => {
   const keys = ['k'.repeat(1_000), 'k'.repeat(1_100), 'é'.repeat(8_192)]
   const name = newName()
   let isAway = false
@@ -152,13 +152,13 @@ test('long keys of an outage are counted, as all others', async () => {
 
 describe('keys of an outage', () => {
   const keys = Array.from({ length: 3_000 }, (_, i) => `k${i}`)
-  /** Of a key: many differ. */
+  /** The cost of a key; many differ. */
   const costOf = (i: number): number => 1 + ((i * 7) % 50)
 
   test.each<[string, Partial<RedisLike>]>([
     ['of one server', {}],
     ['of a Cluster', { isCluster: true, slots: Array.from({ length: 16_384 }, () => ['a:1']) }],
-  ])('beyond 1,000 were not settled: %s', async (_, more) => {
+  ])('more than 1,000 were not settled: %s', async (_, more) => {
     let away = false
     let now = 0
     let most = 0
@@ -194,13 +194,13 @@ describe('keys of an outage', () => {
     expect(store.health().localKeys).toBe(0)
     expect(await counted(name, keys)).toEqual(keys.map((_, i) => costOf(i) + (i === 0 ? 1 : 0)))
     // The largest first, to a factor of two, and no more than 100 at once, so that Redis can serve
-    // others between them.
+    // others in between.
     const inOrder = settled.flat().map((key) => costOf(Number(key.slice(1))))
     const chunks = Array.from({ length: 30 }, (_, i) => inOrder.slice(100 * i, 100 * (i + 1)))
     for (const [i, chunk] of chunks.entries()) {
       expect(2 * Math.min(...chunk)).toBeGreaterThan(Math.max(0, ...(chunks[i + 1] ?? [])))
     }
-    // They travel in calls of 32, of which the first may be answered before the last is sent.
+    // They travel in calls of 32, the first of which may be answered before the last is sent.
     expect(most).toBeLessThanOrEqual(100)
     expect(most).toBeGreaterThan(64)
     const slots = settled.map((tags) => new Set(tags.map(slotOf)).size)
@@ -208,7 +208,7 @@ describe('keys of an outage', () => {
   })
 })
 
-test('a key that holds something foreign keeps nothing else from Redis', async () => {
+test('a key with a foreign value keeps no other key from Redis', async () => {
   const store = storeOn(clientBy((_, send) => send()))
   const states: string[] = []
   store.on('breaker', ({ state }) => states.push(state))
@@ -216,7 +216,7 @@ test('a key that holds something foreign keeps nothing else from Redis', async (
   const limiter = new RateLimiter({ name, store, policy })
   await redis.set(`weir:{foreign}:${name}:fixed-window-5m:fixed1-5m`, 'not ours', 'PX', 60_000)
   expect(await limiter.consume('foreign')).toMatchObject({ degraded: true })
-  // It is tried to be counted half a second later, and given up.
+  // A count is tried half a second later, and given up.
   await waitUntil('nothing is left', async () => store.health().localKeys === 0)
   await new Promise((resolve) => setTimeout(resolve, 700))
   expect(await limiter.consume('foreign')).toMatchObject({ degraded: true })
@@ -227,8 +227,8 @@ test('a key that holds something foreign keeps nothing else from Redis', async (
 describe('a settlement that is cut off', () => {
   const keys = Array.from({ length: 250 }, (_, i) => `k${i}`)
 
-  /** Takes of all keys before and in an outage, and lets the way spoil the settlement: `nth` counts
-   *  its calls. */
+  /** Takes from all keys before and in an outage, and lets the way disturb the settlement: `nth`
+   *  counts its calls. */
   async function outage(
     way: (call: Call, send: () => Promise<unknown>, nth: number) => Promise<unknown>,
   ) {
@@ -256,7 +256,7 @@ describe('a settlement that is cut off', () => {
     return { store, states, told, limiter, name, expected }
   }
 
-  test('between two calls goes on later, and settles nothing twice', async () => {
+  test('between two calls continues later, and settles nothing twice', async () => {
     let away = false
     const run = await outage((_, send, nth) => {
       if (nth === 2) away = true
@@ -264,10 +264,10 @@ describe('a settlement that is cut off', () => {
     })
     await waitUntil('it was tried', async () => run.states.includes('half-open'))
     await waitUntil('it failed', async () => run.states.at(-1) === 'open')
-    // Of the 100 keys of the first chunk, a call took 32.
+    // One call took 32 of the first chunk's 100 keys.
     expect(run.told).toEqual([32])
     expect(run.store.health().localKeys).toBe(218)
-    // What is admitted meanwhile comes on top, under keys that were settled and keys that were not.
+    // Later admissions are added, under keys that were settled and keys that were not.
     for (const i of [0, 120, 249]) {
       expect((await run.limiter.consume(keys[i] as string)).degraded).toBe(true)
       run.expected[i] = 3
@@ -292,7 +292,7 @@ describe('a settlement that is cut off', () => {
       'it failed',
       async () => run.states.filter((state) => state === 'open').length === 2,
     )
-    // The whole chunk but for the call whose reply is late was counted.
+    // The whole chunk was counted, except for the call whose reply is late.
     expect(run.store.health().localKeys).toBe(182)
     release()
     await isBack(run.store)
@@ -300,7 +300,7 @@ describe('a settlement that is cut off', () => {
     expect(run.store.health().localKeys).toBe(0)
   })
 
-  test('after what was last seen was told again adds nothing', async () => {
+  test('after what was last seen was restored again adds nothing', async () => {
     let cut = true
     const run = await outage((call, send) => (cut && call.mode === 'reconcile' ? lost() : send()))
     await waitUntil(
@@ -314,7 +314,7 @@ describe('a settlement that is cut off', () => {
   })
 })
 
-test('what is asked while something of its key is being counted waits for that', async () => {
+test('requests while something of their key is being counted wait for that', async () => {
   let away = true
   const meanwhile: Promise<unknown>[] = []
   const modes: string[] = []
@@ -382,8 +382,8 @@ describe('what is admitted without Redis', () => {
 })
 
 /**
- * Two masters, each with half of the slots; a test takes one away, or moves slots. Behind them is
- * one server.
+ * Two masters, each with half of the slots; a test takes one away, or moves slots. Both are one
+ * server.
  */
 function twoShards() {
   const slots = Array.from({ length: 16_384 }, (_, slot) => [slot < 8_192 ? 'a:1' : 'b:1'])
@@ -400,7 +400,7 @@ function twoShards() {
   return { client, slots, away, calls }
 }
 
-/** Two of x0, x1, ... whose slots are among those of a shard. */
+/** Two of x0, x1, ... whose slots are on a shard. */
 function tagsIn(from: number, to: number): [string, string] {
   const tags = Array.from({ length: 100 }, (_, n) => `x${n}`)
   return tags.filter((tag) => slotOf(tag) >= from && slotOf(tag) < to).slice(0, 2) as [
@@ -416,7 +416,7 @@ describe.each([
   ['the smaller limit', 3, 5],
   ['the larger limit', 5, 3],
 ])(
-  'policies on two shards, and that with %s is on the one that is away',
+  'policies on two shards: the one with %s is on the shard that is away',
   (_, limitOfA, limitOfB) => {
     const [onA, onB] = [
       fixedWindow({ name: 'on-a', limit: limitOfA, window: '5m' }),
@@ -512,7 +512,7 @@ describe('the probe of a node', () => {
     const { client, slots, away, calls } = twoShards()
     const store = storeOn(client)
     const limiter = new RateLimiter({ name: newName(), store, policy })
-    // The tag 'probe' lies on the other node: a probe of that would say that all is well.
+    // The tag 'probe' is on the other node, which would report that all is well.
     const [other] = slots[slotOf('probe')] as [string]
     const [node, key, another] =
       other === 'a:1' ? ['b:1', ON_B, ALSO_ON_B] : ['a:1', ON_A, ALSO_ON_A]
@@ -529,7 +529,7 @@ describe('the probe of a node', () => {
     await waitUntil('it is back', async () => stateOf(node) !== 'open')
   })
 
-  test('of which all slots have moved ends, and what was admitted for it is settled where they are', async () => {
+  test('without any slots ends, and what was admitted for it is settled where they are', async () => {
     const { client, slots, away } = twoShards()
     const store = storeOn(client)
     const name = newName()
@@ -558,7 +558,7 @@ describe('the number of instances', () => {
 
   let aheadMs = 0
   let timers: { readonly atMs: number; readonly action: () => void }[] = []
-  /** The process's, but for what takes as long as a heartbeat does. */
+  /** The process's time, except for what takes as long as a heartbeat does. */
   const time: Time = {
     ...processTime,
     nowMs: () => aheadMs,
@@ -572,7 +572,7 @@ describe('the number of instances', () => {
     },
   }
 
-  /** Of a process whose client is connected as long as it says so. */
+  /** For a process whose client is connected as long as it says so. */
   function heartbeatOf(isConnected: () => boolean): Heartbeat {
     const client: RedisLike = {
       get status() {
@@ -588,7 +588,7 @@ describe('the number of instances', () => {
     })
   }
 
-  /** Three seconds, here and in Redis; then all beats have been answered. */
+  /** Lets three seconds pass, here and in Redis; then all beats have been answered. */
   async function beat(): Promise<void> {
     const ids = await patient.zrangebyscore(nameOfSet(), '-inf', '+inf')
     for (const id of ids) await patient.zincrby(nameOfSet(), -3_000, String(id))
@@ -614,8 +614,8 @@ describe('the number of instances', () => {
       await beat()
       seen.push(counts())
     }
-    // It was last heard of at 0 s, and is missed at 12 s for the first time; at 9 s on a machine
-    // that takes a second for these beats, as Redis's own clock goes on.
+    // It was last heard of at 0 s, and is first missed at 12 s; or at 9 s on a machine that takes a
+    // second for these beats, since Redis's clock runs on.
     const at = (seconds: number) => seen[seconds / 3 - 1]
     expect(at(18)).toEqual([3, 3])
     expect(at(24)).toEqual([2, 2])
@@ -651,7 +651,7 @@ describe('the number of instances', () => {
     expect(counts).toEqual(counts.map(() => 2))
   })
 
-  test('stays as it was while the heartbeat cannot reach Redis, and for 10 s after', async () => {
+  test('stays as it was while the heartbeat cannot reach Redis, and for 10 s afterwards', async () => {
     const { client, away, calls } = twoShards()
     const beats = () => calls.filter(({ tags }) => tags.includes(PEERS_TAG)).length
     const node = slotOf(PEERS_TAG) < 8_192 ? 'a:1' : 'b:1'
@@ -664,11 +664,11 @@ describe('the number of instances', () => {
     await limiter.consume(key)
     await beat()
     expect(store.health().instances).toBe(3)
-    // In the process's time: later, it would be heard of between two of the beats that are counted.
+    // In the process's time, since it would otherwise be heard of between two of the counted beats.
     await waitUntil('the beat soon after the first', async () => beats() === 3)
     away.add(node)
     for (let i = 0; i < 5; i += 1) await limiter.consume(key)
-    // Nobody is heard of meanwhile, so the set is gone when Redis is back.
+    // Nobody is heard of in the meantime, so the set is gone when Redis is back.
     await patient.del(nameOfSet())
     for (let i = 0; i < 10; i += 1) await beat()
     expect(store.health()).toMatchObject({ state: 'open', instances: 3 })
@@ -682,9 +682,9 @@ describe('the number of instances', () => {
     expect(counts).toEqual([3, 3, 3, 3, 1])
   })
 
-  test('may fall while shares are in use, and they stay as they are until the outage is over', async () => {
+  test('may fall while shares are in use, which stay as they are until the outage is over', async () => {
     const { client, away } = twoShards()
-    // The heartbeat goes on: it lies on the other shard.
+    // The heartbeat continues, since it is on the other shard.
     const [node, key] = slotOf(PEERS_TAG) < 8_192 ? ['b:1', ON_B] : ['a:1', ON_A]
     const peers = ['peer-1', 'peer-2', 'peer-3']
     for (const peer of peers) await patient.zadd(nameOfSet(), Date.now() + 3_600_000, peer)
@@ -713,7 +713,7 @@ describe('the number of instances', () => {
   })
 })
 
-test('a probe was made on another node when the slot of its key had moved there and nobody had asked since', async () => {
+test('a probe was made on another node if the slot of its key had moved there and nobody had asked since', async () => {
   const { client, slots, away, calls } = twoShards()
   const store = storeOn(client)
   const limiter = new RateLimiter({ name: newName(), store, policy })
@@ -732,7 +732,7 @@ test('a probe was made on another node when the slot of its key had moved there 
   expect(store.health().nodes.find(({ name }) => name === node)?.state).toBe('open')
 })
 
-test('a key of which one request had failed before was given a new budget in an outage', async () => {
+test('a key with one failed request was given a new budget in an outage', async () => {
   let away = false
   let late: Promise<void> | undefined
   let arrived = 0
@@ -779,7 +779,7 @@ describe('what was settled', () => {
         { policy: slidingLog({ limit: 50, window: '1m' }), whenUnavailable: 'allow' },
       ],
     ],
-  ])('was forgotten in an outage, if nobody had asked between: %s', async (_, policies) => {
+  ])('was forgotten in an outage, if nobody had asked in between: %s', async (_, policies) => {
     let away = true
     const store = storeOn(clientBy((__, send) => (away ? lost() : send())))
     const limiter = new RateLimiter({ name: newName(), store, policy: policies })
@@ -823,7 +823,7 @@ describe('what was settled', () => {
     expect(await take(3)).toMatchObject({ allowed: true, degraded: true })
   })
 
-  test('of some policies was kept by a reset', async () => {
+  test('for some policies was kept by a reset', async () => {
     let away = true
     const store = storeOn(clientBy((_, send) => (away ? lost() : send())))
     const policy = [
@@ -860,7 +860,7 @@ describe('what was lost', () => {
     { left: 90, burst: 300 },
   ]
 
-  /** A process that asks, and what it sends and says of it. */
+  /** A process that sends requests, and its calls and events. */
   function processOf(name: string, policy: Policy) {
     const modes: string[] = []
     const client = clientBy(({ mode }, send) => {
@@ -888,7 +888,7 @@ describe('what was lost', () => {
     )
   }
 
-  /** What passes of requests that come one after the other. */
+  /** What passes of requests that come one after another. */
   async function afterwards(...limiters: RateLimiter[]): Promise<number> {
     let admitted = 0
     for (let i = 0; i < 120; i += 1) {
@@ -898,11 +898,11 @@ describe('what was lost', () => {
     return admitted
   }
 
-  /** Of a counter and a bucket part of a unit may have come back. */
+  /** A part of a unit of a counter or a bucket may have come back. */
   const spare = ({ algorithm }: Policy) => (/counter|bucket/.test(algorithm) ? 1 : 0)
 
   describe.each(algorithms)(
-    'is restored once, and no more passes than what was in flight and what had been left: %s',
+    'is restored once, and no more passes than what was in flight and what was left: %s',
     (_, policy) => {
       test.each(bursts)('$left left, $burst in flight', async ({ left, burst }) => {
         const { limiter, losses, modes } = processOf(newName(), policy)
@@ -911,7 +911,7 @@ describe('what was lost', () => {
         await redis.flushall()
         const extra = await atOnce(limiter, burst)
         expect(await afterwards(limiter)).toBeLessThanOrEqual(left + spare(policy))
-        // Where as much is in use again as was seen, there may be nothing to restore.
+        // If as much is in use again as was seen, there may be nothing to restore.
         if (extra < 100 - left) expect(losses).toEqual(['k'])
         expect(modes.filter((mode) => mode === 'restore').length).toBe(1)
       })
@@ -929,7 +929,7 @@ describe('what was lost', () => {
         expect(one.losses.length + other.losses.length).toBeGreaterThan(0)
       })
 
-      test('where a settlement above the estimate is the first to ask', async () => {
+      test('if a settlement above the estimate is the first to ask', async () => {
         const { limiter, losses } = processOf(newName(), policy)
         await limiter.consume('k', { cost: 98 })
         const decision = await limiter.consume('k', { cost: 2 })
@@ -999,7 +999,7 @@ describe('what was seen', () => {
     let allowed = 0
     for (let i = 0; i < 100; i += 1)
       if ((await (i % 2 > 0 ? theirs : mine).consume('k')).allowed) allowed += 1
-    // The one whose answer showed it.
+    // The one whose answer showed the loss.
     expect(allowed).toBe(1)
   })
 
@@ -1007,7 +1007,7 @@ describe('what was seen', () => {
     ['a window', fixedWindow({ limit: 100, window: '5m' })],
     ['a log', slidingLog({ limit: 100, window: '5m' })],
   ])(
-    'is given up if it could not be restored, so that a limit passes anew: %s',
+    'is given up if it could not be restored, so that the limit passes again: %s',
     async (_, some) => {
       let raises = 0
       const client = clientBy(({ mode }, send) => {
@@ -1017,8 +1017,7 @@ describe('what was seen', () => {
       })
       const limiter = new RateLimiter({ name: newName(), store: storeOn(client), policy: some })
       for (let i = 0; i < 60; i += 1) await limiter.consume('k')
-      // A log that is lost within the millisecond of its last entry cannot be told from one that is
-      // not.
+      // A log that is lost within the millisecond of its last entry looks like one that is not.
       await new Promise((resolve) => setTimeout(resolve, 5))
       await redis.flushall()
       let allowed = 0
@@ -1050,7 +1049,7 @@ describe('what was seen', () => {
     expect(modes).toEqual(['consume', 'peek'])
   })
 
-  test('of an exhausted key was washed away by other keys', async () => {
+  test('of an exhausted key was pushed out by other keys', async () => {
     let away = false
     const store = storeOn(clientBy((_, send) => (away ? lost() : send())))
     const limiter = new RateLimiter({
@@ -1066,7 +1065,7 @@ describe('what was seen', () => {
     expect(await limiter.consume('k')).toMatchObject({ allowed: false, degraded: true })
   })
 
-  test('was forgotten with the policySet, though an equal one was made', async () => {
+  test('was forgotten with the policy set, though an equal one was made', async () => {
     let away = false
     const store = storeOn(clientBy((_, send) => (away ? lost() : send())))
     const limiter = new RateLimiter({
@@ -1081,7 +1080,7 @@ describe('what was seen', () => {
   })
 })
 
-test('a penalty was lost where requests are denied meanwhile', async () => {
+test('a penalty was lost if requests are denied in the meantime', async () => {
   let away = false
   const name = newName()
   const store = storeOn(
@@ -1099,7 +1098,7 @@ test('a penalty was lost where requests are denied meanwhile', async () => {
   expect(await counted(name, ['k'])).toEqual([51])
 })
 
-test('a reset was undone where some policies count in memory and some do not', async () => {
+test('a reset was undone if some policies count in memory and some do not', async () => {
   let away = false
   const store = storeOn(clientBy((_, send) => (away ? lost() : send())))
   const limiter = new RateLimiter({
@@ -1118,7 +1117,7 @@ test('a reset was undone where some policies count in memory and some do not', a
   expect((await limiter.peek('k')).policies.map(({ remaining }) => remaining)).toEqual([5, 50])
 })
 
-test('a reset was judged late because the event loop was held up', async () => {
+test('a reset was judged late because the event loop was blocked', async () => {
   const store = storeOn(
     clientBy((_, send) => send()),
     { deadlineMs: 100 },
@@ -1149,7 +1148,7 @@ test('a decision over several slots waited for each of them', async () => {
   expect(performance.now() - startedMs).toBeLessThan(4_000)
 })
 
-test('calls that were split had their whole time anew', async () => {
+test('calls that were split had their whole time again', async () => {
   const store = storeOn(
     clientBy(async () => {
       await new Promise((resolve) => setTimeout(resolve, 1_600))
@@ -1174,7 +1173,7 @@ test('a clock that steps back is not taken for lost data', async () => {
   const buckets = tokenBucket({ name: 'p', capacity: 10, refill: 10, every: '10s' })
   const limiter = new RateLimiter({ name: newName(), store, policy: buckets })
   await limiter.consume('k', { cost: 10 })
-  // Stamped anew, as used up: a whole bucket, and not one and a half minutes.
+  // Stamped again as used up: a whole bucket, and not one and a half minutes.
   clock.advance(-90_000)
   const { resetAfterMs } = await limiter.penalty('k', { cost: 1 })
   expect(resetAfterMs).toBeLessThanOrEqual(20_000)
@@ -1198,7 +1197,7 @@ test('a store that was closed decides nothing, and starts no timer', async () =>
   every.mockRestore()
 })
 
-test('lines of a log come once a second for each kind of event', async () => {
+test('log lines come once a second for each kind of event', async () => {
   const lines: string[] = []
   const store = storeOn(
     clientBy(() => lost()),

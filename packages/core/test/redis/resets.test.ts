@@ -9,7 +9,7 @@ describe.each([
   ['a single server', singleClient()],
   ['a Cluster', clusterClient()],
 ])('on %s', (where, client) => {
-  test('a reset of a key leaves a shared counter, and one of the shared key leaves the others', async () => {
+  test('a reset of a key leaves a shared counter, and a reset of the shared key leaves the others', async () => {
     const store = strictStore(client, { instances: 1 })
     const losses: unknown[] = []
     store.on('data-loss', (loss) => losses.push(loss))
@@ -32,7 +32,7 @@ describe.each([
     await limiter.reset('all')
     expect(await left()).toEqual([1, 5])
     expect((await limiter.consume(1)).allowed).toBe(true)
-    // Whatever an answer sets off has come to its end with this one.
+    // Everything that earlier answers set off has ended with this one.
     expect(await left()).toEqual([0, 4])
     expect(losses).toEqual([])
     await store.close()

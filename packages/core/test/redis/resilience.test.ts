@@ -1,5 +1,5 @@
-// What a user gets when Redis is not as it should be, in the small; internal/faults has it in the
-// large.
+// What a user gets when Redis has a fault, in single steps; internal/faults tests the same at
+// scale.
 
 import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
@@ -41,7 +41,7 @@ function newName(): string {
 }
 
 /**
- * What was lost within the millisecond in which it was last seen cannot be told from what was not.
+ * A loss within the millisecond in which a key was last seen cannot be detected.
  */
 function aMoment(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 5))
@@ -65,7 +65,7 @@ function storeOn(client: Redis, options: RedisStoreOptions = {}): RedisStore {
   return store
 }
 
-/** Redis decides again, and has counted what was admitted without it. */
+/** Waits until Redis decides again, and has counted what was admitted without it. */
 function isBack(store: RedisStore): Promise<void> {
   return waitUntil('the store is back', async () => {
     const { state, localKeys } = store.health()
@@ -124,14 +124,14 @@ describe('with Redis absent from the start', () => {
     })
   })
 
-  test('a reset says that it could not be done', async () => {
+  test('a reset reports that it could not be done', async () => {
     await expect((await limiterWith()).reset('k')).rejects.toMatchObject({
       code: 'WEIR_STORE_FAILED',
     })
   })
 })
 
-test('a client that is to connect lazily is connected once, in the background', async () => {
+test('a client with lazyConnect is connected once, in the background', async () => {
   const client = connect(server.port, { lazyConnect: true })
   const connects = vi.spyOn(client, 'connect')
   const limiter = new RateLimiter({
@@ -144,7 +144,7 @@ test('a client that is to connect lazily is connected once, in the background', 
   expect(connects).toHaveBeenCalledTimes(1)
 })
 
-test('a hang is not waited for, and what Redis counted of it in the end is not counted twice', async () => {
+test('nobody waits for a hang, and what Redis counts of it in the end is not counted twice', async () => {
   const other = await startRedis()
   const client = await ready(connect(other.port))
   const store = storeOn(client)
@@ -195,10 +195,10 @@ test('what is admitted without Redis is counted in it when it is back', async ()
   await again.stop()
 })
 
-test('a key that Redis lost is raised to what was last seen; one that was reset or given back is not', async () => {
+test('a key that Redis lost is restored to what was last seen; one that was reset or refunded is not', async () => {
   const client = await ready(connect(server.port))
   const losses: string[] = []
-  // The machine may be busy, and this is not about time.
+  // A long deadline: the machine may be busy, and this is not about time.
   const [store, elsewhere] = [
     storeOn(client, { deadlineMs: 10_000 }),
     storeOn(client, { deadlineMs: 10_000 }),
@@ -281,7 +281,7 @@ describe.each(KERNELS)(
   },
 )
 
-test('a bucket of which another process gave something back was raised when the rest had drained', async () => {
+test('a bucket of which another process gave something back was restored when the rest had drained', async () => {
   const client = await ready(connect(server.port))
   const clock = fakeClock()
   const policy = tokenBucket({ capacity: 10, refill: 10, every: '10s' })
@@ -298,7 +298,7 @@ test('a bucket of which another process gave something back was raised when the 
 })
 
 test.each(['peek', 'a cost of 0', 'refund', 'penalty'] as const)(
-  'a key that was lost was forgotten for good by a %s',
+  'a key that was lost was permanently forgotten by a %s',
   async (what) => {
     const client = await ready(connect(server.port))
     const limiter = new RateLimiter({
@@ -318,7 +318,7 @@ test.each(['peek', 'a cost of 0', 'refund', 'penalty'] as const)(
   },
 )
 
-test('a set of instances that was lost made whoever was heard of first take the whole limit', async () => {
+test('after a set of instances was lost, the first one that was heard of took the whole limit', async () => {
   const client = await ready(connect(server.port))
   const prefix = newName()
   const beats = [0, 1, 2].map(
@@ -347,7 +347,7 @@ test('a set of instances that was lost made whoever was heard of first take the 
   expect(await client.zcard(`${prefix}:{instances}`)).toBe(0)
 })
 
-test('with a client that queues, a reset in a hang, and a decision pending when the store was closed, waited for ever', async () => {
+test('with a client that queues, a reset in a hang, and a decision pending when the store was closed, waited forever', async () => {
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
   const other = await startRedis()
   const client = new Redis(other.port)
@@ -413,7 +413,7 @@ test('a store is closed within a second, whatever Redis does, and leaves no list
   await other.stop()
 })
 
-test('policies whose keys lie in different slots of a Cluster are all charged, or none', async () => {
+test('policies with keys in different slots of a Cluster are all charged, or none', async () => {
   const store = strictStore(clusterClient())
   const address = slidingLog({ name: 'address', limit: 5, window: '1m' })
   const account = slidingLog({ name: 'account', limit: 2, window: '1m' })
@@ -437,7 +437,7 @@ test('policies whose keys lie in different slots of a Cluster are all charged, o
   )
 })
 
-test('a reset of policies whose keys lie in different slots of a Cluster was refused with CROSSSLOT', async () => {
+test('a reset of policies with keys in different slots of a Cluster was refused with CROSSSLOT', async () => {
   const limiter = new RateLimiter({
     name: newName(),
     store: strictStore(clusterClient(), { denyCache: true }),
@@ -496,7 +496,7 @@ test.each([
   )
 })
 
-test('a listener that throws breaks no decision', async () => {
+test('a listener that throws affects no decision', async () => {
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
   const store = storeOn(connect(await deadPort()))
   store.on('fallback', () => {

@@ -1,4 +1,5 @@
-// SCRIPT FLUSH while requests are under way, as a restart or a failover does to a server's scripts.
+// SCRIPT FLUSH while requests are in progress, which has the effect of a restart or a failover on a
+// server's scripts.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type RedisServer, startRedis } from '@weir/testkit'
@@ -19,7 +20,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** Has the crowd do the job, and flushes the server's scripts all the time until it is done. */
+/** Makes the crowd do the job, and flushes the server's scripts all the time until it is done. */
 async function hammerAndFlush(job: Job): Promise<Report> {
   const hammering = crowd.hammer(job)
   const done = hammering.then(() => true)

@@ -1,5 +1,5 @@
 // The other forms of the script: for proxies that read scripts before they run, and for clients
-// that make texts of bulk replies. A walk through all modes by them is in differential.test.ts.
+// that return bulk replies as strings. differential.test.ts walks through all modes with them.
 
 import { waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
@@ -47,7 +47,7 @@ const ONE_OF_EACH: readonly Policy[] = [
 const SETS = [...ONE_OF_EACH.map((policy) => [policy]), ONE_OF_EACH]
 
 describe('a proxy that reads scripts', () => {
-  test.each(SETS)('takes the script with literal keys, whatever the mode: %s', (...policies) => {
+  test.each(SETS)('accepts the script with literal keys, whatever the mode: %s', (...policies) => {
     const policySet = makePolicySet('p', policies as Policy[])
     for (const repliesInText of [true, false]) {
       const { source } = scriptOf(policySet, { hasLiteralKeys: true, repliesInText })
@@ -57,7 +57,7 @@ describe('a proxy that reads scripts', () => {
   })
 
   test.each([HEARTBEAT, REPORT, REPORTS, WATCH, ...Object.values(SETTINGS_SCRIPTS)])(
-    'takes the scripts of live limits, of reports, of watching and of the heartbeat as they are',
+    'accepts the scripts of live limits, reports, watching and the heartbeat unchanged',
     (source) => {
       expect(refusalOf(source)).toBeUndefined()
     },
@@ -75,7 +75,7 @@ describe('a proxy that reads scripts', () => {
     expect(refusalOf(source)).toBeDefined()
   })
 
-  test('is asked once more in vain for each list of policies, and for nothing after that', async () => {
+  test('refuses one call for each list of policies, and nothing afterwards', async () => {
     const proxy = checkingProxy(client)
     const store = redisStore(proxy.client, { ...STRICT, ...ALONE })
     const policy = fixedWindow({ name: 'p', limit: 100, window: '1h' })
@@ -94,7 +94,7 @@ describe('a proxy that reads scripts', () => {
     await store.close()
   })
 
-  test('equal requests in a row still travel as one', async () => {
+  test('consecutive equal requests still travel as one', async () => {
     const proxy = checkingProxy(client)
     const sent = vi.spyOn(proxy.client, 'callBuffer')
     const store = redisStore(proxy.client, { ...STRICT, ...ALONE })
@@ -120,7 +120,7 @@ function textsByProxy(): TextClient {
   return { callText: async (command, args) => textsOf(await checked.callBuffer(command, args)) }
 }
 
-/** As a client that makes texts of bulk replies. */
+/** As from a client that returns bulk replies as strings. */
 function textsOf(reply: unknown): unknown {
   if (Array.isArray(reply)) return reply.map(textsOf)
   return reply instanceof Uint8Array ? String(reply) : reply
@@ -152,7 +152,7 @@ describe.each([
 test.each([
   [{ callText: 5 }, /client is .*give a client of ioredis/],
   [{ callText: () => '', isReady: true }, /isReady is true; give a function/],
-])('%j is no client', (given, message) => {
+])('%j is not a client', (given, message) => {
   expect(() => redisStore(given as never)).toThrow(message)
 })
 
@@ -165,7 +165,7 @@ test.each([
     },
   ],
   ['promises to say whether it is ready', async () => false],
-])('a text client that %s is not asked, and decisions are local', async (_, isReady) => {
+])('a client without buffers that %s is not asked, and decisions are local', async (_, isReady) => {
   const callText = vi.fn()
   const store = redisStore({ callText, isReady: isReady as () => boolean }, ALONE)
   const policy = fixedWindow({ name: 'p', limit: 5, window: '1h' })
@@ -212,7 +212,7 @@ test.each(['', 'OK', '1 2 x 4 5', '1 2 1e400 4 5', '1 2 0.5 4 5'])(
   },
 )
 
-test('live limits are set, reported and read by a client whose numbers are texts', async () => {
+test('live limits are set, reported and read by a client that returns numbers as strings', async () => {
   const options: object = { ...client.options, stringNumbers: true }
   const numbers = new Redis(options)
   onTestFinished(() => numbers.disconnect())

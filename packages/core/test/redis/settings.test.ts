@@ -1,5 +1,5 @@
-// Live policies in Redis: how they get from one process to another, and what becomes of them when
-// the server is away, restarts, or will not have them. Time passes when a test says so.
+// Live policies in Redis: how they get from one process to another, and what happens when the
+// server is away, restarts, or refuses them. Time passes when a test says so.
 
 import { freePort, type RedisServer, startProxy, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
@@ -48,13 +48,13 @@ let names = 0
 
 interface Fleet {
   readonly name: string
-  /** Another process. */
+  /** Starts another process. */
   join(client: RedisLike): LivePolicies<'free' | 'pro'>
-  /** Lets so much time pass, and each process ask. */
+  /** Lets this much time pass, and makes each process ask. */
   step(ms: number): Promise<boolean[]>
 }
 
-/** Processes on one clock, that of the server included. Their timers are the steps. */
+/** Processes on one clock, which is also the server's. The steps are their timers. */
 function fleetOf(options: RedisStoreOptions = {}): Fleet {
   const clock = fakeClock()
   const nowMs = () => clock.nowUs() / 1_000
@@ -75,7 +75,7 @@ function fleetOf(options: RedisStoreOptions = {}): Fleet {
       return live
     },
     async step(ms) {
-      // An answer that is on its way would be of another time.
+      // An answer that is on its way would be from another time.
       await Promise.all(members.map((each) => each.refresh()))
       clock.advance(ms)
       return Promise.all(members.map((each) => each.refresh()))
@@ -109,7 +109,7 @@ const places: readonly (readonly [
 ]
 
 describe.each(places)('on %s', (_, clientAt, options) => {
-  test('a change reaches other processes, those that start later too', async () => {
+  test('a change reaches other processes, including those that start later', async () => {
     const fleet = fleetOf(options)
     const client = await clientAt()
     const [one, two] = [fleet.join(client), fleet.join(client)]
@@ -139,7 +139,7 @@ describe.each(places)('on %s', (_, clientAt, options) => {
   })
 })
 
-test('with hashed keys nothing in Redis tells whose override it is, and prefixes are refused', async () => {
+test('with hashed keys, nothing in Redis reveals whose override it is, and prefixes are refused', async () => {
   const fleet = fleetOf({ hashKeys: SECRET })
   const live = fleet.join(singleClient())
   await live.override('alice@example.org', api(30))
@@ -154,7 +154,7 @@ test('with hashed keys nothing in Redis tells whose override it is, and prefixes
   })
 })
 
-test('a key that Weir did not write is left alone, and the defaults hold', async () => {
+test('a key that Weir did not write is left alone, and the defaults apply', async () => {
   const fleet = fleetOf()
   const key = `weir:{settings:${fleet.name}}`
   await singleClient().set(key, 'mine', 'EX', 60)
@@ -171,7 +171,7 @@ test('a key that Weir did not write is left alone, and the defaults hold', async
   expect(codes()).toEqual(['WEIR_SETTINGS_UNREAD'])
 })
 
-test('what was edited by hand, and does not fit, changes nothing', async () => {
+test('an invalid edit by hand changes nothing', async () => {
   const fleet = fleetOf()
   const live = fleet.join(singleClient())
   await live.set('free', api(20))
@@ -190,7 +190,7 @@ test('what was edited by hand, and does not fit, changes nothing', async () => {
   expect([live.for('free').limit, fresh.for('free').limit]).toEqual([30, 30])
 })
 
-test('a change that was edited by hand stops none of those after it', async () => {
+test('a change that was edited by hand stops none of the later ones', async () => {
   const fleet = fleetOf()
   const live = fleet.join(singleClient())
   await live.set('free', api(20))
@@ -206,7 +206,7 @@ test('a change that was edited by hand stops none of those after it', async () =
 })
 
 test.each(['inf', '1e300', '1.5', '-3', '9'.repeat(16), '7', 'x'])(
-  'a version that was edited by hand to %s is refused, and does not hold up the server',
+  'a version that was edited by hand to %s is refused, and does not block the server',
   async (version) => {
     const fleet = fleetOf()
     await singleClient().hset(`weir:{settings:${fleet.name}}`, 'id', 'x', 'version', version)
@@ -219,7 +219,7 @@ test.each(['inf', '1e300', '1.5', '-3', '9'.repeat(16), '7', 'x'])(
 )
 
 test.each(['999999999999999', '3', 'x'])(
-  'a version that was edited by hand to %s is mended by the next change, and nothing is lost',
+  'a version that was edited by hand to %s is repaired by the next change, and nothing is lost',
   async (version) => {
     const fleet = fleetOf()
     const [live, other] = [fleet.join(singleClient()), fleet.join(singleClient())]
@@ -230,7 +230,7 @@ test.each(['999999999999999', '3', 'x'])(
     await singleClient().hset(key, 'version', version)
     await fleet.step(500)
     expect([live.for('free').limit, live.for('free', 'u1').limit]).toEqual([20, 0])
-    // What it is already mends it as well.
+    // Setting what is already there also repairs it.
     expect(await live.set('free', api(20))).toMatchObject({ version: 3, policy: api(20) })
     expect(await live.set('pro', api(200))).toMatchObject({ version: 4 })
     await fleet.step(1_500)
@@ -246,7 +246,7 @@ test.each(['999999999999999', '3', 'x'])(
   },
 )
 
-test('an override that was written by hand for all keys is refused, and lifts no limit', async () => {
+test('an override for all keys that was written by hand is refused, and lifts no limit', async () => {
   const fleet = fleetOf()
   const live = fleet.join(singleClient())
   await live.set('free', api(20))
@@ -261,7 +261,7 @@ test('an override that was written by hand for all keys is refused, and lifts no
   expect(codes()).toEqual(['WEIR_SETTING_REFUSED'])
 })
 
-test('a number of overrides that was edited by hand hinders no change', async () => {
+test('a number of overrides that was edited by hand prevents no change', async () => {
   const fleet = fleetOf()
   const live = fleet.join(singleClient())
   await live.override('u1', api(1))
@@ -272,7 +272,7 @@ test('a number of overrides that was edited by hand hinders no change', async ()
   expect(live.overrides()).toHaveLength(1)
 })
 
-test('a change at once after Redis has lost its data leaves what else was known', async () => {
+test('a change right after Redis has lost its data keeps what else was known', async () => {
   const fleet = fleetOf()
   const client = await clientOf(server.port)
   const [one, two] = [fleet.join(client), fleet.join(client)]
@@ -294,7 +294,7 @@ test('a change at once after Redis has lost its data leaves what else was known'
   await client.del(`weir:{settings:${fleet.name}}`)
 })
 
-test('a server that has lost its data, or its scripts, is given back what was known', async () => {
+test('a server that has lost its data, or its scripts, gets what was known', async () => {
   const fleet = fleetOf()
   const client = await clientOf(server.port)
   const [one, two] = [fleet.join(client), fleet.join(client)]
@@ -331,7 +331,7 @@ test('10,000 overrides are read page by page, and found', async () => {
   expect([0, 4_321, 9_999].map((i) => live.for('free', `u${i}`).limit)).toEqual([0, 4_321, 9_999])
 })
 
-test('where Redis is away at the start the defaults hold, until it is there', async () => {
+test('if Redis is away at the start, the defaults apply until it is there', async () => {
   const fleet = fleetOf()
   const port = await freePort()
   const client = new Redis(port, { ...patientOptions, retryStrategy: () => 50 })
@@ -367,24 +367,21 @@ test('a first connection that takes longer than a request may wait is no failure
 test.each([
   [100, 1_000],
   [10_000, 10_000],
-])(
-  'with a deadline of %i ms a server that is silent has failed after %i ms',
-  async (deadlineMs, ms) => {
-    const time = virtualTime()
-    const silent: RedisLike = { callBuffer: () => new Promise(() => {}) }
-    const { settings } = redisStoreOf(time, silent, { deadlineMs, instances: 1 })
-    let failure: unknown
-    settings?.news('plans').catch((error) => {
-      failure = error
-    })
-    await time.advance(ms - 1)
-    expect(failure).toBeUndefined()
-    await time.advance(1)
-    expect(failure).toMatchObject({ code: 'WEIR_STORE_FAILED' })
-  },
-)
+])('with a deadline of %i ms, a silent server has failed after %i ms', async (deadlineMs, ms) => {
+  const time = virtualTime()
+  const silent: RedisLike = { callBuffer: () => new Promise(() => {}) }
+  const { settings } = redisStoreOf(time, silent, { deadlineMs, instances: 1 })
+  let failure: unknown
+  settings?.news('plans').catch((error) => {
+    failure = error
+  })
+  await time.advance(ms - 1)
+  expect(failure).toBeUndefined()
+  await time.advance(1)
+  expect(failure).toMatchObject({ code: 'WEIR_STORE_FAILED' })
+})
 
-test('a user that may not is told what to permit, and that is enough', async () => {
+test('a user without permission gets a warning with what to permit, which is sufficient', async () => {
   const fleet = fleetOf()
   const client = await clientOf(server.port)
   await client.call(
@@ -416,7 +413,7 @@ test('a user that may not is told what to permit, and that is enough', async () 
   expect(await live.set('free', api(21))).toMatchObject({ version: 4 })
 })
 
-test('a user that may not report what it has is told what to permit, and limits hold as before', async () => {
+test('a user who may not report gets a warning with what to permit, and limits stay as before', async () => {
   const fleet = fleetOf()
   const client = await clientOf(server.port)
   const rules = '~weir:* +ping +info +evalsha +eval +time +hget +hmget +hset +hdel +hscan +del'
@@ -432,7 +429,7 @@ test('a user that may not report what it has is told what to permit, and limits 
   expect(live.for('free').limit).toBe(20)
 })
 
-test('of a user that may do part of it no report stays for good', async () => {
+test('a partial report of a user with some permissions does not stay forever', async () => {
   const fleet = fleetOf()
   const client = await clientOf(server.port)
   const rules = '~weir:* +@all -zadd'
@@ -448,7 +445,7 @@ test('of a user that may do part of it no report stays for good', async () => {
   ])
 })
 
-test('in another database a user is told to permit what selects it', async () => {
+test('in another database, a user gets a warning with what to permit for selecting it', async () => {
   const fleet = fleetOf()
   const client = await clientOf(server.port)
   const rules = '~weir:* +ping +info'
@@ -471,7 +468,7 @@ test('in another database a user is told to permit what selects it', async () =>
   expect(await live.set('free', api(20))).toMatchObject({ version: 1 })
 })
 
-test('what processes report leaves nothing behind in Redis', async () => {
+test('reports of processes leave nothing behind in Redis', async () => {
   const fleet = fleetOf()
   const live = fleet.join(singleClient())
   await live.refresh()

@@ -1,5 +1,4 @@
-// A connection on which nothing comes any more is given up, so that a new one is made, maybe to
-// another host.
+// A silent connection is given up, so that a new one is made, perhaps to another host.
 
 import { startCluster, startProxy, startRedis, waitUntil } from '@weir/testkit'
 import { Cluster, Redis } from 'ioredis'
@@ -20,7 +19,7 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close()
 })
 
-/** Asks about a key every 20 ms until it is ended. */
+/** Requests a key every 20 ms until it is ended. */
 function asking(limiter: RateLimiter, keys: readonly string[]): void {
   const timer = setInterval(() => {
     for (const key of keys) limiter.consume(key).catch(() => {})
@@ -31,7 +30,7 @@ function asking(limiter: RateLimiter, keys: readonly string[]): void {
 /** Without heartbeats. */
 const ALONE = { instances: 1 }
 
-/** A limiter on a Redis behind a proxy, by which it has decided once. */
+/** A limiter on a Redis behind a proxy, which has decided once. */
 async function behindProxy(options: RedisStoreOptions, more: object = {}) {
   const server = await startRedis()
   open.push(() => server.stop())
@@ -43,7 +42,7 @@ async function behindProxy(options: RedisStoreOptions, more: object = {}) {
   const store = redisStore(client, options)
   open.push(() => store.close())
   const limiter = new RateLimiter({ store, policy })
-  // On a busy machine the first one may take longer than its deadline.
+  // On a busy machine, the first request may take longer than its deadline.
   await waitUntil('Redis decides', async () => (await limiter.consume('k')).source === 'store')
   expect(proxy.stats.connections).toBe(1)
   return { proxy, limiter }
@@ -51,7 +50,7 @@ async function behindProxy(options: RedisStoreOptions, more: object = {}) {
 
 const for2s = () => new Promise((resolve) => setTimeout(resolve, 2_000))
 
-test('a silent connection is given up after a second, and so is the next one that is not greeted', async () => {
+test('a silent connection is given up after a second, and so is the next one if it is not greeted', async () => {
   const { proxy, limiter } = await behindProxy(ALONE)
   await proxy.set('blackhole')
   const startedMs = performance.now()
@@ -64,20 +63,20 @@ test('a silent connection is given up after a second, and so is the next one tha
   await waitUntil('Redis decides', async () => (await limiter.peek('k')).source === 'store')
 })
 
-test('a silent connection is given up also where commands time out sooner', async () => {
+test('a silent connection is given up even if commands time out sooner', async () => {
   const { proxy, limiter } = await behindProxy(ALONE, { commandTimeout: 200 })
   await proxy.set('blackhole')
   asking(limiter, ['k'])
   await waitUntil('a new connection', async () => proxy.stats.connections >= 2)
 })
 
-test('a silent connection is given up by heartbeats, where nobody asks', async () => {
+test('a silent connection is given up by heartbeats, without requests', async () => {
   const { proxy } = await behindProxy({})
   await proxy.set('blackhole')
   await waitUntil('a new connection', async () => proxy.stats.connections >= 2)
 })
 
-test('silence shorter than the deadline is none', async () => {
+test('silence shorter than the deadline does not count', async () => {
   const { proxy, limiter } = await behindProxy({ ...ALONE, deadlineMs: 5_000 })
   await proxy.set('blackhole')
   asking(limiter, ['k'])
@@ -85,7 +84,7 @@ test('silence shorter than the deadline is none', async () => {
   expect(proxy.stats.connections).toBe(1)
 })
 
-test('an event loop that was held up is no silence', async () => {
+test('a blocked event loop is not silence', async () => {
   const server = await startRedis()
   open.push(() => server.stop())
   const client = new Redis(server.port, recommendedRedisOptions).on('error', () => {})
@@ -96,13 +95,13 @@ test('an event loop that was held up is no silence', async () => {
   })
   const limiter = new RateLimiter({ store: redisStore(client, ALONE), policy })
   expect((await limiter.consume('k')).source).toBe('store')
-  // The connection is looked at twice a second at the most.
+  // The connection is checked at most twice a second.
   await new Promise((resolve) => setTimeout(resolve, 600))
   const before = limiter.consume('before')
   await Promise.resolve()
   const endMs = performance.now() + 1_500
   while (performance.now() < endMs);
-  // So many that a call is full are sent before the reply is read.
+  // Enough for a full call, which is sent before the reply is read.
   const keys = Array.from({ length: 40 }, (_, i) => `after${i}`)
   await Promise.all([before, ...keys.map((key) => limiter.consume(key))])
   expect(await limiter.consume('later')).toMatchObject({ source: 'store' })
@@ -145,13 +144,13 @@ test('the connection to a silent node of a Cluster is given up, and the others a
   expect(closed).toEqual([silent?.port])
 })
 
-test('a node of a Cluster that is silent while clients begin is given up, so that they begin again', async () => {
+test('a node of a Cluster that is silent while clients start is given up, so that they start again', async () => {
   const servers = await startCluster({ masters: 3, replicas: 0 })
   open.push(() => servers.stop())
   const silent = servers.masters[0]
   silent?.kill('SIGSTOP')
   const nodes = servers.ports.map((port) => ({ host: '127.0.0.1', port }))
-  // Each asks a master by chance how the Cluster is: one in three the one that does not answer.
+  // Each asks a random master for the state of the Cluster: one in three asks the silent one.
   const ended = new Set<Cluster>()
   const clients = Array.from({ length: 16 }, (_, i) => {
     const client = new Cluster(nodes, recommendedClusterOptions).on('error', () => {})

@@ -49,7 +49,7 @@ function limiterOf(prefix: string, limit: number, holdTimeout: number) {
   return limiter
 }
 
-test('four processes never hold more than the limit, whoever waits gets a slot, and all come back', async () => {
+test('four processes never hold more than the limit, every waiting request gets a slot, and all come back', async () => {
   const children = await Promise.all([0, 1, 2, 3].map(startHolder))
   const shape = { limit: 7, holdMs: 60_000, lines: 10, holds: 25, workMs: 4 }
   const job: HoldJob = { port: server.port, prefix: 'four:', ...shape }
@@ -98,7 +98,7 @@ test('slots that a refund gives back do not end those that were lost before', as
   expect([renewed.granted, renewed.policies[0]?.remaining]).toEqual([1, 2])
 })
 
-/** How many calls of scripts the server counts while something is done. */
+/** How many script calls the server counts during an action. */
 async function scriptsDuring(act: () => Promise<unknown>): Promise<number> {
   const scripts = async (): Promise<number> => {
     const calls = await callsOf(server)
@@ -109,7 +109,7 @@ async function scriptsDuring(act: () => Promise<unknown>): Promise<number> {
   return (await scripts()) - before
 }
 
-test('what begins in one turn is one call, and so is what ends, with what is settled one more', async () => {
+test('all holds that begin in one turn are one call, and so are all that end, with one more for settlements', async () => {
   const store = patientStore(client, { prefix: 'work:' })
   const policy = [
     concurrency({ name: 'open', limit: 50, holdTimeout: '1m' }),
@@ -131,25 +131,25 @@ test('what begins in one turn is one call, and so is what ends, with what is set
   const end = () =>
     Promise.all(held.flatMap((each) => [limiter.settle(each, { rate: 3 }), each.release()]))
   const calls = await scriptsDuring(end)
-  // One of each for those of one turn; the order of a limiter's requests may close a call early.
+  // One call of each kind for each turn; the order of a limiter's requests may close a call early.
   expect(calls).toBeLessThanOrEqual(2)
   expect((await limiter.peek('k3')).policies.map(({ remaining }) => remaining)).toEqual([50, 96])
 })
 
-test('all that a process holds is renewed in one call', async () => {
+test('everything that a process holds is renewed in one call', async () => {
   const limiter = limiterOf('renew:', 50, 1_500)
   await limiter.hold('first', () => {})
   const some = Array.from({ length: 20 }, (_, i) => `k${i}`)
   const held = await Promise.all(some.map((key) => limiter.acquire(key)))
   const calls = await scriptsDuring(() => new Promise((resolve) => setTimeout(resolve, 750)))
-  // After a third of its time; twice if the machine was slow. The first sends the script as well.
+  // After a third of its time; twice if the machine was slow. The first one also sends the script.
   expect(calls).toBeGreaterThanOrEqual(1)
   expect(calls).toBeLessThanOrEqual(3)
   await Promise.all(held.map((each) => each.release()))
   expect((await limiter.peek('k7')).remaining).toBe(50)
 })
 
-test('while Redis is away the local quota holds, what is held goes on, and is counted again when it is back', async () => {
+test('while Redis is away the local quota holds, and slots stay held, and are counted again when it is back', async () => {
   const own = await startRedis()
   const ownClient = await patientClient(own.port)
   onTestFinished(() => ownClient.disconnect())
@@ -170,7 +170,7 @@ test('while Redis is away the local quota holds, what is held goes on, and is co
   expect(held.every(({ signal }) => !signal.aborted)).toBe(true)
   const back = await startRedis({ port: own.port })
   onTestFinished(() => back.stop())
-  // Redis has lost them; whoever holds one takes it anew.
+  // Redis has lost them; each holder takes its slot again.
   await vi.waitFor(async () => {
     const { degraded, remaining } = await limiter.peek('k')
     expect(degraded).toBe(false)

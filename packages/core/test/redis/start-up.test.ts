@@ -1,5 +1,5 @@
-// What the first requests of a process get: Redis decides them if it can be reached in time, and
-// else this process does.
+// The first requests of a process: Redis decides them if it can be reached in time; otherwise this
+// process does.
 
 import { createServer, type Server, type Socket } from 'node:net'
 import {
@@ -28,7 +28,7 @@ const policy = fixedWindow({ name: 'p', limit: 3, window: '5m' })
 
 let sentinel: RedisSentinel
 beforeAll(async () => {
-  // Of offline queues and long timeouts, which are meant here.
+  // Warnings of offline queues and long timeouts, which are intended here.
   vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   sentinel = await startSentinel()
 })
@@ -84,7 +84,7 @@ describe.each([
     { enableOfflineQueue: false, lazyConnect: true },
     { enableOfflineQueue: true, lazyConnect: true },
   ])('with %j', async (options) => {
-    // The machine may be busy, and this is not about time.
+    // A long deadline: the machine may be busy, and this is not about time.
     const store = storeOn(connect(options), { deadlineMs: 10_000 })
     const limiter = new RateLimiter({ name: newName(), store, policy })
     const decisions = await Promise.all(Array.from({ length: 4 }, () => limiter.consume('k')))
@@ -98,7 +98,7 @@ describe.each([
   })
 })
 
-test('a Cluster decides the first requests also of more keys than calls may be in flight to a node', async () => {
+test('a Cluster decides the first requests even for more keys than calls may be in flight to a node', async () => {
   const store = storeOn(cluster({}), { deadlineMs: 10_000, maxInFlight: 600 })
   const limiter = new RateLimiter({ name: newName(), store, policy })
   const keys = Array.from({ length: 1_200 }, (_, i) => `k${i}`)
@@ -107,7 +107,7 @@ test('a Cluster decides the first requests also of more keys than calls may be i
   expect(store.health().nodes.map(({ name }) => name)).not.toContain('unknown')
 })
 
-test('peers that were asked while they connected know of each other', async () => {
+test('peers that were asked while they connected know each other', async () => {
   const prefix = newName()
   const stores = [1, 2].map(() => {
     const store = redisStore(redis({}), { deadlineMs: 10_000, prefix })
@@ -138,7 +138,7 @@ test('any number of stores wait for one client, which then has no listeners of t
   expect(Math.max(...listeners())).toBeLessThan(3)
 })
 
-test('a reset that is the first request is done, too', async () => {
+test('a reset that is the first request is also done', async () => {
   const name = newName()
   const limiterOn = (client: Redis) =>
     new RateLimiter({ name, store: storeOn(client, { deadlineMs: 10_000 }), policy, shared: true })
@@ -148,7 +148,7 @@ test('a reset that is the first request is done, too', async () => {
   expect(await second.consume('k')).toMatchObject({ remaining: 2, source: 'store' })
 })
 
-test('where nobody listens, requests are decided in the process as soon as that shows', async () => {
+test('if nobody listens, requests are decided in the process as soon as that shows', async () => {
   const store = storeOn(redis({}, await freePort()), { deadlineMs: 60_000 })
   const limiter = new RateLimiter({ name: newName(), store, policy })
   const startedMs = performance.now()
@@ -158,7 +158,7 @@ test('where nobody listens, requests are decided in the process as soon as that 
   expect(decisions.every(({ source }) => source === 'local')).toBe(true)
 })
 
-/** Takes connections and never says a word. */
+/** Accepts connections, and never answers. */
 async function silentServer(): Promise<number> {
   const sockets = new Set<Socket>()
   const server: Server = createServer((socket) => void sockets.add(socket.on('error', () => {})))
@@ -172,7 +172,7 @@ async function silentServer(): Promise<number> {
 }
 
 test.each([{ enableOfflineQueue: false }, { enableOfflineQueue: true }, { lazyConnect: true }])(
-  'a host that swallows connections is waited for until the deadline of the first request, with %j',
+  'requests to a host that drops connections wait until the deadline of the first one, with %j',
   async (options) => {
     const silent = { connectTimeout: 60_000, ...options }
     const deadlineMs = 2_000
@@ -195,7 +195,7 @@ test.each([{ enableOfflineQueue: false }, { enableOfflineQueue: true }, { lazyCo
   },
 )
 
-test('a server that is started after the client comes into use, and what was admitted before counts in it', async () => {
+test('a server that is started after the client is used, and what was admitted before counts in it', async () => {
   const at = await freePort()
   const store = storeOn(redis({}, at))
   const limiter = new RateLimiter({ name: newName(), store, policy })
@@ -208,7 +208,7 @@ test('a server that is started after the client comes into use, and what was adm
   })
 })
 
-test('a connection that is lost later is not waited for', async () => {
+test('nobody waits for a connection that is lost later', async () => {
   const server = await startRedis()
   const client = redis({ retryStrategy: () => 60_000 }, server.port)
   const limiter = new RateLimiter({
@@ -224,7 +224,7 @@ test('a connection that is lost later is not waited for', async () => {
   expect(performance.now() - startedMs).toBeLessThan(30_000)
 })
 
-test('a store that is closed while it waits ends what waits', async () => {
+test('a store that is closed while it waits ends waiting requests', async () => {
   const client = redis({}, await silentServer())
   const store = storeOn(client, { deadlineMs: 60_000 })
   const pending = new RateLimiter({ name: newName(), store, policy }).consume('k')

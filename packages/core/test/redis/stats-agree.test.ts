@@ -1,9 +1,9 @@
-// Random walks of all methods of a limiter, in memory and on Redis: the stats of both are what the
-// decisions were, to the unit.
+// Random walks of all methods of a limiter, in memory and on Redis: the stats of both are those of
+// the decisions, to the unit.
 //
 //   WEIR_STEPS=100000 npx vitest run --project redis stats-agree
 //
-// walks on for as many steps of each algorithm; WEIR_SEED=7 takes other walks.
+// takes this many steps of each algorithm; WEIR_SEED=7 takes other walks.
 
 import { expect, onTestFinished, test, vi } from 'vitest'
 import {
@@ -28,7 +28,7 @@ const KEYS = ['one', 'two']
 
 type Random = () => number
 
-/** What one step asks of a limiter. Decisions that may be given back are kept in `charged`. */
+/** One step with a limiter. Decisions that may be given back are kept in `charged`. */
 type Step = (limiter: RateLimiter, tally: Tally, charged: Decision[]) => Promise<unknown>
 
 function stepOf(random: Random): Step {
@@ -71,7 +71,7 @@ function stepOf(random: Random): Step {
   }
 }
 
-/** A store that may be away, with what decides meanwhile. */
+/** A store that can go away, with what decides then. */
 function leavingStore(clock: FakeClock): { readonly store: Store; leave(): void } {
   const inner = memoryStore({ clock })
   let isAway = false
@@ -92,7 +92,7 @@ function leavingStore(clock: FakeClock): { readonly store: Store; leave(): void 
 
 const names = Object.keys(unitFactories)
 
-/** An algorithm alone, and beside another. */
+/** An algorithm alone, and beside another one. */
 const subjects = names.flatMap((name, i): [string, readonly Policy[]][] => {
   const other = names[(i + 1) % names.length] as string
   const made = (of: string, limit: number, windowMs: number): Policy =>
@@ -108,7 +108,7 @@ const subjects = names.flatMap((name, i): [string, readonly Policy[]][] => {
 })
 
 test.each(subjects)(
-  `stats agree with decisions, in memory, on Redis, and with what answers before it: %s, ${STEPS} steps`,
+  `stats agree with decisions, in memory, on Redis, and with the layers in front of it: %s, ${STEPS} steps`,
   { timeout: 60_000 + STEPS * 50 },
   async (name, policy) => {
     const clock = fakeClock()
@@ -124,7 +124,7 @@ test.each(subjects)(
         leases: { units: 4, holdMs: 1_000 },
       }),
     }
-    // What a store says of an outage is not the subject.
+    // The warnings of a store about its outage are not the subject here.
     const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
     onTestFinished(async () => {
       warning.mockRestore()
@@ -153,7 +153,7 @@ test.each(subjects)(
     for (const { limiter, tally } of sides) expect(countsOf(limiter)).toEqual(tally.counts)
     const [memory, redis, without, layers] = sides.map(({ limiter }) => countsOf(limiter))
     expect(redis).toEqual(memory)
-    // Walks that deny nothing, and layers that answer nothing, would prove nothing.
+    // The walk must deny something, and the layers must answer something.
     expect(memory).toHaveProperty(['decision denied store'])
     expect(memory).toHaveProperty(['class batch denied'])
     expect(without).toHaveProperty(['decision allowed local degraded'])

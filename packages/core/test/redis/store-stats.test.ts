@@ -1,4 +1,4 @@
-// What a Redis store counts of its calls, on a server of its own.
+// What a Redis store counts of its calls, on a separate server.
 
 import { channel } from 'node:diagnostics_channel'
 import { type RedisServer, startRedis } from '@weir/testkit'
@@ -58,7 +58,7 @@ test('each call is counted once, with its time, and published while somebody lis
   expect(node?.durations.sum).toBeCloseTo(totalMs / 1_000, 9)
 })
 
-test('what the server refuses is an error, and what cannot be sent is not sent', async () => {
+test('a refusal of the server is an error, and what cannot be sent is not sent', async () => {
   const limiter = limiterOf('refused')
   await client.set('weir:probe', '1')
   await client.config('SET', 'maxmemory', '1')

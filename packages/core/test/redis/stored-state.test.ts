@@ -1,9 +1,9 @@
-// What 2d54f0d wrote to Redis, recorded, and what it answered: so that processes of both versions
-// count in the same keys while a fleet is updated. This file made the record there
-// with RECORD=1, but for its imports, which follow what has moved since.
+// A record of what 2d54f0d wrote to Redis, and what it answered, so that processes of both versions
+// can use the same keys while a fleet is updated. This file made the record there with RECORD=1,
+// except for its imports, which follow what has moved since.
 //
-// Each line begins with the ids of its kernels. A release is refused while an id that was released
-// stores something else here: see internal/release/state-forms.mjs.
+// Each line begins with the ids of its kernels. A release is refused if a released id stores
+// something else here: see internal/release/state-forms.mjs.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -48,7 +48,7 @@ const policies: Readonly<Record<string, readonly Policy[]>> = {
 const MODES = ['consume', 'consume', 'consume', 'peek', 'penalty', 'refund', 'settle'] as const
 
 test.each(Object.entries(policies))(
-  'of a %s, what an earlier version stored is counted on and stored alike',
+  '%s: counts continue from what an earlier version stored, and the stored form is the same',
   async (algorithm, list) => {
     const client = singleClient()
     const prefix = `stored-${process.pid}-${algorithm.replaceAll(' ', '-')}`

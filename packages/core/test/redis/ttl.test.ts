@@ -1,5 +1,5 @@
-// Every key expires: each write leaves a TTL that outlives the state, but not by much, and a TTL
-// that was lost heals.
+// Every key expires: each write leaves a TTL that is longer than the state lives, but not by much,
+// and a TTL that was lost is restored.
 
 import { describe, expect, test } from 'vitest'
 import { tokenBucket } from '../../src/algorithms/bucket/buckets.js'
@@ -16,7 +16,7 @@ import { patientStore } from './patient.js'
 const WINDOW_MS = 60_000
 const START_MS = Date.UTC(2026, 5, 1)
 /**
- * What is added under an injected clock, when real time must not delete a key whose time has not
+ * What is added under an injected clock, since real time must not delete a key whose time has not
  * come.
  */
 const SLACK_MS = 600_000
@@ -25,7 +25,7 @@ const limit = 5
 const CELL_MS = 8_192
 /** A log writes it when its last tick enters another cell of this length. */
 const LOG_CELL_MS = WINDOW_MS / 8 + 1_000
-/** Without a cell a TTL is written once a window. */
+/** Without a cell, a TTL is written once a window. */
 const CELLS_MS: Readonly<Record<string, number>> = {
   'token-bucket': CELL_MS,
   'sliding-log': LOG_CELL_MS,
@@ -63,7 +63,7 @@ function limiterFor(policy: Policy, options: object = {}): [limiter: RateLimiter
 }
 
 /**
- * What the limiter says about the reset, and what the server says about the TTL, at one instant.
+ * The reset according to the limiter, and the TTL according to the server, at one instant.
  */
 async function ttlAfter(
   decide: () => Promise<{ resetAfterMs: number }>,
@@ -78,21 +78,21 @@ async function ttlAfter(
 interface Ttl {
   readonly resetAfterMs: number
   readonly ttlMs: number
-  /** Since before the decision. */
+  /** The time since before the decision. */
   readonly passedMs: number
 }
 
 function expectToOutlive({ resetAfterMs, ttlMs, passedMs }: Ttl, slackMs = 0): void {
-  // Under an injected clock real time has gone by since the window's TTL was written, however
-  // little: the slack is for that.
+  // Under an injected clock, some real time has passed since the window's TTL was written, which
+  // the slack covers.
   const realMs = slackMs > 0 ? 5_000 : 0
   expect(ttlMs).toBeGreaterThanOrEqual(resetAfterMs + slackMs - passedMs - realMs - 2)
 }
 
 /**
- * Keys may outlive their state: the bucket by two cells, for it may have been given something back;
- * a log by one and a second; the others by a second, and a counter by a window more if what it had
- * in the last one was given back.
+ * Keys may outlive their state: the bucket by two cells, since it may have been refunded; a log by
+ * one cell and a second; the others by a second, and a counter by a window more if its units in the
+ * last one were refunded.
  */
 function expectTtl(ttl: Ttl, slackMs = 0): void {
   expectToOutlive(ttl, slackMs)
@@ -100,7 +100,7 @@ function expectTtl(ttl: Ttl, slackMs = 0): void {
 }
 
 describe.each(policies)('$algorithm', (policy) => {
-  test('every write leaves a TTL that outlives the state', async () => {
+  test('every write leaves a TTL that is longer than the state lives', async () => {
     const [limiter, key] = limiterFor(policy)
     for (let i = 0; i < limit; i += 1) expectTtl(await ttlAfter(() => limiter.consume('u'), key))
     expectTtl(await ttlAfter(() => limiter.penalty('u', { cost: 3 }), key))
@@ -108,16 +108,16 @@ describe.each(policies)('$algorithm', (policy) => {
     expectToOutlive(await ttlAfter(() => limiter.peek('u'), key))
   })
 
-  test('time goes on: a TTL is written again before it is too short', async () => {
+  test('as time passes, a TTL is written again before it is too short', async () => {
     const clock = fakeClock()
     const [limiter, key] = limiterFor(ROOMY[policy.algorithm] as Policy, { clock })
-    // Steps so short that writes lie at the beginning and at the end of each cell.
+    // Steps so short that writes are at the beginning and at the end of each cell.
     const stepMs = 211
     await limiter.consume('u')
     let at = performance.now()
     for (let passedMs = 0; passedMs < 2.5 * WINDOW_MS; passedMs += stepMs) {
       clock.advance(stepMs)
-      // The TTL goes by the injected time, and by no other.
+      // The TTL follows the injected time, and no other.
       const ttlMs = (await client.pttl(key)) - stepMs + (performance.now() - at)
       expect(await client.pexpire(key, Math.round(ttlMs))).toBe(1)
       at = performance.now()
@@ -136,7 +136,7 @@ describe.each(policies)('$algorithm', (policy) => {
     expect(await client.pttl(key)).toBeGreaterThan(999 * WINDOW_MS)
   })
 
-  test('the first TTL has some to spare, so that the next writes need none', async () => {
+  test('the first TTL has some to spare, so the next writes need none', async () => {
     const [limiter, key] = limiterFor(policy, { clock: fakeClock(START_MS) })
     await limiter.consume('u')
     const { resetAfterMs } = await limiter.peek('u')
@@ -144,18 +144,18 @@ describe.each(policies)('$algorithm', (policy) => {
     expect(Math.abs(spareMs - sparedMs(policy))).toBeLessThan(3_000)
   })
 
-  test('a TTL that was lost heals', async () => {
+  test('a TTL that was lost is restored', async () => {
     const clock = fakeClock()
     const [limiter, key] = limiterFor(policy, { clock })
     await limiter.consume('u')
     await client.persist(key)
     expect(await client.pttl(key)).toBe(-1)
-    // The window, or the cell, after this one heals it.
+    // The window, or the cell, after this one restores it.
     clock.advance(CELLS_MS[policy.algorithm] ?? WINDOW_MS)
     expectTtl(await ttlAfter(() => limiter.consume('u'), key), SLACK_MS)
   })
 
-  test('a state that is stamped anew has a TTL, though it had lost its own', async () => {
+  test('a state that is stamped again has a TTL, though it had lost its own', async () => {
     const clock = fakeClock()
     const [limiter, key] = limiterFor(policy, { clock })
     await limiter.consume('u')
@@ -176,7 +176,7 @@ describe.each(policies)('$algorithm', (policy) => {
   })
 })
 
-/** How much longer than the state a key lives, when it is new. */
+/** How much longer than the state a new key lives. */
 function sparedMs({ algorithm }: Policy): number {
   return algorithm === 'token-bucket' ? CELL_MS : (CELLS_MS[algorithm] ?? 0) + 1_000
 }

@@ -1,5 +1,4 @@
-// A call of the driver and all that it says, as values: what the store itself reads one group at a
-// time.
+// A call of the driver and its whole reply, as values: the store itself reads one group at a time.
 
 import { resetUsOf } from '../../src/algorithms/block-code.js'
 import type { Reading } from '../../src/algorithms/driver.js'
@@ -20,7 +19,7 @@ import {
 import type { StoreResult, Target } from '../../src/store.js'
 import { CALM } from './patient.js'
 
-/** A group and how often it is asked for, in one. */
+/** A group, and how often it is requested. */
 export type Counted = Target & Omit<LayerRequest, 'mode' | 'target'>
 
 export type Verdict =
@@ -74,7 +73,7 @@ function readingsOf({ nowUs, untilUs, policies }: StoreResult): Reading[] {
     const waitMs = retryAfterMs === Number.POSITIVE_INFINITY ? -1 : retryAfterMs
     const resetUs = (untilUs[i] as number) - nowUs
     if (block === undefined) return { left: remaining, waitMs, resetUs }
-    // As the kernel says it.
+    // In the form of the kernel.
     const { level, isBlocked, hasBegun } = block
     const toldUs = resetUsOf(resetUs / 1_000, level, isBlocked, hasBegun)
     return { left: remaining, waitMs, resetUs: toldUs }

@@ -1,4 +1,4 @@
-// Waiting across processes, on a real Redis and its clock.
+// Waiting across processes, with a real Redis and its clock.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -36,7 +36,7 @@ async function started(): Promise<ChildProcess> {
   return child
 }
 
-/** Sends a job; resolves to the first message that is right. */
+/** Sends a job. Resolves to the first message that fits. */
 function told(
   child: ChildProcess,
   job: Omit<WaitJob, 'port'>,
@@ -63,10 +63,10 @@ async function scripts(): Promise<number> {
   return of('evalsha') + of('eval')
 }
 
-describe('200 waiters in 4 processes on one bucket', () => {
+describe('200 waiting requests in 4 processes on one bucket', () => {
   const each = { policy: 'queue', waiters: 50 } as const
 
-  /** Nobody before its turn, and no two turns nearer to each other than the bucket says. */
+  /** No request before its turn, and no two turns closer than the bucket allows. */
   function areInTurn(passed: readonly Passed[]): void {
     for (const { turnMs, atMs } of passed) expect(atMs).toBeGreaterThanOrEqual(turnMs - 0.1)
     const turns = passed.map(({ turnMs }) => turnMs).sort((one, other) => one - other)
@@ -74,7 +74,7 @@ describe('200 waiters in 4 processes on one bucket', () => {
       expect((turns[i] as number) - (turns[i - 1] as number)).toBeGreaterThan(9.99)
   }
 
-  test('pass at their turns on the clock of Redis, in its order, with few calls', async () => {
+  test('pass at their turns by the clock of Redis, in its order, with few calls', async () => {
     const job = { ...each, key: 'all', leavers: 0 }
     const reports = await Promise.all(processes.map((child) => waits(child, job)))
     const passed = reports.flatMap((report) => report.passed)
@@ -84,7 +84,7 @@ describe('200 waiters in 4 processes on one bucket', () => {
     expect(await scripts()).toBeLessThanOrEqual(200)
   })
 
-  test('move up when some leave, with one more call for each at the most', async () => {
+  test('move up when some leave, with at most one more call for each', async () => {
     const reports = await Promise.all(
       processes.map((child, i) =>
         waits(child, { ...each, key: 'left', leavers: i === 3 ? 20 : 0 }),
@@ -100,7 +100,7 @@ describe('200 waiters in 4 processes on one bucket', () => {
     expect(await scripts()).toBeLessThanOrEqual(200 + 20 + PROCESSES)
   })
 
-  test('are blocked for no longer than its reservations by a process that was killed', async () => {
+  test('are delayed by a killed process for no longer than its reservations', async () => {
     const job = { ...each, key: 'killed', leavers: 0 }
     const [victim, ...others] = processes as [ChildProcess, ...ChildProcess[]]
     await told(victim, job, (message) => message === QUEUED)
@@ -108,7 +108,7 @@ describe('200 waiters in 4 processes on one bucket', () => {
     const reports = await Promise.all(others.map((child) => waits(child, job)))
     const passed = reports.flatMap((report) => report.passed)
     expect(passed.length).toBe(150)
-    // Of all 200 turns of 10 ms the killed process has 50.
+    // The killed process has 50 of all 200 turns of 10 ms.
     for (const { turnMs, askedMs } of passed)
       expect(turnMs - askedMs).toBeLessThanOrEqual(200 * QUEUE.windowMs)
     areInTurn(passed)
@@ -116,17 +116,17 @@ describe('200 waiters in 4 processes on one bucket', () => {
   })
 })
 
-describe('waiters for a window', () => {
-  test('never pass beyond its limit, and each process has one call under way', async () => {
+describe('requests that wait for a window', () => {
+  test('never pass beyond its limit, and each process has one call in progress', async () => {
     const job = { policy: 'window', waiters: 20, key: 'window', leavers: 0 } as const
     const reports = await Promise.all(processes.map((child) => waits(child, job)))
     const passed = reports.flatMap((report) => report.passed)
     expect(passed.length).toBe(80)
-    // By the instants at which Redis granted: what counts of one until is granted a window before.
+    // By the instants of Redis's grants: what counts until now was granted a window before.
     const grants = passed.map(({ turnMs }) => turnMs).sort((one, other) => one - other)
     for (let i = WINDOW.limit; i < grants.length; i += 1)
       expect((grants[i] as number) - (grants[i - WINDOW.limit] as number)).toBeGreaterThan(498)
-    // Each process asks at the most once for each instant at which something is free.
+    // Each process asks at most once for each instant at which something is free.
     const instants = new Set(grants).size
     expect(await scripts()).toBeLessThanOrEqual(PROCESSES * (instants + 4))
   })

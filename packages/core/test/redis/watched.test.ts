@@ -1,5 +1,5 @@
-// That somebody watches is heard by all processes with their heartbeats, on real servers, and costs
-// nothing while nobody does. Time passes when a test says so; that of the servers is their own.
+// All processes hear with their heartbeats that somebody watches, on real servers, and it costs
+// nothing while nobody does. Time passes when a test says so; the servers have their own.
 
 import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
 import { type Cluster, Redis } from 'ioredis'
@@ -40,9 +40,9 @@ async function clientOf(options: object = {}): Promise<Redis> {
 interface Member extends Watching {
   readonly time: VirtualTime
   readonly store: RedisStore
-  /** What a listener was told. */
+  /** The calls of a listener. */
   readonly told: boolean[]
-  /** Until all that it was told is so. */
+  /** Waits until the listener has been called with these. */
   hears(...told: readonly boolean[]): Promise<void>
 }
 
@@ -147,7 +147,7 @@ describe.each(places)('on %s', (_, connect, clientAt, options) => {
 
 const ofServer = async (options: object = {}) => ioredisConnection(await clientOf(options), CALM)
 
-test('where Redis has gone away, nobody watches any more once the time is over', async () => {
+test('if Redis has gone away, nobody watches any more after that time', async () => {
   const own = await clientOf()
   const member = await join(ioredisConnection(own, CALM), { prefix: newPrefix() })
   await member.watch(6_000)
@@ -160,7 +160,7 @@ test('where Redis has gone away, nobody watches any more once the time is over',
   expect(member.told).toEqual([true, false])
 })
 
-test('once its store is closed a process is not watched', async () => {
+test('a process whose store is closed is not watched', async () => {
   const member = await join(await ofServer(), { prefix: newPrefix() })
   await member.watch(60_000)
   await member.hears(true)
@@ -171,7 +171,7 @@ test('once its store is closed a process is not watched', async () => {
   expect(member.told).toEqual([true, false])
 })
 
-test('of several who watch, the one who does so for longest counts', async () => {
+test('of several who watch, the one with the longest time counts', async () => {
   const prefix = newPrefix()
   const key = `${prefix}:{instances}:watched`
   const client = await clientOf()
@@ -183,7 +183,7 @@ test('of several who watch, the one who does so for longest counts', async () =>
   expect(await client.pttl(key)).toBeLessThanOrEqual(60_000)
 })
 
-test('what is to be watched for a day, as somebody wrote by hand, is watched for a minute without Redis', async () => {
+test('a watch for a day that somebody wrote by hand lasts a minute without Redis', async () => {
   const prefix = newPrefix()
   const own = await clientOf()
   await own.set(`${prefix}:{instances}:watched`, '1', 'PX', 86_400_000)
@@ -195,7 +195,7 @@ test('what is to be watched for a day, as somebody wrote by hand, is watched for
   expect(member.told).toEqual([true, false])
 })
 
-test('what somebody wrote by hand watches nobody, and ends when somebody watches', async () => {
+test('a foreign value written by hand means no watching, and ends when somebody watches', async () => {
   const prefix = newPrefix()
   const key = `${prefix}:{instances}:watched`
   const client = await clientOf()
@@ -212,7 +212,7 @@ test('what somebody wrote by hand watches nobody, and ends when somebody watches
   expect(await client.type(key)).toBe('string')
 })
 
-test('while nobody watches, a listener costs no command: a process sends its heartbeat alone', async () => {
+test('while nobody watches, a listener costs no command: a process sends only its heartbeat', async () => {
   const prefix = newPrefix()
   const member = await join(await ofServer(), { prefix })
   await member.time.advance(500)
@@ -233,7 +233,7 @@ test('while nobody watches, a listener costs no command: a process sends its hea
   expect(sent.filter(([command]) => command === 'eval')).toHaveLength(5)
 })
 
-test('a user that may not watch is told what to permit, and that is enough', async () => {
+test('a user who may not watch gets a warning with what to permit, which is sufficient', async () => {
   const rules = '~*:{instances}* +ping +info'
   const admin = await clientOf()
   await admin.call('ACL', 'SETUSER', 'viewer', 'reset', 'on', '>word', ...rules.split(' '))
@@ -248,7 +248,7 @@ test('a user that may not watch is told what to permit, and that is enough', asy
   expect(await admin.pttl(`${prefix}:{instances}:watched`)).toBeGreaterThan(0)
 })
 
-test('a listener that throws, or rejects, is warned of, and others are told', async () => {
+test('a listener that throws, or rejects, causes a warning, and the others are called', async () => {
   const emitted = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   onTestFinished(() => emitted.mockRestore())
   const member = await join(await ofServer(), { prefix: newPrefix() })
@@ -274,7 +274,7 @@ test.each([0, 5_999, 60_001, 6_000.5, Number.NaN, '10s', undefined])(
   },
 )
 
-test('a listener that is no function is refused', () => {
+test('a listener that is not a function is refused', () => {
   const { onWatched } = watchingOf(strictStore(singleClient(), { prefix: newPrefix() }))
   expect(() => onWatched({} as never)).toThrow('WEIR_INVALID_OPTION'.toLowerCase())
 })

@@ -12,7 +12,7 @@ import {
 
 const ALGORITHMS = Object.values(policyFactories).map(({ of }) => of(1, '1m').algorithm)
 
-/** A store that knows these algorithms and modes, and throws at others. */
+/** A store that knows these algorithms and modes, and throws for others. */
 function partial(algorithms: readonly Algorithm[], modes: readonly (Mode | 'reset')[]) {
   return (clock: FakeClock): Store => {
     const memory = memoryStore({ clock })
@@ -45,7 +45,7 @@ async function passes(algorithms: readonly Algorithm[], modes: readonly (Mode | 
   return cases.length
 }
 
-describe('the suite for some algorithms and modes asks for no others', () => {
+describe('the suite for some algorithms and modes uses no others', () => {
   const whole = storeConformance((clock) => memoryStore({ clock })).length
 
   test.each(ALGORITHMS)('%s, all modes', async (algorithm) => {
@@ -67,7 +67,7 @@ describe('the suite for some algorithms and modes asks for no others', () => {
     expect(count).toBeLessThan(whole)
   })
 
-  test('all that there are is the whole suite', () => {
+  test('with all of them it is the whole suite', () => {
     const all = { algorithms: ALGORITHMS, modes: MODE_NAMES }
     expect(storeConformance((clock) => memoryStore({ clock }), all).length).toBe(whole)
   })
@@ -85,7 +85,7 @@ describe('the suite for some algorithms and modes asks for no others', () => {
   })
 })
 
-test('days of the calendar are checked also for a store that only consumes', async () => {
+test('days of the calendar are checked even for a store that only consumes', async () => {
   /** Its days begin with a request. */
   const wrong = (clock: FakeClock): Store => {
     const memory = memoryStore({ clock })

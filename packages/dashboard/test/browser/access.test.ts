@@ -1,4 +1,4 @@
-// Everybody can use the page: by keyboard, with a screen reader, in light and dark, on a phone.
+// The page is accessible: by keyboard, with a screen reader, in light and dark, on a phone.
 
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -74,12 +74,12 @@ describe.each(['light', 'dark'] as const)('in %s, axe finds nothing serious', (s
   })
 })
 
-describe('in a window of 320 px, nothing has to be scrolled sideways', () => {
+describe('in a window of 320 px, nothing needs sideways scrolling', () => {
   test.each(Object.keys(STATES))('%s', async (state) => {
     const enter = STATES[state] as (look: Look) => Promise<Page>
     const page = await enter({ width: 320, height: 640 })
     expect(await overhang(page)).toBe(0)
-    // Nor is anything cut off that is wider than its box.
+    // Nothing is cut off that is wider than its box.
     const wide = await page.evaluate(`[...document.querySelectorAll('main *, header *, dialog *')]
       .filter((each) => !each.closest('.hidden, canvas, .u-wrap, thead, caption, .key-row'))
       .filter((each) => each.getClientRects().length > 0 && each.getBoundingClientRect().right > 321)
@@ -88,7 +88,7 @@ describe('in a window of 320 px, nothing has to be scrolled sideways', () => {
   })
 })
 
-/** What has the focus, as a screen reader names it. */
+/** The focused element, as a screen reader names it. */
 function focused(page: Page): Promise<string> {
   return page.evaluate(`(() => {
     const { activeElement: at } = document
@@ -96,7 +96,7 @@ function focused(page: Page): Promise<string> {
   })()`) as Promise<string>
 }
 
-test('with the keyboard alone: from the top of the page to a key, and back out of a dialog', async () => {
+test('by keyboard alone: from the top of the page to a key, and back out of a dialog', async () => {
   sendBusy(true)
   const { page } = await openPage(fixture.address)
   await page.locator('.card canvas').first().waitFor()
@@ -127,7 +127,7 @@ test('with the keyboard alone: from the top of the page to a key, and back out o
   expect(fixture.posted.filter(([path]) => path === 'actions')).toEqual([])
 })
 
-test('what has the focus is outlined', async () => {
+test('the focused element is outlined', async () => {
   sendBusy(true)
   const { page } = await openPage(fixture.address)
   await page.locator('.card canvas').first().waitFor()
@@ -138,7 +138,7 @@ test('what has the focus is outlined', async () => {
   }
 })
 
-test('a row of a list keeps the focus and its place while new figures come', async () => {
+test('a row of a list keeps the focus and its place when new figures come', async () => {
   const next = busyFrames()
   fixture.send(next())
   const { page } = await openPage(fixture.address)
@@ -160,7 +160,7 @@ test('a row of a list keeps the focus and its place while new figures come', asy
   await expect.poll(() => rows.first().textContent()).toContain('u42')
 })
 
-test('a chart says in words what it shows, and has its figures as a table', async () => {
+test('a chart has a text alternative, and its figures as a table', async () => {
   sendBusy()
   const { page } = await openPage(fixture.address)
   const chart = page.getByRole('img', { name: /^Chart: decisions of search/ })
@@ -174,7 +174,7 @@ test('a chart says in words what it shows, and has its figures as a table', asyn
   await expect.poll(() => table.locator('tbody tr').count()).toBe(9)
 })
 
-test('who wants less motion sees none', async () => {
+test('users who prefer reduced motion see none', async () => {
   sendBusy()
   const { page } = await openPage(fixture.address, { reducedMotion: true })
   await page.locator('.key-row').first().waitFor()

@@ -1,5 +1,5 @@
-// What can be changed from the page: each change is said, confirmed, and sent as the server wants
-// it.
+// What can be changed on the page: each change is described, confirmed, and sent in the form that
+// the server expects.
 
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -27,7 +27,7 @@ async function acting(): Promise<Page> {
 const actions = (): unknown[] =>
   fixture.posted.filter(([path]) => path === 'actions').map(([, body]) => body)
 
-test('who may not act has no button that acts', async () => {
+test('a viewer who may not act has no buttons for actions', async () => {
   fixture.send(busyFrames(false)())
   const { page } = await openPage(fixture.address)
   await page.locator('.card').first().waitFor()
@@ -120,7 +120,7 @@ async function fillIn(page: Page, fields: Readonly<Record<string, string>>): Pro
 
 describe('a dialog', () => {
   test.each(CASES)(
-    '$does once its name is typed',
+    '$does when its name has been typed',
     async ({ button, fill, says, typed, act, sent }) => {
       const page = await acting()
       await page.evaluate(
@@ -140,7 +140,7 @@ describe('a dialog', () => {
     },
   )
 
-  test('of a key: reset by one click, with the handle that was looked up', async () => {
+  test('for a key: reset by one click, with the handle that was looked up', async () => {
     fixture.lookup = () => foundKey
     const page = await acting()
     await page.locator('.key-row').first().click()
@@ -150,11 +150,11 @@ describe('a dialog', () => {
     expect(actions()).toEqual([
       { kind: 'reset', limiter: 'search', handle: 'search-r0', confirm: 'search' },
     ])
-    // And it is looked up again.
+    // The key is looked up again.
     await expect.poll(() => fixture.posted.filter(([path]) => path === 'lookup').length).toBe(2)
   })
 
-  test('of a key under a lock-out: block for a time, and unblock', async () => {
+  test('for a key under a lock-out: block for a time, and unblock', async () => {
     const [first] = foundKey.policies
     const guesses = { ...first, policy: 'guesses', block: { level: 1, blocked: true } } as const
     fixture.lookup = () => ({ ...foundKey, limiter: 'login', policies: [guesses as never] })
@@ -175,7 +175,7 @@ describe('a dialog', () => {
     ])
   })
 
-  test('stays open and says why, where the server refuses', async () => {
+  test('stays open and shows the reason if the server refuses', async () => {
     fixture.act = ({ kind }) => ({
       note: { atMs: 0, who: 'ada', what: kind, outcome: 'refused', why: 'limit' },
       problem: { code: 'WEIR_INVALID_POLICY', message: 'limit must be 0 or more' },
@@ -190,7 +190,7 @@ describe('a dialog', () => {
       .toBe('WEIR_INVALID_POLICY: limit must be 0 or more')
   })
 
-  test('of a policy that is not JSON cannot be confirmed', async () => {
+  test('for a policy that is not JSON cannot be confirmed', async () => {
     const page = await acting()
     await page.getByRole('button', { name: /^Change pro/ }).click()
     await page.locator('dialog').getByLabel(/^Type/).fill('pro')

@@ -1,4 +1,4 @@
-// What the page shows is what the frames say, to the unit.
+// The page shows the figures of the frames, to the unit.
 
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -20,7 +20,7 @@ const sumOf = (limiter: LimiterFrame, outcome: string): number =>
     .filter((row) => row.outcome === outcome)
     .reduce((sum, { count }) => sum + count, 0)
 
-/** A page that was shown these frames. */
+/** A page that got these frames. */
 async function shown(frames: readonly Frame[]): Promise<Page> {
   const { page } = await openPage(fixture.address, { atMs: frames.at(-1)?.atMs ?? 0 })
   await expect.poll(() => fixture.viewers()).toBe(1)
@@ -31,7 +31,7 @@ async function shown(frames: readonly Frame[]): Promise<Page> {
 
 const cardOf = (page: Page, id: string) => page.getByRole('article', { name: id, exact: true })
 
-describe('of each limiter, the page shows', () => {
+describe('for each limiter, the page shows', () => {
   const next = busyFrames()
   const frames = Array.from({ length: 90 }, next)
   const last = frames.at(-1) as Frame
@@ -50,7 +50,7 @@ describe('of each limiter, the page shows', () => {
     }
   })
 
-  test('each count of stats() by itself', async () => {
+  test('each count of stats()', async () => {
     const page = await shown(frames)
     const search = last.limiters[0] as LimiterFrame
     const counts = cardOf(page, 'search').locator('.counts tr')
@@ -68,7 +68,7 @@ describe('of each limiter, the page shows', () => {
     expect(rows.length).toBe(search.decisions.length + 1 + 2)
   })
 
-  test('its policies: limit, denials for whatever reason, who was near, units', async () => {
+  test('its policies: limit, denials for any reason, keys near the limit, units', async () => {
     const page = await shown(frames)
     const [burst] = (last.limiters[0] as LimiterFrame).policies
     const cells = cardOf(page, 'search').locator('tr', { hasText: 'burst' }).locator('td')
@@ -82,7 +82,7 @@ describe('of each limiter, the page shows', () => {
     )
   })
 
-  test('who is refused most as a range that holds the truth, in the order of the frame', async () => {
+  test('the most refused keys as ranges that hold the true counts, in the order of the frame', async () => {
     const page = await shown(frames)
     const { refusedKeys } = last.limiters[0] as LimiterFrame
     const rows = cardOf(page, 'search').locator('.key-list').first().locator('.key-row')
@@ -97,7 +97,7 @@ describe('of each limiter, the page shows', () => {
   })
 })
 
-test('when a refused key passes is told from its last refusal, which may be long ago', async () => {
+test('the time when a refused key passes is relative to its last refusal, which may be long ago', async () => {
   const frame = busyFrames()()
   const [limiter] = frame.limiters as [LimiterFrame]
   const [row] = limiter.refusedKeys as [LimiterFrame['refusedKeys'][number]]
@@ -114,7 +114,7 @@ test('when a refused key passes is told from its last refusal, which may be long
   ])
 })
 
-test('decisions are not called shared where counters are in memory', async () => {
+test('decisions are not called shared if counters are in memory', async () => {
   const frame = busyFrames()()
   const [limiter] = frame.limiters as [LimiterFrame]
   const decisions = limiter.decisions.map((each) => ({ ...each, degraded: false }))
@@ -123,7 +123,7 @@ test('decisions are not called shared where counters are in memory', async () =>
   expect(await tile.locator('.pill').textContent()).toBe('none degraded')
 })
 
-test('of each process of the fleet, the page shows the sums of its limiters', async () => {
+test('for each process of the fleet, the page shows the sums of its limiters', async () => {
   const frames = Array.from({ length: 3 }, busyFrames())
   const page = await shown(frames)
   const { fleet } = frames.at(-1) as Frame
@@ -143,7 +143,7 @@ test('of each process of the fleet, the page shows the sums of its limiters', as
   }
 })
 
-test('of each node, the page shows its calls, its breaker, and quantiles of the last minute', async () => {
+test('for each node, the page shows its calls, its breaker, and quantiles of the last minute', async () => {
   const frames = Array.from({ length: 90 }, busyFrames())
   const page = await shown(frames)
   const node = (frames.at(-1) as Frame).stores[0]?.nodes[2]
@@ -161,7 +161,7 @@ test('of each node, the page shows its calls, its breaker, and quantiles of the 
   ])
 })
 
-test('counters that begin anew break the line, and no rate is below 0', async () => {
+test('counters that start again break the line, and no rate is below 0', async () => {
   const next = busyFrames()
   const frames = Array.from({ length: 5 }, next)
   const restarted = { ...next(), limiters: busyFrames()().limiters }
@@ -170,7 +170,7 @@ test('counters that begin anew break the line, and no rate is below 0', async ()
   await expect.poll(() => rate.textContent()).toBe('–')
 })
 
-test('a limiter that is off elsewhere says in how many processes, and one in shadow that it is', async () => {
+test('a limiter that is off elsewhere shows in how many processes, and one in shadow mode shows that', async () => {
   const frame = busyFrames()()
   const [first, second, ...others] = frame.fleet
   const off = (second?.limiters ?? []).map((one) =>
@@ -184,7 +184,7 @@ test('a limiter that is off elsewhere says in how many processes, and one in sha
   expect(await badges('search')).toEqual(['enforced'])
 })
 
-test('of many limiters, those are shown whose names have what is typed', async () => {
+test('of many limiters, those whose names contain the typed text are shown', async () => {
   const frame = busyFrames()()
   const limiters = ['search', 'searches', 'login', 'Search-EU', 'jobs'].map((id) => ({
     ...(frame.limiters[0] as LimiterFrame),
@@ -200,7 +200,7 @@ test('of many limiters, those are shown whose names have what is typed', async (
   await page.getByText('3 limiters more are not shown.').waitFor()
 })
 
-test('a chart is drawn, and drawn anew in the colours of the dark scheme', async () => {
+test('a chart is drawn, and drawn again in the colours of the dark scheme', async () => {
   const page = await shown(Array.from({ length: 60 }, busyFrames()))
   const canvas = page.locator('.card canvas').first()
   await canvas.waitFor()

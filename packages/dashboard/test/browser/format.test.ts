@@ -22,7 +22,7 @@ test('a rate has three digits', () => {
   ])
 })
 
-test('what is not nothing is not shown as 0%, and what is not all not as 100%', () => {
+test('a part above 0 is not shown as 0%, and one below the whole not as 100%', () => {
   expect([share(1, 1_000_000), share(999_999, 1_000_000), share(0, 5), share(5, 5)]).toEqual([
     '<0.1%',
     '>99.9%',
@@ -32,7 +32,7 @@ test('what is not nothing is not shown as 0%, and what is not all not as 100%', 
   expect([share(1, 3), share(1, 15), share(1, 0)]).toEqual(['33%', '6.7%', '–'])
 })
 
-test('a duration has its two largest units', () => {
+test('a duration shows its two largest units', () => {
   const durations = [0, 0.4, 999, 1_500, 12_000, 61_000, 3_600_000, 90_061_000, null, undefined]
   expect(durations.map(duration)).toEqual([
     '0 ms',
@@ -53,13 +53,13 @@ test('bytes have a unit', () => {
 })
 
 describe('a text from outside', () => {
-  test('stands on one line, in one direction', () => {
+  test('is on one line, in one direction', () => {
     expect(shown('a\r\nb\u001b[2J\u202ec\u200b\u2066')).toBe(
       'a\\u000d\\u000ab\\u001b[2J\\u202ec\\u200b\\u2066',
     )
   })
 
-  test('that is long is cut', () => {
+  test('is cut if it is long', () => {
     expect(shown('x'.repeat(500))).toBe(`${'x'.repeat(120)}…`)
   })
 })
@@ -89,7 +89,7 @@ describe('a policy in words', () => {
     expect(changeWords(was, was)).toBe('')
   })
 
-  test('of a limiter', () => {
+  test('for a limiter', () => {
     expect([
       limitWords(5, 60_000),
       limitWords(12, undefined),

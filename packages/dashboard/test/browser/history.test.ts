@@ -10,7 +10,7 @@ const totals = (allowed: number, denied = 0): Totals => ({
 })
 
 describe('rates', () => {
-  test('are differences of totals, each second', () => {
+  test('are differences of totals, for each second', () => {
     const rates = new Rates()
     rates.push(1_000, totals(10, 1))
     rates.push(3_000, totals(16, 2))
@@ -18,7 +18,7 @@ describe('rates', () => {
     expect(rates.recent()).toEqual(totals(6, 1))
   })
 
-  test('are of the last minute where a sum is asked for, and of five minutes in the chart', () => {
+  test('are those of the last minute in sums, and of five minutes in the chart', () => {
     const rates = new Rates()
     for (let i = 0; i <= 400; i += 1) rates.push(i * 1_000, totals(i * 2))
     expect(rates.recent()).toEqual(totals(120))
@@ -26,7 +26,7 @@ describe('rates', () => {
     expect(rates.points[0]?.atMs).toBe(100_000)
   })
 
-  test('are not known over a break of the connection', () => {
+  test('are unknown across a break of the connection', () => {
     const rates = new Rates()
     rates.push(0, totals(0))
     rates.push(60_000, totals(600))
@@ -35,7 +35,7 @@ describe('rates', () => {
     expect(rates.now()).toEqual(totals(5))
   })
 
-  test('are not known where a counter began anew, and never below 0', () => {
+  test('are unknown where a counter started again, and never below 0', () => {
     const rates = new Rates()
     rates.push(0, totals(100))
     rates.push(1_000, totals(3))
@@ -45,7 +45,7 @@ describe('rates', () => {
     expect(rates.now()).toEqual(totals(1))
   })
 
-  test('of a frame that comes twice are not counted twice', () => {
+  test('count a frame that comes twice once', () => {
     const rates = new Rates()
     rates.push(0, totals(0))
     rates.push(1_000, totals(5))
@@ -79,13 +79,13 @@ describe('durations of calls', () => {
     expect(durations.quantile(0.5)).toBe(Number.POSITIVE_INFINITY)
   })
 
-  test('are all that are known while there is one frame only', () => {
+  test('are all known ones while there is only one frame', () => {
     const durations = new Durations()
     durations.push(0, node([5, 0, 0]))
     expect(durations.quantile(0.5)).toBe(0.001)
   })
 
-  test('are not known without a call', () => {
+  test('are unknown without a call', () => {
     const durations = new Durations()
     expect(durations.quantile(0.5)).toBeUndefined()
     durations.push(0, node([5, 0, 0]))

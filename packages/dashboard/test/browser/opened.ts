@@ -1,4 +1,4 @@
-// A page in a real Chromium, and all that went wrong in it.
+// A page in a real Chromium, and all its errors.
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -12,18 +12,18 @@ export interface Look {
   readonly width?: number
   readonly height?: number
   readonly scale?: number
-  /** What the browser holds for the time; undefined: the real one. */
+  /** The browser's time; undefined: the real one. */
   readonly atMs?: number
   readonly reducedMotion?: boolean
 }
 
 export interface Opened {
   readonly page: Page
-  /** What the page's policy forbade, what it threw, and what it asked of other origins. */
+  /** What the page's policy forbade, errors that it threw, and its requests to other origins. */
   readonly troubles: readonly string[]
 }
 
-/** Starts a browser for the tests of a file. Returns what opens a page in it. */
+/** Starts a browser for the tests of a file. Returns a function that opens a page in it. */
 export function useBrowser(): (address: string, look?: Look) => Promise<Opened> {
   let browser: Browser | undefined
   beforeAll(async () => {
@@ -68,7 +68,7 @@ const axeSource = readFileSync(
   'utf8',
 )
 
-/** What axe finds that is serious or critical, in a line each. */
+/** The serious and critical findings of axe, one on each line. */
 export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(axeSource)
   const results = (await page.evaluate('axe.run(document)')) as AxeResults
@@ -80,7 +80,7 @@ export async function seriousFindings(page: Page): Promise<string[]> {
     )
 }
 
-/** How much wider the page is than the window; 0: nothing has to be scrolled sideways. */
+/** How much wider the page is than the window; 0 if it needs no sideways scrolling. */
 export function overhang(page: Page): Promise<number> {
   return page.evaluate(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',

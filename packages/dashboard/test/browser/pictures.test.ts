@@ -1,4 +1,4 @@
-// The pictures of docs/images, of the same data each time. `npm run pictures` writes them.
+// The pictures in docs/images, always made from the same data. `npm run pictures` writes them.
 
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'

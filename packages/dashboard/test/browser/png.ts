@@ -1,11 +1,11 @@
-// A picture of a page in fewer bytes: the same PNG without filters, which do pages no good, and
-// compressed as well as zlib can.
+// Makes the picture of a page smaller: the same PNG without filters, which do not help pictures of
+// pages, and with zlib's best compression.
 
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 
 const SIGNATURE_BYTES = 8
 
-/** @param png of 8 bits a channel, RGB or RGBA, not interlaced, as browsers make them */
+/** @param png with 8 bits a channel, RGB or RGBA, not interlaced, as browsers make them */
 export function smaller(png: Buffer): Buffer {
   const chunks = chunksOf(png)
   const header = chunks.find(({ type }) => type === 'IHDR')?.data ?? Buffer.alloc(13)
@@ -46,7 +46,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([length, body, sum])
 }
 
-/** The rows of pixels, each behind a 0, which says that it has no filter. */
+/** The rows of pixels, each after a 0, which means that it has no filter. */
 function unfiltered(filtered: Buffer, rowBytes: number, height: number, pixel: number): Buffer {
   const rows = Buffer.alloc((rowBytes + 1) * height)
   for (let y = 0; y < height; y += 1) {

@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => fixture.close())
 
-test('a strict Content-Security-Policy forbids nothing that the page does, and all stays at its origin', async () => {
+test('a strict Content-Security-Policy forbids nothing that the page does, and it contacts only its origin', async () => {
   fixture.lookup = () => foundKey
   const next = busyFrames(true)
   for (let i = 0; i < 30; i += 1) fixture.send(next())
@@ -33,7 +33,7 @@ test('a strict Content-Security-Policy forbids nothing that the page does, and a
   expect(troubles).toEqual([])
 })
 
-test('the policy is seen to be broken by what breaks it', async () => {
+test('violations of the policy are detected', async () => {
   fixture.send(busyFrames()())
   const { page, troubles } = await openPage(fixture.address)
   await page.locator('.card').first().waitFor()
@@ -46,7 +46,7 @@ test('the policy is seen to be broken by what breaks it', async () => {
 const MARKUP =
   '<img src=x onerror="document.title=\'broken\'"><script>document.title="broken"</script>'
 
-test('names and keys with markup are shown as text, wherever they stand', async () => {
+test('names and keys with markup are shown as text everywhere', async () => {
   const frame = busyFrames(true)()
   const marked = withTexts(frame, MARKUP)
   fixture.lookup = (request) => ({
@@ -73,7 +73,7 @@ test('names and keys with markup are shown as text, wherever they stand', async 
   expect(troubles).toEqual([])
 })
 
-test('control characters and marks of direction are shown as their codes', async () => {
+test('control characters and direction marks are shown as codes', async () => {
   const frame = busyFrames()()
   const [first] = frame.limiters
   const [row] = first?.refusedKeys ?? []
@@ -87,7 +87,7 @@ test('control characters and marks of direction are shown as their codes', async
   expect(await key.textContent()).toBe('a\\u202eb\\u000ac\\u0007')
 })
 
-/** The same, with each text that comes from outside in place of its own. Ids stay apart. */
+/** The same data with each text from outside replaced. Ids stay distinct. */
 function withTexts<T extends object>(data: T, text: string): T {
   const outside = ['key', 'policy', 'what', 'who', 'why', 'process', 'node', 'kind', 'name', 'id']
   const fixed = ['outcome', 'source', 'state', 'health', 'from']
@@ -104,7 +104,7 @@ function withTexts<T extends object>(data: T, text: string): T {
   return walk(data, '') as T
 }
 
-test('a frame that is not one does not end the page', async () => {
+test('an invalid frame does not stop the page', async () => {
   const next = busyFrames()
   const { page } = await openPage(fixture.address)
   await expect.poll(() => fixture.viewers()).toBe(1)

@@ -16,7 +16,7 @@ afterEach(async () => {
 
 const OUTCOMES = ['allowed', 'shadow_denied', 'denied', 'error'] as const
 
-/** All decisions by outcome, as `stats()` says. */
+/** All decisions by outcome, according to `stats()`. */
 function counted(limiter: RateLimiter): string[] {
   const { decisions } = limiter.stats()
   return OUTCOMES.map((outcome) =>
@@ -27,13 +27,13 @@ function counted(limiter: RateLimiter): string[] {
   )
 }
 
-/** The same, as the page shows it. */
+/** The same, according to the page. */
 function totals(page: Page): Promise<string[]> {
   return page.locator('.card .legend [data-total]').allTextContents()
 }
 
 describe.each(servers)('$name', ({ name, start }) => {
-  test('the address that is printed opens the page; it looks keys up and resets them', async () => {
+  test('the printed address opens the page, which looks keys up and resets them', async () => {
     const limiter = new RateLimiter({
       name: `page-${name.replace(/\W+/g, '-')}`,
       policy: slidingWindow({ name: 'calls', limit: 5, window: '1h' }),
@@ -61,7 +61,7 @@ describe.each(servers)('$name', ({ name, start }) => {
     expect(troubles).toEqual([])
   })
 
-  test('without the token the page says where it is printed', async () => {
+  test('without the token, the page says where it is printed', async () => {
     const running = await start({ limiters: [] })
     closing.push(() => running.close())
     const { page, troubles } = await openPage(`${running.url}/`)
@@ -71,7 +71,7 @@ describe.each(servers)('$name', ({ name, start }) => {
 })
 
 test.each(['/weir', '/named'])(
-  'behind nginx as it is installed, at %s, the page works whole',
+  'behind nginx with its defaults, at %s, the whole page works',
   async (mount) => {
     const limiter = new RateLimiter({
       name: `behind-${mount.slice(1)}`,
@@ -99,7 +99,7 @@ test.each(['/weir', '/named'])(
   },
 )
 
-test('under load and through an outage of Redis, the page shows what stats() says, to the unit', async () => {
+test('under load and during an outage of Redis, the page shows the figures of stats(), to the unit', async () => {
   const redis = await startRedis()
   const proxy = await startProxy(redis.port)
   const client = new Redis(proxy.url, recommendedRedisOptions)

@@ -1,4 +1,4 @@
-// Each state of the page says what is the matter and what to do.
+// Each state of the page explains itself, and says what to do.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { busyFrames, emptyFrame, quietLimiter, START_MS } from './fixture/frames.js'
@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 afterEach(() => fixture.close())
 
-test('before the first frame: connecting, and no empty part', async () => {
+test('before the first frame: connecting, without empty parts', async () => {
   const { page } = await openPage(fixture.address)
   await page.getByText('Connecting…').waitFor()
   expect(await page.locator('section:visible').count()).toBe(0)
@@ -25,7 +25,7 @@ test('without a limiter: where to name one', async () => {
   expect(await page.locator('.empty code').textContent()).toContain('dashboard({ limiters')
 })
 
-test('a limiter that nobody has asked says so, until somebody does', async () => {
+test('a limiter without requests says so until it has one', async () => {
   const { page } = await openPage(fixture.address)
   await expect.poll(() => fixture.viewers()).toBe(1)
   const limiter = quietLimiter('search')
@@ -37,7 +37,7 @@ test('a limiter that nobody has asked says so, until somebody does', async () =>
   expect(await page.getByText('No decision yet').isVisible()).toBe(false)
 })
 
-test('figures older than 3 s are shown as stale, with their time, and as live when new ones come', async () => {
+test('figures older than 3 s are marked as stale, with their time, and as live when new ones come', async () => {
   const next = busyFrames()
   fixture.send(next())
   const { page } = await openPage(fixture.address, { atMs: START_MS + 86_400_000 })
@@ -50,7 +50,7 @@ test('figures older than 3 s are shown as stale, with their time, and as live wh
   expect(await page.locator('.notice').isVisible()).toBe(false)
 })
 
-test('a server that is gone: its figures stay, greyed, and the page is back soon after the server', async () => {
+test('when a server is gone, its figures stay, greyed, and the page recovers soon after the server', async () => {
   fixture.send(busyFrames()())
   const { page, troubles } = await openPage(fixture.address)
   await page.locator('.card').first().waitFor()
@@ -64,7 +64,7 @@ test('a server that is gone: its figures stay, greyed, and the page is back soon
   expect(troubles).toEqual([])
 })
 
-test('a connection that the server ends after frames is opened again at once, without a word', async () => {
+test('a connection that the server ends after frames is opened again at once, without a message', async () => {
   fixture.send(busyFrames()())
   const { page } = await openPage(fixture.address)
   await page.locator('.card').first().waitFor()
@@ -74,7 +74,7 @@ test('a connection that the server ends after frames is opened again at once, wi
   expect(await page.locator('.notice').isVisible()).toBe(false)
 })
 
-test('a server that ends each connection is not asked again and again', async () => {
+test('a server that ends each connection is not asked repeatedly', async () => {
   fixture.send(busyFrames()())
   const { page } = await openPage(fixture.address)
   await page.locator('.card').first().waitFor()
@@ -87,7 +87,7 @@ test('a server that ends each connection is not asked again and again', async ()
 })
 
 describe('refused', () => {
-  test('with 401: where the token is printed, and it is tried again only when asked', async () => {
+  test('with 401: it says where the token is printed, and retries only on request', async () => {
     fixture.refuseWith = { status: 401, problem: { code: 'no-token', message: 'open the address' } }
     const { page } = await openPage(fixture.address)
     await page.getByText('This page needs its token').waitFor()
@@ -100,14 +100,14 @@ describe('refused', () => {
     expect(fixture.opened()).toBe(asked + 1)
   })
 
-  test('with 403: who decides', async () => {
+  test('with 403: it says who decides', async () => {
     fixture.refuseWith = { status: 403, problem: { code: 'not-authorized', message: 'not you' } }
     const { page } = await openPage(fixture.address)
     await page.getByText('You may not see this page').waitFor()
     expect(await page.locator('.notice').textContent()).toContain('not you')
   })
 
-  test('with 503: the reason, and when the next attempt is made', async () => {
+  test('with 503: it shows the reason, and when it tries again', async () => {
     fixture.refuseWith = {
       status: 503,
       problem: { code: 'too-many-viewers', message: '32 pages are open' },
@@ -118,7 +118,7 @@ describe('refused', () => {
   })
 })
 
-test('paused, the figures stand still; going on, none is missing', async () => {
+test('while paused, the figures stand still; afterwards none is missing', async () => {
   const next = busyFrames()
   const frames = Array.from({ length: 6 }, next)
   const { page } = await openPage(fixture.address)

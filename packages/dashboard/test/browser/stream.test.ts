@@ -4,7 +4,7 @@ import { eventParser } from '../../src/page/stream.js'
 const TEXT =
   ': hello\r\n\r\nretry: 1000\n\nevent: frame\ndata: {"a":\ndata: 1}\n\nevent: other\ndata: no\n\nevent:frame\ndata:2\nid: 7\n\n'
 
-test('events are read however the text is cut into pieces', () => {
+test('events are read wherever the text is cut', () => {
   for (let size = 1; size <= TEXT.length; size += 1) {
     const data: string[] = []
     const parse = eventParser((each) => data.push(each))
@@ -13,7 +13,7 @@ test('events are read however the text is cut into pieces', () => {
   }
 })
 
-test('an event that is not ended yet is not read', () => {
+test('an event that has not ended yet is not read', () => {
   const data: string[] = []
   eventParser((each) => data.push(each))('event: frame\ndata: 1\n')
   expect(data).toEqual([])

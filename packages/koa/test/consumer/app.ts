@@ -1,5 +1,4 @@
-// Compiled by types.test.ts as an app's own code would be, with the types of Koa 3 and of Koa 2. It
-// never runs.
+// An app's code, which types.test.ts compiles with the types of Koa 3 and of Koa 2. It never runs.
 
 import Koa, { type Context, type DefaultContext } from 'koa'
 import {
@@ -39,7 +38,7 @@ const small = fixedWindow({ limit: 5, window: '1h' })
 
 app.use(rateLimit({ limit: 50, window: '1h', whenUnavailable: small }))
 
-// An app with a state and a context of its own.
+// An app with its own state and context.
 interface User {
   readonly id: string
   readonly plan: 'free' | 'pro'
@@ -55,7 +54,7 @@ const perUser: Koa.Middleware<State, Extras> = rateLimit({
   limit: (ctx) => (ctx.state.user.plan === 'pro' ? 1_000 : 10),
   window: '1m',
   key: (ctx) => {
-    // @ts-expect-error the state has a user, whose id is a text
+    // @ts-expect-error the state has a user, whose id is a string
     const wrong: number = ctx.state.user.id
     return `${ctx.tenant}:${ctx.state.user.id}:${wrong}`
   },
@@ -65,7 +64,7 @@ typed.use((ctx) => {
   ctx.body = ctx.state.rateLimit?.remaining
 })
 
-// `use` is generic itself, so inside its brackets there is nothing to infer from: by name.
+// `use` is generic itself, so nothing can be inferred inside its brackets: name the types.
 const limit = rateLimit<State, Extras>({
   limit: 1,
   window: '1s',
@@ -74,7 +73,7 @@ const limit = rateLimit<State, Extras>({
 typed.use(limit)
 void limit.limiter.reset('u1')
 
-// One for any app, written apart from it.
+// A limiter for any app, made separately.
 const apart = rateLimit({ limit: 1, window: '1s', store: memoryStore() })
 app.use(apart)
 typed.use(apart)
@@ -90,12 +89,12 @@ app.use(
 typed.use(
   rateLimit<State, Extras, 'normal' | 'batch'>({ policy: small, reserve, priority: 'batch' }),
 )
-// @ts-expect-error there is no such class, where the types of the context are given
+// @ts-expect-error an unknown class, where the types of the context are given
 typed.use(rateLimit<State, Extras>({ policy: small, reserve, priority: () => 'bacth' }))
-// @ts-expect-error there is no such class
+// @ts-expect-error an unknown class
 rateLimit({ policy: small, reserve, priority: (ctx) => (ctx.path === '/' ? 'bacth' : 'normal') })
 
-// Called by hand in another middleware.
+// Called in another middleware.
 app.use(async (ctx: Context, next) => {
   await apart(ctx, next)
 })
@@ -110,14 +109,14 @@ rateLimit({})
 rateLimit({ limit: 1, window: '1s', policy: small })
 // @ts-expect-error no window
 rateLimit({ limit: 1 })
-// @ts-expect-error there is no such option
+// @ts-expect-error an unknown option
 rateLimit({ limit: 1, window: '1s', max: 5 })
-// @ts-expect-error no duration
+// @ts-expect-error not a duration
 rateLimit({ limit: 1, window: '1 fortnight' })
-// @ts-expect-error no header format
+// @ts-expect-error an unknown header format
 rateLimit({ limit: 1, window: '1s', headers: 'draft-99' })
 rateLimit({ limit: 1, window: '1s', key: () => 42 })
-// @ts-expect-error a key is a text or a number
+// @ts-expect-error a key is a string or a number
 rateLimit({ limit: 1, window: '1s', key: () => true })
 // @ts-expect-error a context has no such property
 rateLimit<State, object>({ limit: 1, window: '1s', key: (ctx) => ctx.tennant })

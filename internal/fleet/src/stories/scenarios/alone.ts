@@ -1,4 +1,4 @@
-// Processes that have no others, or take no account of them.
+// Processes that are the only ones, or that ignore the others.
 
 import type { Member } from '../../fleet/member.js'
 import { whenEachIsAlone, whenOneIsAway, whenWell } from '../../promises/story.js'
@@ -10,8 +10,8 @@ export type AloneScenarioName = 'blips' | 'alone' | 'own policy'
 const ONE = { processes: 1 }
 
 export const ALONE_SCENARIOS: Readonly<Record<AloneScenarioName, Scenario>> = {
-  /** The connection of the only process breaks: nothing is in flight then. What it has seen of a
-   *  policy key under another user is not looked for, so no key is shared. */
+  /** The connection of the only process breaks while nothing is in flight. Keys are not shared,
+   *  since a process ignores what it saw of a policy key under another user. */
   blips: {
     least: 1,
     options: { ...ONE, shared: false },
@@ -47,7 +47,7 @@ export const ALONE_SCENARIOS: Readonly<Record<AloneScenarioName, Scenario>> = {
       }),
   },
 
-  /** Redis restarts, and until then each process decides by a policy of its own. */
+  /** Redis restarts, and until then each process decides by the policy for outages. */
   'own policy': {
     least: 1,
     options: { ownLimit: 5 },

@@ -1,6 +1,7 @@
-// A Cluster: one of its shards fails, or slots get another master while they are in use. Requests
-// are of all kinds, and bounds are those of a single server; but single requests may fail that are
-// for keys of several slots, of which one is lost, or for several keys of a slot that moves.
+// A Cluster: one of its shards fails, or slots move to another master while they are in use.
+// Requests are of all kinds, and the bounds are those of a single server. But single requests may
+// fail: those for keys of several slots of which one is lost, or for several keys of a slot that
+// moves.
 
 import { nameOfKey } from '../../../../../packages/core/src/base/key-name.js'
 import { SLOTS, slotOf } from '../../../../../packages/core/src/redis/transport/hash-slot.js'
@@ -39,14 +40,14 @@ export type ClusterScenarioName =
 
 /** The longest time between two steps of a slot that moves. */
 const STEP_US = 300_000
-/** Longer than nodes are half-open. */
+/** Longer than nodes stay half-open. */
 const CALM_US = 6_000_000
 
-/** Calls of any process may fail, as a node of it may be away. */
+/** Calls of any process may fail, since a node may be away. */
 const ON_CLUSTER = { isOnCluster: true, isAway: true } as const
 
 export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> = {
-  /** It is well; its nodes forget their scripts now and then. */
+  /** The Cluster is well; its nodes forget their scripts now and then. */
   cluster: {
     least: 1,
     ...ON_CLUSTER,
@@ -60,8 +61,8 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
       }),
   },
 
-  /** Slots move to another master, key by key. What needs several keys at once is decided without
-   *  Redis meanwhile. */
+  /** Slots move to another master, key by key. Requests that need several keys at once are decided
+   *  without Redis in the meantime. */
   'cluster, resharding': {
     least: 1,
     ...ON_CLUSTER,
@@ -70,7 +71,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
     goWrong: (fleet) => nowAndThen(fleet, () => reshard(fleet)),
   },
 
-  /** A replica takes over from a master that hands it all that it has. */
+  /** A replica takes over from a master that hands all its data over. */
   'cluster, hand-over': {
     least: 1,
     ...ON_CLUSTER,
@@ -86,7 +87,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
     },
   },
 
-  /** A shard freezes, then continues. */
+  /** A shard freezes, and then continues. */
   'cluster, frozen': {
     least: 2,
     ...ON_CLUSTER,
@@ -100,7 +101,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
     },
   },
 
-  /** A shard is down, then back with its data. */
+  /** A shard is down, and then comes back with its data. */
   'cluster, down': {
     least: 2,
     ...ON_CLUSTER,
@@ -114,7 +115,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
     },
   },
 
-  /** A shard goes down, and its replica takes over, which lags. */
+  /** A shard goes down, and its lagging replica takes over. */
   'cluster, replica': {
     least: 2,
     ...ON_CLUSTER,
@@ -133,7 +134,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
     },
   },
 
-  /** A replica takes over, and later the old master from it. */
+  /** A replica takes over, and later the old master takes over from it. */
   'cluster, there and back': {
     least: 2,
     ...ON_CLUSTER,
@@ -146,7 +147,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
     },
   },
 
-  /** Its nodes evict keys by chance. */
+  /** Nodes evict random keys. */
   'cluster, evicts': {
     least: 2,
     ...ON_CLUSTER,
@@ -155,7 +156,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
     goWrong: (fleet) => nowAndThen(fleet, () => evict(fleet)),
   },
 
-  /** Some processes cannot reach it. */
+  /** Some processes cannot reach the Cluster. */
   'cluster, partition': {
     least: 2,
     ...ON_CLUSTER,
@@ -164,7 +165,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
     goWrong: (fleet, us) => partition(fleet, us),
   },
 
-  /** Connections to its nodes break. */
+  /** Connections to nodes break. */
   'cluster, resets': {
     least: 2,
     ...ON_CLUSTER,
@@ -200,7 +201,8 @@ function loseShard(fleet: Fleet, master: NodeMachine): void {
   lose(fleet, countersOn(fleet, master))
 }
 
-/** All processes lose some counters, and beside them those that are decided together with one. */
+/** All processes lose some counters, and lose those beside them that are decided together with
+ *  one. */
 function lose(fleet: Fleet, lost: readonly Counter[]): void {
   const { keys, world, slots } = fleet
   slots?.lose(everyoneIn(fleet))
@@ -219,7 +221,7 @@ function goesDown(fleet: Fleet, master: NodeMachine): void {
   for (const { connection } of fleet.members) connection.reset(master.name)
 }
 
-/** A shard is down until the other node of it, which has all of its data, takes over. */
+/** A shard is down until its other node, which has all the data, takes over. */
 async function fails(fleet: Fleet, master: NodeMachine, us: number): Promise<NodeMachine> {
   goesDown(fleet, master)
   await fleet.world.runFor(us)
@@ -230,7 +232,7 @@ async function fails(fleet: Fleet, master: NodeMachine, us: number): Promise<Nod
   return other
 }
 
-/** Moves the slot of a key, or one that may have none. */
+/** Moves the slot of a key, or a slot that may have no keys. */
 async function reshard(fleet: Fleet): Promise<void> {
   const { counters, world } = fleet
   const { random } = world
@@ -240,8 +242,8 @@ async function reshard(fleet: Fleet): Promise<void> {
     : random.whole(0, SLOTS - 1)
   const stepUs = random.whole(0, STEP_US)
   const to = random.pick(cluster.masters)
-  // Redis refuses a call for several keys while one of them has moved and another has not. A row of
-  // refusals opens the breaker of the master, and its other keys are decided without it as well.
+  // Redis refuses a call for several keys while one of them has moved and another has not. Several
+  // refusals open the breaker of the master, and its other keys are decided without it as well.
   if (needsSeveralKeys(fleet))
     for (const master of new Set([cluster.ownerOf(slot), to])) loseShard(fleet, master)
   await cluster.move(slot, to, () => random.whole(0, stepUs))

@@ -1,8 +1,8 @@
-// More users come in an outage than a process remembers. Those who ask for less than a local quota
-// are not refused, and who has used up a limit stays refused. In between there is no bound: how
-// often a process forgets a user depends on the keys that it happens to look at where one must make
-// room, so of other keys nothing is checked but that they are counted. Requests are plain, as what
-// is forgotten would have to be known of the others.
+// In an outage, more users come than a process remembers. Users who ask for less than a local quota
+// are not refused, and a user who has used up a limit stays refused. In between there is no bound:
+// how often a process forgets a user depends on which keys it looks at when it needs room. So of
+// other keys, the story checks only that they are counted. Requests are plain; for others, the
+// story would have to know what is forgotten.
 
 import { checkMemory } from '../../checks/of-decisions.js'
 import { PLAIN } from '../../fleet/choices.js'
@@ -15,18 +15,18 @@ import { restart } from './steps.js'
 
 export type CrowdScenarioName = 'crowd'
 
-/** Users who come to each process: more than it remembers. */
+/** The users who come to each process: more than it remembers. */
 const USERS = 1_400
-/** Who has used up their limit before, and how often they then ask each process. */
+/** A user who has used up the limit before, and how often that user then asks each process. */
 const SPENT = 'spent'
 const TIMES = 20
-/** The time in which the limit is used up, and in which others come before the outage. */
+/** The time in which the limit is used up, and in which other users come before the outage. */
 const BEFORE_US = 300_000
 
 export const CROWD_SCENARIOS: Readonly<Record<CrowdScenarioName, Scenario>> = {
   /** Redis restarts, and until then users come whom nobody has seen before. Each asks a process
-   *  once or twice, for less than its local quota, and none is refused. Somebody who had used up
-   *  the limit before is. */
+   *  once or twice, for less than its local quota, and none is refused. A user who had used up the
+   *  limit before is refused. */
   crowd: {
     least: 2,
     options: { ...PLAIN, kind: 'crowded', processes: 2, keys: 2, limit: 12 },
@@ -36,7 +36,7 @@ export const CROWD_SCENARIOS: Readonly<Record<CrowdScenarioName, Scenario>> = {
     async goWrong(fleet, us) {
       const { members, world, options } = fleet
       await spend(fleet)
-      // Who has used up their local quota is not forgotten, and would leave others no place.
+      // A user who has used up a local quota is not forgotten, and would leave no room for others.
       const most = Math.min(2, Math.floor(options.limit / members.length) - 1)
       for (const member of members)
         for (let i = 0; i < USERS; i += 1)
@@ -50,7 +50,7 @@ export const CROWD_SCENARIOS: Readonly<Record<CrowdScenarioName, Scenario>> = {
   },
 }
 
-/** Somebody uses up their limit, of which all processes hear. Then more users ask a process than it
+/** A user uses up the limit, and all processes hear of it. Then more users ask a process than it
  *  remembers. */
 async function spend(fleet: Fleet): Promise<void> {
   const { members, world, options } = fleet
@@ -64,7 +64,7 @@ async function spend(fleet: Fleet): Promise<void> {
   await world.runFor(2 * BEFORE_US)
 }
 
-/** @param isRight whether it is allowed */
+/** @param isRight whether the request should be allowed */
 function visit(fleet: Fleet, member: Member, key: string, isRight: boolean = true): void {
   const costs = member.policies.map(() => 1)
   const none = costs.map(() => 0)

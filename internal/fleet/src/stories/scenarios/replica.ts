@@ -19,7 +19,7 @@ export type ReplicaScenarioName = 'replica' | 'evicts'
 const LAG_US = 1_000_000
 
 export const REPLICA_SCENARIOS: Readonly<Record<ReplicaScenarioName, Scenario>> = {
-  /** Redis goes down, and a replica that lags takes its place, at the same address. */
+  /** Redis goes down, and a lagging replica takes its place, at the same address. */
   replica: {
     least: 2,
     bound: whenBoth(whenAllAreAway, whenAReplicaTakesOver),
@@ -32,7 +32,7 @@ export const REPLICA_SCENARIOS: Readonly<Record<ReplicaScenarioName, Scenario>> 
     },
   },
 
-  /** Redis evicts keys by chance. */
+  /** Redis evicts random keys. */
   evicts: {
     least: 2,
     bound: whenKeysAreLost,
@@ -42,15 +42,15 @@ export const REPLICA_SCENARIOS: Readonly<Record<ReplicaScenarioName, Scenario>> 
   },
 }
 
-/** What a replica has heard of when its master goes: the keys as they are, a lag later. */
+/** What a replica has received when its master goes down: the keys of this moment, a lag later. */
 export async function heardBy({ world }: Fleet, { redis }: Machine): Promise<Keyspace> {
   const heard = redis.keyspace.copy()
   await world.runFor(world.random.whole(0, LAG_US))
   return heard
 }
 
-/** A keyspace becomes what the replica has heard of.
- *  @param counters those that lie in it */
+/** Replaces a keyspace by what the replica has received.
+ *  @param counters those in the keyspace */
 export function becomes(
   { machine, slots }: Fleet,
   keyspace: Keyspace,
@@ -65,7 +65,7 @@ export function becomes(
   keyspace.become(heard)
 }
 
-/** The units in use of a counter, as a keyspace has them. */
+/** The units in use of a counter, according to a keyspace. */
 function usedIn(keyspace: Keyspace, counter: Counter, nowUs: number): number {
   const { kernel, numbers } = counter.policy
   const name = keyspace.keys().find((each) => counter.isKey(each) && !isMark(each))
@@ -77,7 +77,7 @@ function usedIn(keyspace: Keyspace, counter: Counter, nowUs: number): number {
 
 const isMark = (name: string): boolean => name.endsWith(':mark')
 
-/** Each key of each server is forgotten with some probability. */
+/** Each server forgets each of its keys with some probability. */
 export function evict(fleet: Fleet): void {
   const { servers, counters, world } = fleet
   const { random } = world

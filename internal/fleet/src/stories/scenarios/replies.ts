@@ -1,7 +1,6 @@
-// Redis does what it is asked, and its replies are lost, or others come in their place. Where
-// replies are lost, requests only consume, give back and settle: the bound is close, as it follows
-// from what each process has seen, of which a reset, a live change and a bucket that drains leave
-// nothing.
+// Redis runs calls, and its replies are lost, or others come in their place. Where replies are
+// lost, requests only consume, refund and settle: the close bound follows from what each process
+// has seen, which a reset, a live change and a bucket that drains would invalidate.
 
 import type { Random } from '@weir/testkit/virtual-time'
 import { PLAIN } from '../../fleet/choices.js'
@@ -15,20 +14,20 @@ import { nowAndThen, restart } from './steps.js'
 
 export type ReplyScenarioName = 'lost replies' | 'rubbish'
 
-/** The longest time without a reply, until all ask for what was given back, and how long they
- *  do. */
+/** The longest time without a reply, before all processes ask for what was given back, and how long
+ *  they ask. */
 const SILENCE_US = 500_000
 const RUSH_US = 300_000
-/** Requests of each process for each key in that time, at the most. */
+/** The most requests of each process for each key in that time. */
 const MOST_ASKED = 4
-/** Units that a process gives back at the beginning of it are those of so many decisions. */
+/** A process gives back units of at most this many decisions at the beginning. */
 const MOST_BACK = 8
-/** Longer than until a process believes that there are fewer processes. */
+/** Longer than a process takes to believe that there are fewer processes. */
 const RUBBISH_US = 14 * SECOND_US
 
 export const REPLY_SCENARIOS: Readonly<Record<ReplyScenarioName, Scenario>> = {
-  /** What some processes give back is given back in Redis, of which they hear nothing, as their
-   *  connections then break. So much is asked for that the limits are reached before. */
+  /** Redis runs the refunds of some processes, which hear nothing of it, since their connections
+   *  break afterwards. Demand is so high that the limits are reached before. */
   'lost replies': {
     least: 2,
     options: { ...PLAIN, demand: 8, weighted: 60, refund: 10, settle: 10 },
@@ -60,7 +59,7 @@ export const REPLY_SCENARIOS: Readonly<Record<ReplyScenarioName, Scenario>> = {
   },
 }
 
-/** Some processes hear nothing of what they give back, nor of what else they ask for. */
+/** Some processes get no replies to their refunds, nor to anything else. */
 async function loseReplies(fleet: Fleet): Promise<void> {
   const { members, world } = fleet
   const some = fleet.some(0.4)
@@ -90,7 +89,7 @@ function countedBy({ store }: Member): number {
   return store.health().instances
 }
 
-/** What is no count of processes with a rank below it. */
+/** A reply that is not a count of processes with a lower rank. */
 function rubbish(random: Random): unknown {
   const single = ['OK', '', 0, -1, 7, null, 'Infinity']
   const pairs = [[], [3], [0, 0], [-1, 0], [2.5, 1], [2, 2], [3, -1], ['Infinity', 0], ['OK', 0]]

@@ -1,8 +1,8 @@
-// Processes start while others run: while Redis is away, or to take the place of those that end. A
-// deploy brings other limits, so none of its stories has live ones. Where it brings another
-// algorithm, there are two counters in place of one, of which the story knows what passes by both
-// together. So there is one policy, and nothing is charged beyond a limit (by penalties and
-// settlements), which would leave less of one of the two than of the other.
+// Processes start while others run: while Redis is away, or to replace those that end. A deploy
+// brings other limits, so its stories have no live ones. If it brings another algorithm, two
+// counters replace one, and the story knows only what passes both together. So there is one policy,
+// and nothing is charged beyond a limit (by penalties and settlements), which would leave less of
+// one counter than of the other.
 
 import {
   counterOf,
@@ -18,18 +18,18 @@ import { everyoneIn, nowAndThen } from './steps.js'
 
 export type StartScenarioName = 'starts' | 'deploy' | 'deploy, another algorithm'
 
-/** Of each process, for as long as it runs. */
+/** Each process has one limit for as long as it runs. */
 const ONE_LIMIT = { kind: 'plain', live: false } as const
-/** A process that ends asks for nothing more, and answers what it was asked before. */
+/** A process that ends sends no more requests, and answers those that it has received. */
 const DRAIN_US = 500_000
 
 export const START_SCENARIOS: Readonly<Record<StartScenarioName, Scenario>> = {
-  /** Redis goes down; processes start, which know of no others; it comes back. */
+  /** Redis goes down; processes start, which know of no others; Redis comes back. */
   starts: {
     least: 1,
     options: { kind: 'plain', counted: true },
     bound: whenProcessesStart,
-    // Of what passed beyond its limit a bucket counts nothing, so what is given back passes again.
+    // A bucket does not count what passed beyond its limit, so refunded units pass again.
     countsAll: false,
     isAway: true,
     async goWrong(fleet, us) {
@@ -46,8 +46,8 @@ export const START_SCENARIOS: Readonly<Record<StartScenarioName, Scenario>> = {
     },
   },
 
-  /** All is well. Processes with other limits take the place of all others, one by one. They share
-   *  their counters with them. */
+  /** All is well. Processes with other limits replace all others, one by one, and share their
+   *  counters. */
   deploy: {
     least: 1,
     options: ONE_LIMIT,
@@ -63,8 +63,8 @@ export const START_SCENARIOS: Readonly<Record<StartScenarioName, Scenario>> = {
     },
   },
 
-  /** The same with a policy of another algorithm under the same name, which counts anew: what
-   *  passes by both adds up. */
+  /** The same, with a policy of another algorithm under the same name, which starts a new count:
+   *  what passes by both adds up. */
   'deploy, another algorithm': {
     least: 1,
     options: { ...ONE_LIMIT, policies: 1, penalty: 0, settle: 0 },
@@ -84,7 +84,7 @@ export const START_SCENARIOS: Readonly<Record<StartScenarioName, Scenario>> = {
   },
 }
 
-/** With another limit, or the same one by chance. */
+/** Policies with another limit, or by chance the same one. */
 function otherPolicies(
   { options: { limit }, world }: Fleet,
   makers: readonly ((limit: number) => Policy)[],
@@ -97,7 +97,7 @@ function limitOf(policies: readonly Policy[], place: number): number {
   return policies[place]?.limit as number
 }
 
-/** For each process another one starts, before it ends or afterwards. */
+/** Starts another process for each one, before that ends or afterwards. */
 async function replaceAll(fleet: Fleet, policies: readonly Policy[]): Promise<void> {
   const { members, world } = fleet
   for (const member of [...members]) {

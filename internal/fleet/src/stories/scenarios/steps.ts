@@ -1,4 +1,4 @@
-// What happens in several scenarios.
+// Steps that several scenarios share.
 
 import { type Fleet, SECOND_US } from '../../fleet/fleet.js'
 import type { Member } from '../../fleet/member.js'
@@ -42,7 +42,7 @@ export function forWays(
 
 /**
  * Some processes cannot reach Redis.
- * @param end what happens to one of them shortly before they can, if another process is left
+ * @param end ends one of them shortly before the partition does, if another process is left
  */
 export async function partition(
   fleet: Fleet,

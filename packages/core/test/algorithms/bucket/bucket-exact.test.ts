@@ -1,7 +1,7 @@
-// The bucket against exact arithmetic. `rounded` is what the kernel says it is: the price of a unit
-// rounded up once, all else exact, in BigInt; it must agree in everything. `ideal` does not round
-// at all: the kernel must never allow more than it, and owe no more than the units that were taken
-// were rounded up by, less than an eighth of a microsecond each.
+// The bucket compared with exact arithmetic. `rounded` is the kernel's definition in BigInt: the
+// price of a unit is rounded up once, everything else is exact; the kernel must always agree with
+// it. `ideal` does not round at all: the kernel must never allow more, and its debt may exceed the
+// ideal one only by the rounding of the units taken, less than an eighth of a microsecond each.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -13,12 +13,12 @@ import { EPOCH_MS } from '../../../src/base/clock.js'
 const WALKS = 250
 const STEPS_PER_WALK = 100
 const MILLION = 10 ** 6
-/** 2044: a bucket is exact until 2045, and a few retries of a long one may go beyond that. */
+/** 2044: a bucket is exact until 2045, and some retries of a long one may go beyond that. */
 const LAST_US = (EPOCH_MS + 19 * 365 * 86_400_000) * 1_000
 
 /**
- * A bucket that counts time in shards: so many of them make a tick, an eighth of a microsecond,
- * that its price is whole.
+ * A bucket that counts time in shards: `shards` of them make a tick, an eighth of a microsecond, so
+ * that its price is a whole number.
  */
 class Reference {
   readonly #price: bigint
@@ -104,7 +104,7 @@ function policyOf({ refill, everyMs, capacity }: Rate): Policy | undefined {
 }
 
 interface Step {
-  /** How the clock moves: by so many us, or to an edge that the last step told. */
+  /** How the clock moves: by this many us, or to an edge that the last step reported. */
   readonly by: number | 'retry' | 'beforeRetry' | 'reset'
   readonly verb: 'consume' | 'penalty' | 'refund'
   /** A part of the capacity in millionths, or that many units. */
@@ -126,7 +126,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   units: fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined }),
 })
 
-describe('the bucket and exact arithmetic', () => {
+describe('the bucket agrees with exact arithmetic', () => {
   test(`agree over ${WALKS * STEPS_PER_WALK} steps`, () => {
     const sums = { steps: 0, denials: 0 }
     const startMs = fc.integer({ min: EPOCH_MS, max: EPOCH_MS + 10 * 365 * 86_400_000 })
@@ -154,7 +154,7 @@ function walk(
   const scratch = bucket.prepare(policy.numbers)
   const cells = new Float64Array(1)
   const rounded = new Reference(BigInt(price), capacity, 1n)
-  // refill shards to a tick: then a unit costs 8000 * everyMs shards, without rounding.
+  // refill shards make a tick, so a unit costs 8000 * everyMs shards, without rounding.
   const ideal = new Reference(8_000n * BigInt(everyMs), capacity, BigInt(refill))
   let nowUs = startMs * 1_000
   let cost = 1
@@ -167,7 +167,7 @@ function walk(
   for (const { by, verb, share, units } of steps) {
     nowUs += typeof by === 'number' ? by : edge(by, cost, rounded)
     if (nowUs > LAST_US) return
-    // After a wait the same cost is asked for again.
+    // After a wait, the same cost is requested again.
     if (by !== 'retry' && by !== 'beforeRetry')
       cost = units ?? Math.ceil((share / MILLION) * capacity)
     bucket.read(scratch, stored ? cells : undefined, 0, nowUs)

@@ -1,5 +1,5 @@
-// Turns of a bucket, held to what a line is, and not to how the kernel counts: by all pairs of
-// instants at which something passes.
+// The turns of a bucket, compared with the definition of a queue and not with the kernel's
+// arithmetic: by all pairs of instants at which something passes.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -9,13 +9,13 @@ import { makePolicySet } from '../../../src/request.js'
 import type { StoreRequest } from '../../../src/store.js'
 import { fakeClock } from '../../../src/testing/clock.js'
 
-/** Something that passes, or will. */
+/** Something that passes, now or later. */
 interface Pass {
   readonly atUs: number
   readonly units: number
 }
 
-/** Whether no stretch of time has more units than the capacity and what comes back in it. */
+/** Whether no span has more units than the capacity and what comes back in it. */
 function keepsBound(passes: readonly Pass[], capacity: number, priceUs: number): boolean {
   const sorted = [...passes].sort((one, other) => one.atUs - other.atUs)
   return sorted.every((first, i) => {
@@ -27,14 +27,14 @@ function keepsBound(passes: readonly Pass[], capacity: number, priceUs: number):
   })
 }
 
-/** The first instant from `fromUs` on at which so many units may pass, too. */
+/** The first instant from `fromUs` on at which these units may pass as well. */
 function firstTurn(
   passes: readonly Pass[],
   units: number,
   fromUs: number,
   { capacity, priceUs }: { readonly capacity: number; readonly priceUs: number },
 ): number {
-  // It is when some stretch that begins with an earlier one has room again, or at once.
+  // At once, or when a span that begins with an earlier pass has room again.
   const candidates = [fromUs]
   for (const first of passes) {
     const since = passes.filter(({ atUs }) => atUs >= first.atUs)
@@ -60,7 +60,7 @@ describe('in any walk of requests that wait and leave', () => {
     steps: fc.array(step, { minLength: 1, maxLength: 60, size: 'max' }),
   }
 
-  test('nobody passes too early, and turns are the first that there are', () => {
+  test('nobody passes too early, and each turn is the earliest possible', () => {
     let turns = 0
     fc.assert(
       fc.property(fc.record(drawn), ({ capacity, refill, maxWait, steps }) => {
@@ -92,7 +92,7 @@ describe('in any walk of requests that wait and leave', () => {
           const { granted, untilUs } = store.decide({ ...request, ...limits })
           const atUs = Math.max(nowUs, (untilUs[0] as number) - policy.windowMs * 1_000)
           const most = does === 'wait' ? maxWaitMs * 1_000 : 0
-          // Those in line pass in their order.
+          // Requests in the queue pass in their order.
           const expected = firstTurn(passes, units, nowUs, { capacity, priceUs })
           const fits = units <= capacity && expected - nowUs <= most
           if (granted === 0) {

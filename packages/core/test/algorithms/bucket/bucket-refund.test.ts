@@ -1,6 +1,6 @@
-// What the receipts of a bucket give back, against a queue of charges that drain one after the
-// other. Whatever was given back before, a receipt never gives back more than what is left of its
-// own charge in the queue.
+// What the receipts of a bucket give back, compared with a queue of charges that drain one after
+// another. Whatever was given back before, a receipt never gives back more than what is left of its
+// charge in the queue.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -14,7 +14,7 @@ const CAPACITY = 10
 const PRICE = 800_000
 const START_US = Date.UTC(2026, 0, 1) * 1_000
 
-test('a receipt gives back no more of a bucket than its own charge counts, also after an earlier refund', async () => {
+test('a receipt gives back no more of a bucket than its charge still counts, even after an earlier refund', async () => {
   const clock = fakeClock()
   const limiter = new RateLimiter({
     store: memoryStore({ clock }),
@@ -75,7 +75,7 @@ test.each([PRICE, PRICE + 3])('of a price of %d ticks', (price) => {
         const left = CAPACITY - bucket.used(scratch)
         const before = scratch.tat
         expect(before - scratch.now).toBe(queue.reduce((sum, { weight }) => sum + weight, 0))
-        // A penalty that would go beyond two buckets is cut off there, and given back whole.
+        // A penalty that would exceed two buckets is cut there, and given back whole.
         const fits = before + step.units * price <= scratch.now + 2 * CAPACITY * price
         if ((step.do === 'penalty' && fits) || (step.do === 'consume' && left >= step.units)) {
           bucket.take(scratch, step.units)
@@ -99,7 +99,7 @@ test.each([PRICE, PRICE + 3])('of a price of %d ticks', (price) => {
           )
           const back = before - scratch.tat
           expect(back).toBeLessThanOrEqual(receipt.weight)
-          // All of it, unless it is not known by how much an earlier refund has moved it.
+          // The whole charge, unless an earlier refund has moved it by an unknown amount.
           if (!isOlder || receipt.chargedUs === nowUs) {
             expect(back).toBeGreaterThanOrEqual(receipt.weight - 16)
           }

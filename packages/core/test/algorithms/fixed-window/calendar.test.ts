@@ -1,5 +1,5 @@
-// Fixed windows of the calendar: what the factory takes, what a policy is called and counts under,
-// and what a limiter says on both sides of a boundary.
+// Calendar windows: what the factory accepts, the name and the counter of a policy, and a limiter
+// on both sides of a boundary.
 
 import { describe, expect, test } from 'vitest'
 import { fixedWindow as kernel } from '../../../src/algorithms/fixed-window/kernel.js'
@@ -82,7 +82,7 @@ test.each<[string, () => Policy]>([
   ['a sliding window', () => slidingWindow({ limit: 5, window: 'month' as Duration })],
   ['a bucket', () => tokenBucket({ capacity: 5, refill: 5, every: 'day' as Duration })],
   ['a misspelt period', () => fixedWindow({ limit: 5, window: 'months' as 'month' })],
-])('%s has no period of the calendar, and the error says what has', (_, make) => {
+])('%s has no calendar period, and the error says what has', (_, make) => {
   expect(make).toThrow(expect.objectContaining({ code: 'WEIR_INVALID_DURATION' }))
   expect(make).toThrow("fixedWindow({ limit, window: 'month' })")
 })
@@ -103,7 +103,7 @@ test.each(['+05:30', 'GMT', 'EST5EDT', 'US/Pacific'])(
   },
 )
 
-describe('a policy that is made of another', () => {
+describe('a policy that is made from another', () => {
   const policy = fixedWindow({ limit: 10, window: 'month', timeZone: 'Asia/Tokyo' })
   const atUs = Date.UTC(2026, 1, 10) * 1_000
 
@@ -111,7 +111,7 @@ describe('a policy that is made of another', () => {
     ['with another limit', withLimit(policy, 3)],
     ['under another name', policyNamed(policy, 'monthly')],
     ['as it is at a time', policyAt(policy, atUs)],
-  ])('%s keeps zone and period', (_, made) => {
+  ])('%s keeps the zone and the period', (_, made) => {
     expect(counterOf(made)).toBe(counterOf(policy))
     expect(made.kernel?.periodAt?.(atUs)).toEqual({
       startMs: Date.parse('2026-01-31T15:00Z'),
@@ -119,7 +119,7 @@ describe('a policy that is made of another', () => {
     })
   })
 
-  test('as it is at a time has the length of that period, and is one object for all of them', () => {
+  test('as it is at a time has the length of that period, and is one object for all of its times', () => {
     const then = policyAt(policy, atUs)
     expect(policy.windowMs).toBe(31 * DAY_MS)
     expect(then.windowMs).toBe(28 * DAY_MS)
@@ -178,7 +178,7 @@ test.each<[string, Omit<FixedWindowOptions, 'limit'>, string, string]>([
   expect(await limiter.peek('k')).toMatchObject({ remaining: 1 })
 })
 
-test('zones and periods of one limiter are counters of their own', async () => {
+test('the zones and periods of one limiter have separate counters', async () => {
   const store = memoryStore({ clock: fakeClock() })
   const limiterOf = (options: Omit<FixedWindowOptions, 'limit' | 'name'>) =>
     new RateLimiter({

@@ -1,5 +1,5 @@
-// How much memory the log takes in this process: as many numbers as it needs, whatever was asked
-// for before.
+// The memory of a log in this process: as many numbers as it needs now, whatever was requested
+// before.
 
 import { expect, test } from 'vitest'
 import type { Cells } from '../../../src/algorithms/algorithm.js'
@@ -8,7 +8,7 @@ import { EPOCH_MS } from '../../../src/base/clock.js'
 
 const limit = 10
 
-/** The cells after a request at each of these times, and all that there were. */
+/** The cells after a request at each of these times; `all` collects those in between. */
 function cellsAfter(times: readonly number[], quantumMs = 1, all: Set<Cells> = new Set()): Cells {
   const scratch = slidingLog.prepare([limit, 1_000, quantumMs])
   let cells: Cells = new Float64Array(0)
@@ -22,13 +22,13 @@ function cellsAfter(times: readonly number[], quantumMs = 1, all: Set<Cells> = n
   return cells
 }
 
-test('requests of one tick are one entry', () => {
+test('requests in one tick are one entry', () => {
   expect(cellsAfter([5]).length).toBe(cellsAfter(Array(limit).fill(5)).length)
   expect(cellsAfter([5]).length).toBe(cellsAfter([5, 50, 99], 100).length)
   expect(cellsAfter([1, 1, 2, 2, 3, 3]).length).toBe(cellsAfter([1, 2, 3]).length)
 })
 
-test('a log that goes on for ever takes no more room than a full one', () => {
+test('a log that is used forever takes no more room than a full one', () => {
   const full = cellsAfter(Array.from({ length: limit }, (_, i) => i))
   const arrays = new Set<Cells>()
   const old = cellsAfter(
@@ -38,6 +38,6 @@ test('a log that goes on for ever takes no more room than a full one', () => {
   )
   expect(full.length).toBeLessThanOrEqual(3 + 4 * limit)
   expect(old.length).toBeLessThanOrEqual(2 * full.length)
-  // Once it has as much, nothing is made for it any more.
+  // At that size, no more arrays are made.
   expect(arrays.size).toBeLessThan(10)
 })

@@ -1,6 +1,6 @@
-// The sums of a log go round: they are kept modulo 2^51, and only their differences are used. A log
-// near the place where they begin anew is held to one that keeps each unit's time, and nothing
-// else.
+// The sums of a log wrap around: they are kept modulo 2^51, and only their differences are used. A
+// log near the point where they wrap is compared with one that stores the time of each unit and
+// nothing else.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -18,7 +18,7 @@ type Step = { readonly waitMs: number; readonly units: number } & (
   | { readonly do: 'reconcile' | 'restore'; readonly untilMs: number }
 )
 
-/** The ticks of units that are in use, oldest first. */
+/** The ticks of the units in use, oldest first. */
 class Naive {
   ticks: number[] = []
   now = START
@@ -80,14 +80,14 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 1, maxLength: 60 },
 )
 
-test('a log answers the same wherever its sums begin anew', () => {
+test('a log answers the same wherever its sums wrap around', () => {
   let passed = 0
   fc.assert(
     fc.property(steps, fc.integer({ min: 0, max: 60 }), (walk, short) => {
       const naive = new Naive()
       const scratch = slidingLog.prepare([LIMIT, SPAN, 1])
       const sum = ROUND - 1 - short
-      // One unit that was taken last; before it, all that the sum counts.
+      // One unit that was taken last; the sum counts everything before it.
       let cells: Cells | undefined = new Float64Array([0, 1, sum - 1, START, sum, 0, 0])
       naive.take(1)
       const leftOf = () => Math.max(0, LIMIT - slidingLog.used(scratch))

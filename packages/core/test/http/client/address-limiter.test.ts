@@ -1,4 +1,4 @@
-// The methods of a limiter that counts by address take addresses as they are.
+// The methods of a limiter that counts by address accept addresses in any spelling.
 
 import { describe, expect, test, vi } from 'vitest'
 import { concurrency, fixedWindow, lockout, type RateLimiter } from '../../../src/index.js'
@@ -10,7 +10,7 @@ describe.each([
   ['2001:db8::1', '2001:db8:0:ff::9'],
   ['::ffff:9.9.9.9', '9.9.9.9'],
   ['9.9.9.9', '9.9.9.9:80'],
-])('a client that came from %s is found by %s', (address, other) => {
+])('a client from %s is found by %s', (address, other) => {
   async function used(act: (limiter: RateLimiter) => unknown): Promise<number> {
     const { send, limiter } = limitOn({ policy, cost: 4 })
     await send({ address })
@@ -36,14 +36,14 @@ describe.each([
 test.each<[string, (limiter: RateLimiter) => Promise<unknown>]>([
   ['acquire', (limiter) => limiter.acquire('2001:db8:0:ff::9')],
   ['hold', (limiter) => limiter.hold('2001:db8:0:ff::9', () => new Promise(() => {}))],
-])('%s takes a slot of the network of an address', async (_, act) => {
+])('%s takes a slot for the network of an address', async (_, act) => {
   const slots = concurrency({ limit: 5, holdTimeout: '1m' })
   const { limiter } = limitOn({ policy: slots })
   void act(limiter)
   await vi.waitUntil(async () => (await limiter.peek('2001:db8::1')).remaining === 4)
 })
 
-test('a network is blocked and unblocked by an address of it', async () => {
+test('a network is blocked and unblocked by any of its addresses', async () => {
   const guesses = lockout({ limit: 5, window: '15m', block: ['1m', '1h'], forget: '1d' })
   const { limiter } = limitOn({ policy: guesses })
   await limiter.block('2001:db8:0:ff::9', '1h')
@@ -52,7 +52,7 @@ test('a network is blocked and unblocked by an address of it', async () => {
   expect((await limiter.peek('2001:db8::1')).allowed).toBe(true)
 })
 
-test('what is no address is a key as it is, and so is a network', async () => {
+test('a text that is not an address is used as the key, and so is a network', async () => {
   const { send, limiter } = limitOn({ policy, ipv6Prefix: 64 })
   for (const key of ['u42', 7, '2001:db8::/64']) await limiter.consume(key)
   expect((await limiter.peek('u42')).remaining).toBe(9)
@@ -62,7 +62,7 @@ test('what is no address is a key as it is, and so is a network', async () => {
   expect((await limiter.peek('2001:db8:0:1::9')).remaining).toBe(10)
 })
 
-test('where key says who counts, its keys are the keys', async () => {
+test('with the option key, its keys are the keys', async () => {
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
   const { send, limiter } = limitOn({ policy, key: () => '::ffff:9.9.9.9' })
   await send()

@@ -1,4 +1,4 @@
-// Addresses are judged by their bits. The vectors are those on which others went wrong.
+// Addresses are compared by their bits. The test vectors are those that other libraries got wrong.
 
 import { isIP, isIPv4, isIPv6, SocketAddress } from 'node:net'
 import fc from 'fast-check'
@@ -78,11 +78,11 @@ describe('keys', () => {
     'fe80::1%',
     '١.٢.٣.٤',
     `${'1'.repeat(8_000)}::`,
-  ])('%s is no address', (text) => {
+  ])('%s is not an address', (text) => {
     expect(keyOf(text)).toBeUndefined()
   })
 
-  test.each([undefined, null, 0, {}, ['1.2.3.4']])('%s is no address', (value) => {
+  test.each([undefined, null, 0, {}, ['1.2.3.4']])('%s is not an address', (value) => {
     expect(keyOf(value as never)).toBeUndefined()
   })
 
@@ -104,7 +104,7 @@ describe('keys', () => {
     )
   })
 
-  test("nat64: a network's own prefix is unfolded too", () => {
+  test("nat64: a network's own prefix is also unfolded", () => {
     const own = addressKey({ nat64: ['2001:db8:64::/96'] })
     expect(own('2001:db8:64::1.2.3.4')).toBe('1.2.3.4')
     expect(own('64:ff9b::1.2.3.4')).toBe('1.2.3.4')
@@ -125,7 +125,7 @@ const group = fc.oneof(fc.constant(0), fc.constant(0xffff), fc.integer({ min: 0,
 const bits = fc.tuple(group, group, group, group, group, group, group, group)
 const hex = (value: number) => value.toString(16)
 
-/** Some way to write an address. */
+/** One of the ways to write an address. */
 function spelling(
   groups: readonly number[],
   upper: boolean,
@@ -149,7 +149,7 @@ function spelling(
 }
 
 describe('properties', () => {
-  test('express-rate-limit PR #667: a key depends on the 128 bits only, however they are written', () => {
+  test('express-rate-limit PR #667: a key depends only on the 128 bits, however they are written', () => {
     const flags = fc.tuple(fc.boolean(), fc.boolean(), fc.boolean(), fc.nat({ max: 6 }))
     fc.assert(
       fc.property(bits, flags, (groups, [upper, pad, dotted, zeros]) => {
@@ -161,7 +161,7 @@ describe('properties', () => {
     )
   })
 
-  test('the text of an address is what Node makes of it', () => {
+  test('the text of an address is the one that Node writes', () => {
     fc.assert(
       fc.property(bits, (groups) => {
         const address = groups.map(hex).join(':')
@@ -205,10 +205,10 @@ describe('properties', () => {
       return text.slice(0, at) + what + text.slice(at + 1)
     })
 
-  test('agree with node:net about what is an address', () => {
+  test('agree with node:net on what is an address', () => {
     fc.assert(
       fc.property(fc.oneof(nearly, mutated, fc.ipV4(), fc.ipV6(), fc.string()), (text) => {
-        // Ports and brackets are no part of an address to node:net.
+        // For node:net, ports and brackets are not part of an address.
         fc.pre(!/^[\d.]+:\d+$/.test(text) && !text.includes('[') && !text.includes('%'))
         expect(parseAddress(text) !== undefined).toBe(isIP(text) !== 0)
       }),

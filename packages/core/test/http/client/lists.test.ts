@@ -65,7 +65,7 @@ describe('lists', () => {
     expect(outside.filter(networkList([network], 'allow'))).toEqual([])
   })
 
-  test('CVE-2026-24398 (hono): what is no address is in no list', () => {
+  test('CVE-2026-24398 (hono): a text that is not an address is in no list', () => {
     const holds = networkList(['0.0.0.0/0', '::/0'], 'allow')
     const garbage = [
       '',
@@ -99,7 +99,7 @@ describe('lists', () => {
     expect(() => networkList([network], 'allow')).toThrow(refused)
   })
 
-  test('CVE-2026-90711 (proxy-addr): a range written as mapped must not reach beyond IPv4', () => {
+  test('CVE-2026-90711 (proxy-addr): a range in mapped form must not reach beyond IPv4', () => {
     expect(() => networkList(['::ffff:10.0.0.0/8'], 'deny')).toThrow(refused)
     expect(() => networkList(['::ffff:10.0.0.0/95'], 'deny')).toThrow(refused)
     expect(networkList(['::ffff:10.0.0.0/104'], 'deny')('11.0.0.1')).toBe(false)
@@ -129,7 +129,7 @@ describe('options', () => {
     },
   )
 
-  test('allow: not limited; deny: 403, and before allow', async () => {
+  test('allow: not limited; deny: 403, and decided before allow', async () => {
     const { send, limiter } = limitOn({
       limit: 1,
       window: '1m',

@@ -30,7 +30,7 @@ describe('the client behind proxies', () => {
     expect(list(peer, header)).toBe(client)
   })
 
-  test('a Unix socket, trusted', () => {
+  test('a trusted Unix socket', () => {
     const resolve = proxyResolver({ trusted: ['unix', 'loopback'] })
     expect(resolve(undefined, '9.9.9.9')).toBe('9.9.9.9')
     expect(resolve('', '9.9.9.9')).toBe('9.9.9.9')
@@ -79,7 +79,7 @@ describe('the client behind proxies', () => {
     },
   )
 
-  test('a function: it is asked with the one spelling of each address', () => {
+  test('a function gets the canonical spelling of each address', () => {
     const asked: string[] = []
     const resolve = proxyResolver({
       trusted: (address) => asked.push(address) > 0 && address.startsWith('10.'),
@@ -91,7 +91,7 @@ describe('the client behind proxies', () => {
     expect(asked.slice(3)).toEqual(['2001:db8::1'])
   })
 
-  test('at most 32 hops are looked at', () => {
+  test('at most 32 hops are considered', () => {
     const hops = Array.from({ length: 5_000 }, (_, i) => `10.${i >> 8}.${i & 255}.1`)
     expect(list('10.0.0.1', ['6.6.6.6', ...hops].join(', '))).toBe(hops.at(-32))
   })
@@ -109,7 +109,7 @@ describe('the client behind proxies', () => {
     ['for="6.6.6.6, for="[2001:db8:1::1]"', '[2001:db8:1::1]'],
     ['for="6.6.6.6\\, for="9.9.9.9";host="\\\\", for=10.0.0.1', '9.9.9.9'],
     ['for="unknown:4711"', 'unknown:4711'],
-    // Empty elements and pairs are legal, and are nobody.
+    // Empty elements and pairs are allowed, and name nobody.
     ['for=9.9.9.9,,for=10.0.0.1', '9.9.9.9'],
     [', for=9.9.9.9 , ,for=10.0.0.1,', '9.9.9.9'],
     ['for=9.9.9.9;', '9.9.9.9'],
@@ -122,7 +122,7 @@ describe('the client behind proxies', () => {
     ).toBe(client)
   })
 
-  test('a Forwarded header of 16 kB takes no time to speak of', () => {
+  test('a Forwarded header of 16 kB takes negligible time', () => {
     const resolve = proxyResolver({ trusted: ['10.0.0.0/8'], header: 'forwarded' })
     const start = performance.now()
     for (const part of ['for=1;', 'for="\\"', 'a', 'for=10.0.0.1,', '"', ' ', 'for="'])
@@ -227,7 +227,7 @@ describe('the client behind proxies', () => {
     expect(() => limitOn({ proxies: proxies as never })).toThrow(refused)
   })
 
-  test('the key is of the client that the proxies name', async () => {
+  test('the key is that of the client that the proxies name', async () => {
     const { send } = limitOn({ limit: 1, window: '1m', proxies: { trusted: ['loopback'] } })
     const from = (peer: string, forwarded: string) =>
       send({ peer, address: 'ignored', headers: { 'x-forwarded-for': forwarded } })

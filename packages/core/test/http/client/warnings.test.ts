@@ -1,5 +1,5 @@
-// Set-ups that work but surely are not meant are warned of once. Each test loads the modules anew,
-// as warnings are remembered for the life of the process.
+// Setups that work but are certainly mistakes cause one warning. Each test loads the modules again,
+// since a process gives each warning once.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { LimitOptions, Trust } from '../../../src/http/index.js'
@@ -36,7 +36,7 @@ async function warningsOf(
 
 const forwarded = { 'x-forwarded-for': '9.9.9.9' }
 
-test('many issues: behind a proxy that nobody trusts, all clients share one bucket. One warning, once', async () => {
+test('many issues: behind a proxy that nobody trusts, all clients share one bucket. One warning', async () => {
   const requests = Array.from({ length: 5 }, () => ({
     trust: 'nobody' as Trust,
     headers: forwarded,
@@ -56,7 +56,7 @@ test.each(['forwarded', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip'])(
   },
 )
 
-test('a trusted proxy that names no client that can be read: once for each header', async () => {
+test('a trusted proxy that names no readable client: one warning for each header', async () => {
   const proxies = { trusted: ['127.0.0.1'] }
   const requests = ['', '<script>', '9.9.9.9'].map((value) => ({
     peer: '127.0.0.1',
@@ -69,7 +69,7 @@ test('a trusted proxy that names no client that can be read: once for each heade
   expect(warnings).toHaveLength(2)
 })
 
-test('an adapter that gives all headers is asked once for them, and not for each', async () => {
+test('an adapter that returns all headers is asked for them once, and not for each', async () => {
   const { fake } = await import('../exchange.js')
   const header = vi.spyOn(fake, 'header')
   const headers = vi.fn((request: FakeRequest) => request.headers ?? {})
@@ -96,13 +96,13 @@ test.each<[Trust, string[]]>([
   ).toEqual(codes)
 })
 
-test('nothing where the address is not what counts, or found otherwise', async () => {
+test('no warning if the address does not count, or is found in another way', async () => {
   const request: FakeRequest = { trust: 'nobody', headers: forwarded, peer: '127.0.0.1' }
   expect(await warningsOf([request], { key: () => 'k' })).toEqual([])
   expect(await warningsOf([request], { proxies: { trusted: ['loopback'] } })).toEqual([])
 })
 
-test('nothing where something before the limiter has found the address', async () => {
+test('no warning if something before the limiter has found the address', async () => {
   const request: FakeRequest = {
     ...{ trust: 'nobody', headers: forwarded },
     ...{ address: '9.9.9.9', peer: '127.0.0.1' },
@@ -113,7 +113,7 @@ test('nothing where something before the limiter has found the address', async (
   ])
 })
 
-test('forwarded requests are noticed after any number of probes from inside', async () => {
+test('forwarded requests are noticed after any number of internal probes', async () => {
   const plain = Array.from({ length: 1_000 }, () => ({ trust: 'nobody' as Trust }))
   const clients = Array.from({ length: 64 }, () => ({
     trust: 'nobody' as Trust,
@@ -122,7 +122,7 @@ test('forwarded requests are noticed after any number of probes from inside', as
   expect(await warningsOf([...plain, ...clients])).toEqual(['WEIR_FORWARDED_IGNORED'])
 })
 
-test('few requests are looked at for long', async () => {
+test('only a few requests are inspected closely', async () => {
   const { fake, limitOn } = await import('../exchange.js')
   const trust = vi.spyOn(fake, 'trust')
   const { send } = limitOn({ limit: 1e6, window: '1m' })
@@ -150,7 +150,7 @@ test.each<[string, (address: string, hop: number) => boolean, string[]]>([
   expect(await warningsOf([], { proxies: { trusted: trusted as () => boolean } })).toEqual(codes)
 })
 
-/** Requests, each of which makes its limiter if it is the first to come to it. */
+/** Requests, each of which makes its limiter if it is the first to need it. */
 async function madeInRequests(
   requests: readonly FakeRequest[],
   limiterOf: (request: FakeRequest, i: number) => unknown,
@@ -173,21 +173,21 @@ async function madeInRequests(
   return warnings.map(({ code }) => code)
 }
 
-/** Each has what no other request has. */
+/** Each request has a unique header. */
 function traced(i: number, user = 'all'): FakeRequest {
   return { user, headers: { host: 'a', traceparent: `${i}`, 'x-request-id': `${i}` } }
 }
 
 const each = (_: FakeRequest, i: number) => i
 
-test('limiters that are made by each request are told by the third that is the same', async () => {
+test('limiters that are made by each request are noticed at the third equal one', async () => {
   const requests = Array.from({ length: 200 }, (_, i) => traced(i))
   expect(await madeInRequests(requests.slice(0, 2), each)).toEqual([])
   expect(await madeInRequests(requests.slice(0, 1), each)).toEqual(['WEIR_MADE_IN_REQUEST'])
   expect(await madeInRequests(requests, each)).toEqual(['WEIR_MADE_IN_REQUEST'])
 })
 
-test('and where several clients come in turn', async () => {
+test('and if requests of several clients alternate', async () => {
   const requests = Array.from({ length: 12 }, (_, i) => traced(i, `page-${i % 4}`))
   expect(await madeInRequests(requests, each)).toEqual(['WEIR_MADE_IN_REQUEST'])
 })
@@ -197,12 +197,12 @@ test.each([
   ['twelve, in turn', (i: number) => i % 12],
   ['ever new ones', (i: number) => i],
   ['a thousand, in turn', (i: number) => i % 1_000],
-])('nothing for the limiters of tenants that are kept in a Map: %s', async (_, tenantOf) => {
+])('no warning for limiters of tenants that are kept in a Map: %s', async (_, tenantOf) => {
   const requests = Array.from({ length: 2_000 }, (_, i) => traced(i, `tenant-${tenantOf(i)}`))
   expect(await madeInRequests(requests, ({ user }) => user)).toEqual([])
 })
 
-test('nothing once a limiter is used again, whatever its tenant is found by', async () => {
+test('no warning once a limiter is used again, however its tenant is found', async () => {
   const requests = Array.from({ length: 200 }, (_, i) => traced(i))
   expect(await madeInRequests(requests, (_, i) => Math.floor(i / 30))).toEqual([])
 })

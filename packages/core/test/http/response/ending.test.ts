@@ -1,4 +1,4 @@
-// When a request is over: however its response ends, and whatever becomes of its connection.
+// When a request is over: however its response ends, and whatever happens to its connection.
 
 import { EventEmitter, once } from 'node:events'
 import { createServer as createHttpServer, type ServerResponse } from 'node:http'
@@ -21,7 +21,7 @@ class NodeLikeResponse extends EventEmitter {
   closed = false
 }
 
-/** What HTTP/2 has of it. */
+/** The same over HTTP/2. */
 async function http2Answers(
   handler: (response: Http2ServerResponse) => void,
   leave: (stream: ClientHttp2Stream, client: ClientHttp2Session) => void,
@@ -48,7 +48,7 @@ async function http2Answers(
 describe('HTTP/2', () => {
   const CANCEL = constants.NGHTTP2_CANCEL
 
-  test('a response that was sent whole', async () => {
+  test('a response that was sent completely', async () => {
     const outcome = await http2Answers(
       (response) => void response.writeHead(201).end('ok'),
       () => undefined,
@@ -64,11 +64,11 @@ describe('HTTP/2', () => {
       (stream) => stream.close(CANCEL),
     ],
     ['given up with its connection', () => undefined, (_, client) => client.destroy()],
-  ])('a request %s is not taken for one that was answered', async (_, handler, leave) => {
+  ])('a request %s does not count as answered', async (_, handler, leave) => {
     expect(await http2Answers(handler, leave)).toEqual({ status: 200, finished: false })
   })
 
-  test('a stream that is gone when it is first looked at is over', async () => {
+  test('a stream that has ended before the first look is over', async () => {
     const server = createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
@@ -85,7 +85,7 @@ describe('HTTP/2', () => {
   })
 })
 
-test('a response that many limiters wait for has one listener, so that Node warns of no leak', () => {
+test('a response that many limiters wait for has one listener, so Node does not warn of a leak', () => {
   const response = new NodeLikeResponse()
   const seen: ResponseOutcome[] = []
   for (let i = 0; i < 20; i += 1) afterNodeResponse(response, (outcome) => seen.push(outcome))
@@ -94,7 +94,7 @@ test('a response that many limiters wait for has one listener, so that Node warn
   expect(seen).toHaveLength(20)
 })
 
-test('a Node response is over once it has closed', () => {
+test('a Node response is over when it has closed', () => {
   const response = new NodeLikeResponse()
   const seen: ResponseOutcome[] = []
   afterNodeResponse(response, (outcome) => seen.push(outcome))
@@ -109,7 +109,7 @@ test('a Node response is over once it has closed', () => {
   expect(response.listenerCount('close')).toBe(0)
 })
 
-test('a Node response that closed while its decision was on the way is over at once', () => {
+test('a Node response that closed before its decision is over at once', () => {
   const response = new NodeLikeResponse()
   response.closed = true
   const seen: ResponseOutcome[] = []
@@ -118,7 +118,7 @@ test('a Node response that closed while its decision was on the way is over at o
 })
 
 describe('pipelined requests', () => {
-  /** Sends as many requests at once over one connection, and gives their responses. */
+  /** Sends this many requests at once over one connection, and returns their responses. */
   async function pipelined(
     count: number,
   ): Promise<{ responses: ServerResponse[]; socket: Socket; served: Socket }> {
@@ -145,7 +145,7 @@ describe('pipelined requests', () => {
     ['destroys', (socket) => void socket.destroy()],
     ['resets', (socket) => void socket.resetAndDestroy()],
     ['ends', (socket) => void socket.end()],
-  ])('all are over, once, when their client %s its connection', async (_, leave) => {
+  ])('all are over, exactly once, when their client %s its connection', async (_, leave) => {
     const { responses, socket, served } = await pipelined(30)
     const seen = new Map<ServerResponse, ResponseOutcome[]>()
     for (const response of responses) {
@@ -153,7 +153,7 @@ describe('pipelined requests', () => {
       for (let i = 0; i < 2; i += 1)
         afterNodeResponse(response, (outcome) => void seen.get(response)?.push(outcome))
     }
-    // A connection has one listener more than Node's own.
+    // A connection has one more listener than Node's own.
     expect(served.listenerCount('close')).toBeLessThan(5)
     const closed = new Promise((resolve) => served.once('close', resolve))
     leave(socket)
@@ -161,7 +161,7 @@ describe('pipelined requests', () => {
     await new Promise((resolve) => setImmediate(resolve))
     const cut = { status: 200, finished: false }
     for (const outcomes of seen.values()) expect(outcomes).toEqual([cut, cut])
-    // One that is asked about now has been over for long.
+    // A response that is asked about now has been over for a long time.
     const late: ResponseOutcome[] = []
     afterNodeResponse(responses[9] as ServerResponse, (outcome) => late.push(outcome))
     expect(late).toEqual([cut])
@@ -178,7 +178,7 @@ describe('pipelined requests', () => {
     first.writeHead(201).end()
     await once(first, 'close')
     expect(seen).toEqual(['0: 201 true'])
-    // Ended, but behind one that is not: never sent.
+    // It has ended, but behind one that has not, so it was never sent.
     third.writeHead(404).end()
     expect(second.writableEnded).toBe(false)
     const closed = new Promise((resolve) => served.once('close', resolve))

@@ -1,4 +1,4 @@
-// The worked numbers of docs/headers.md are what is sent.
+// The example numbers in docs/headers.md are those that are sent.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ interface Row {
   readonly passedMs: number
 }
 
-/** The same limit by each policy that is in the table. */
+/** The same limit, by each policy in the table. */
 const HUNDRED: Readonly<Record<string, Policy>> = {
   fixedWindow: fixedWindow({ name, ...numbers }),
   slidingWindow: slidingWindow({ name, ...numbers }),

@@ -1,5 +1,5 @@
-// What the headers say: every field is read back by an independent parser, and holds what the
-// policies say.
+// The content of headers: an independent parser reads every field, and its values are those of the
+// policies.
 
 import fc from 'fast-check'
 import { parseRateLimit } from 'ratelimit-header-parser'
@@ -39,7 +39,7 @@ import { fakeClock } from '../../../src/testing/index.js'
 import { asWritten, FakeResponse, limitOn } from '../exchange.js'
 
 test.each([1_000, 1_500])(
-  'where the store is away, a refusal names one wait: %i ms',
+  'while the store is away, a refusal names one wait: %i ms',
   async (ms) => {
     const policy = fixedWindow({ name: 'p', limit: 5, window: '1m' })
     const store: Store = {
@@ -101,7 +101,7 @@ function decisionOf(allowed: boolean, policies: readonly PolicyResult[]): Decisi
   } as unknown as Decision
 }
 
-/** A policy as no factory makes it. */
+/** A policy that no factory would make. */
 function forged(policy: Policy, parts: Partial<Policy>): Policy {
   return { ...policy, kernel: policy.kernel, numbers: policy.numbers, ...parts }
 }
@@ -109,8 +109,7 @@ function forged(policy: Policy, parts: Partial<Policy>): Policy {
 type Formats = readonly HeaderFormat[]
 
 /**
- * The headers of a response on which these limiters decided, in the same formats or in those of
- * each.
+ * The headers of a response on which these limiters decided, in common formats or in those of each.
  */
 function told(
   decisions: readonly Decision[],
@@ -256,7 +255,7 @@ describe('r and t', () => {
     )
   })
 
-  test('a policy whose remaining units are just the cost did not deny', () => {
+  test('a policy whose remaining units equal the cost did not deny', () => {
     const denied = decisionOf(false, [
       figuresOf(sliding, { cost: 5, remaining: 5 }),
       figuresOf(slidingLog({ name: 'q', limit: 9, window: '1m' }), {
@@ -291,7 +290,7 @@ describe('r and t', () => {
           const headers = told([decisionOf(true, [figuresOf(policy, { remaining })])])
           const [, r, t] = /^"p";r=(\d+);t=(\d+)$/.exec(headers.RateLimit ?? '') ?? []
           const [, w] = /;w=(\d+)$/.exec(headers['RateLimit-Policy'] ?? '') ?? []
-          // As shown, where it is: w is rounded within a thousandth.
+          // The shown window, if there is one: w is rounded within a thousandth.
           const rate = w === undefined ? refill / 60 : capacity / Number(w)
           expect(Number(r) / Number(t)).toBeLessThanOrEqual(rate * 1.000001)
           expect(rate).toBeLessThanOrEqual((refill / 60) * 1.00101)
@@ -302,7 +301,7 @@ describe('r and t', () => {
   })
 })
 
-test('61 was sent for a bucket of 60 s, as its rate was rounded: t is not above w where units are left', () => {
+test('61 was sent for a bucket of 60 s, whose rate was rounded: t is not above w while units are left', () => {
   const odd = tokenBucket({ name: 'p', capacity: 7, refill: 7, every: '1m' })
   expect(odd.windowMs).toBeGreaterThan(60_000)
   expect(told([decisionOf(true, [figuresOf(odd, {})])])).toEqual({
@@ -327,7 +326,7 @@ test('61 was sent for a bucket of 60 s, as its rate was rounded: t is not above 
   )
 })
 
-test('5 was sent for a window of 4,002 ms beside w=4: t is not above w, which is whole or left out', () => {
+test('5 was sent for a window of 4,002 ms beside w=4: t is not above w, which is whole or omitted', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 10_000_000 }), fc.nat(), (window, seed) => {
       const policy = fixedWindow({ name: 'p', limit: 75, window })
@@ -422,7 +421,7 @@ describe('the unit of a policy', () => {
       )
   })
 
-  test('tells policies of one name apart, which count alike', () => {
+  test('distinguishes policies with the same name and the same count', () => {
     const [requests, tokens] = [makers[0]?.[1]('requests'), makers[0]?.[1]('tokens')] as [
       Policy,
       Policy,
@@ -432,7 +431,7 @@ describe('the unit of a policy', () => {
   })
 })
 
-test('slots have a unit of their own, no window, and a time only where none is left', () => {
+test('slots have their own unit, no window, and a time only when none is left', () => {
   const policy = concurrency({ name: 'p', limit: 9, holdTimeout: '1m' })
   const shown = (figures: object, allowed = true) => {
     const headers = told(
@@ -493,7 +492,7 @@ describe('formats', () => {
   })
 
   test.each<HeaderFormat>(['draft-7', 'draft-6', 'legacy', 'legacy-delta'])(
-    '%s is understood by ratelimit-header-parser',
+    'ratelimit-header-parser understands %s',
     (format) => {
       const parsed = parseRateLimit(new Headers(told([allowed], [format])))
       expect(parsed).toMatchObject({ limit: 1_000, remaining: 300, used: 700 })
@@ -503,7 +502,7 @@ describe('formats', () => {
     },
   )
 
-  test('legacy resets at a second since 1970, rounded up, by the clock that is given', () => {
+  test('legacy resets at a second since 1970, rounded up, by the given clock', () => {
     const clock = fakeClock(1_800_000_000_900)
     const reset = (decision: Decision) =>
       told([decision], ['legacy'], [], clock)['X-RateLimit-Reset']
@@ -529,7 +528,7 @@ describe('formats', () => {
     ).toEqual(RATE_LIMIT_HEADERS.filter((name) => name !== 'Retry-After').sort())
   })
 
-  test('where one policy is told, it is the one with the longest wait when denied', () => {
+  test('a format with one policy shows the one with the longest wait when denied', () => {
     const denied = decisionOf(false, [
       figuresOf(minute, { remaining: 0, retryAfterMs: 30_000, resetAfterMs: 30_000 }),
       figuresOf(day, { remaining: 0, retryAfterMs: HOUR, resetAfterMs: HOUR }),
@@ -541,7 +540,7 @@ describe('formats', () => {
     expect(told([denied], ['legacy-delta'])['X-RateLimit-Reset']).toBe('3600')
   })
 
-  test('of equals the first is told, a limit of 0 before any other, a policy that refused before all', () => {
+  test('the first of equals is shown, a limit of 0 before any other, a policy that refused before all', () => {
     const limitTold = (...decisions: Decision[]) =>
       told(decisions, ['legacy-delta'])['X-RateLimit-Limit']
     const half = (limit: number) =>
@@ -577,7 +576,7 @@ describe('formats', () => {
     expect(told([allowed], [])).toEqual({})
   })
 
-  test('nothing is told of no limit', () => {
+  test('nothing is shown for unlimited', () => {
     expect(told([decisionOf(true, [figuresOf(unlimited(), {})])], ALL)).toEqual({})
   })
 })
@@ -603,7 +602,7 @@ describe('several limiters on one request', () => {
     }),
   ])
 
-  test('give one field each', () => {
+  test('write each field once', () => {
     expect(told([one, two])).toEqual({
       'RateLimit-Policy': '"one";q=10;w=60, "two";q=5;w=1',
       RateLimit: '"one";r=9;t=60, "two";r=0;t=1',
@@ -615,7 +614,7 @@ describe('several limiters on one request', () => {
     expect(told([two, one], ['legacy-delta'])['X-RateLimit-Limit']).toBe('5')
   })
 
-  test('with policies of one name tell them apart by the limiter', () => {
+  test('with policies of one name distinguish them by the limiter', () => {
     expect(told([one, twin])['RateLimit-Policy']).toBe(
       '"one";q=10;w=60, "limiter-1.one";q=99;w=86400',
     )
@@ -623,7 +622,7 @@ describe('several limiters on one request', () => {
     expect(told([one])['RateLimit-Policy']).toBe('"one";q=10;w=60')
   })
 
-  test('that are the same one tell its latest figures', async () => {
+  test('that are the same one show its latest figures', async () => {
     const { send } = limitOn()
     const [request, response] = [{}, new FakeResponse()]
     await send(request, response)
@@ -631,7 +630,7 @@ describe('several limiters on one request', () => {
     expect(response.headers.RateLimit).toBe('"fixed-window-2-per-1m";r=0;t=60')
   })
 
-  test('of which one is silent do not tell of it', async () => {
+  test('one of which sends no headers do not show it', async () => {
     const [request, response] = [{}, new FakeResponse()]
     await limitOn({ headers: false, limit: 7, window: '1s' }).send(request, response)
     expect(response.headers).toEqual({})
@@ -669,7 +668,7 @@ describe('several limiters on one request', () => {
       { 'X-RateLimit-Remaining': '0', RateLimit: '"one";r=9;t=60, "two";r=0;t=1' },
     ],
     ['legacy-delta', 'legacy', { 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': '1' }],
-  ])('%s and then %s mixed two forms or left a field stale', (first, second, expected) => {
+  ])('%s and then %s mixed two formats or left a stale field', (first, second, expected) => {
     expect(told([one, two], [[first], [second]])).toMatchObject(expected)
   })
 
@@ -709,7 +708,7 @@ describe('openai', () => {
     expect(told([decisionOf(true, all.slice(2))], ['openai'])).toEqual({})
   })
 
-  test('of several limiters with a policy of that name shows the one that binds', () => {
+  test('shows the binding one of several limiters with a policy of that name', () => {
     const own = slidingWindow({ name: 'tokens', limit: 500, window: '1h' })
     const second = [figuresOf(own, { remaining: 0, retryAfterMs: 9, resetAfterMs: 2 * HOUR })]
     expect(told([decisionOf(true, all), decisionOf(false, second)], ['openai'])).toMatchObject({
@@ -733,19 +732,19 @@ describe('openai', () => {
     [5_025_000, '1h23m45s'],
     [31 * 24 * HOUR, '744h0m0s'],
     [Number.POSITIVE_INFINITY, undefined],
-  ])('writes %s ms as Go writes spans: %s', (resetAfterMs, text) => {
+  ])('writes %s ms as Go writes durations: %s', (resetAfterMs, text) => {
     const decision = decisionOf(true, [figuresOf(requests, { remaining: 1, resetAfterMs })])
     expect(told([decision], ['openai'])['X-RateLimit-Reset-Requests']).toBe(text)
   })
 })
 
-describe('a quota of the month', () => {
+describe('a quota for a calendar month', () => {
   const clock = fakeClock(Date.UTC(2026, 1, 3, 12))
   const policy = fixedWindow({ name: 'monthly', limit: 2, window: 'month' })
   const limiter = new RateLimiter({ name: 'm', store: memoryStore({ clock }), policy })
   const rest = 25.5 * 86_400
 
-  test('has the length of the very month, and its end', async () => {
+  test('has the length of the present month, and its end', async () => {
     const allowed = await limiter.consume('k')
     expect(told([allowed])).toMatchObject({
       'RateLimit-Policy': `"monthly";q=2;w=${28 * 86_400}`,
@@ -758,7 +757,7 @@ describe('a quota of the month', () => {
     })
   })
 
-  test('is waited for to its end, beyond what a timer can', async () => {
+  test('has a wait until its end, even beyond what a timer can wait', async () => {
     clock.set(Date.UTC(2026, 0, 1))
     await limiter.consume('late', { cost: 2 })
     const denied = await limiter.consume('late')
@@ -782,7 +781,7 @@ describe('Retry-After', () => {
     expect(retryAfterSeconds(ms)).toBe(seconds)
   })
 
-  test('is absent where waiting cannot help', () => {
+  test('is absent if waiting cannot help', () => {
     expect(retryAfterSeconds(Number.POSITIVE_INFINITY)).toBeUndefined()
   })
 
@@ -857,14 +856,14 @@ describe('every field parses', () => {
     maxLength: 4,
   })
 
-  test('with fuzzed names, numbers, policies, and limiters of mixed formats; and no field is left behind', () => {
+  test('with fuzzed names, numbers, policies, and limiters of mixed formats; and no field is left from before', () => {
     fc.assert(
       fc.property(limiters, (drawn) => {
         const headers = told(
           drawn.map(([one]) => one),
           drawn.map(([, formats]) => formats),
         )
-        // What is told: the policies of those that tell anything, in all formats that any of them
+        // What is shown: the policies of limiters with headers, in all formats that any of them
         // has.
         const shown = drawn.filter(([, formats]) => formats.length > 0)
         const formats = shown.flatMap(([, own]) => own)
@@ -923,7 +922,7 @@ describe('every field parses', () => {
     )
   })
 
-  test('express-rate-limit 8.7.4 left names unescaped: any text as a name is refused, or read back as it was', () => {
+  test('express-rate-limit 8.7.4 did not escape names: any text as a name is refused, or read back as it was', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 70 }), (text) => {
         let made: Policy

@@ -1,4 +1,4 @@
-// Giving the cost back after the response: exactly once or not at all, whatever becomes of the
+// Refunding the cost after the response: exactly once or not at all, whatever happens to the
 // connection.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -44,7 +44,7 @@ test.each<
   expect((await limiter.peek('192.0.2.1')).remaining).toBe(left)
 })
 
-test('never twice, not even by an adapter that calls back twice', async () => {
+test('never twice, not even with an adapter that calls back twice', async () => {
   const { send, limiter } = limitOn({ policy, refundWhen: () => true })
   await send()
   const response = new FakeResponse()
@@ -55,7 +55,7 @@ test('never twice, not even by an adapter that calls back twice', async () => {
   expect((await limiter.peek('192.0.2.1')).remaining).toBe(9)
 })
 
-test('express-rate-limit: a late decrement hit the next window. Ours changes nothing', async () => {
+test("express-rate-limit: a late decrement hit the next window. Weir's changes nothing", async () => {
   const { send, limiter, clock } = limitOn({ policy, cost: 5, refundWhen: () => true })
   const response = new FakeResponse()
   await send({}, response)
@@ -65,7 +65,7 @@ test('express-rate-limit: a late decrement hit the next window. Ours changes not
   expect((await limiter.peek('192.0.2.1')).remaining).toBe(5)
 })
 
-test('refused and skipped requests have nothing to give back', async () => {
+test('refused and skipped requests have nothing to refund', async () => {
   const refundWhen = vi.fn(() => true)
   const { send } = limitOn({
     policy: fixedWindow({ limit: 0, window: '1m' }),
@@ -79,7 +79,7 @@ test('refused and skipped requests have nothing to give back', async () => {
   expect(refundWhen).not.toHaveBeenCalled()
 })
 
-test('each limiter of a request gives back its own', async () => {
+test('each limiter of a request refunds its own charge', async () => {
   const clock = fakeClock()
   const [first, second] = [
     limitOn({ policy, cost: 3, refundWhen: () => true }, clock),
@@ -92,7 +92,7 @@ test('each limiter of a request gives back its own', async () => {
   expect((await first.limiter.peek('192.0.2.1')).remaining).toBe(10)
 })
 
-test('CVE-2026-26330 (Envoy): a store that fails between decision and refund is a warning, not a crash', async () => {
+test('CVE-2026-26330 (Envoy): a store that fails between decision and refund causes a warning, not a crash', async () => {
   const store = memoryStore({ clock: fakeClock() })
   const flaky: Store = {
     decide: (group) => {
@@ -131,7 +131,7 @@ test.each([
     },
   ],
 ])(
-  'refundWhen that %s is a warning, and the cost stays charged',
+  'a refundWhen that %s causes a warning, and the cost stays charged',
   async (name, refundWhen: () => boolean | Promise<boolean>) => {
     const { send, limiter } = limitOn({ name, policy, refundWhen })
     const response = new FakeResponse()

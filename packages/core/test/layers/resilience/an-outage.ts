@@ -1,5 +1,5 @@
-// An outage in virtual time: two processes share a limit while their store is frozen and comes
-// back. docs/images/outage.svg is drawn from it.
+// An outage in virtual time: two processes share a limit while their store freezes and comes back.
+// docs/images/outage.svg is drawn from it.
 
 import { RateLimiter, slidingWindow } from '../../../src/index.js'
 import { PROBES } from '../../../src/layers/resilience/recovery.js'
@@ -14,7 +14,7 @@ export const DEADLINE_MS = 100
 export const FROZEN_FROM_MS = 4_000
 export const FROZEN_TO_MS = 12_000
 export const END_MS = 21_000
-/** Of each process; together they ask 10 times a second. */
+/** For each process; together they send 10 requests a second. */
 const EVERY_MS = 200
 
 export interface Asked {
@@ -26,9 +26,9 @@ export interface Asked {
 
 export interface Outage {
   readonly asked: readonly Asked[]
-  /** Of the first process: when its breaker changed, and to what. */
+  /** When the breaker of the first process changed, and to what. */
   readonly states: readonly { readonly atMs: number; readonly state: string }[]
-  /** Of the first process: when its probes were sent. */
+  /** When the probes of the first process were sent. */
   readonly probesAtMs: readonly number[]
 }
 
@@ -69,7 +69,7 @@ export async function anOutage(seed: number = 1): Promise<Outage> {
   return { asked: asked.sort((one, other) => one.atMs - other.atMs), states, probesAtMs }
 }
 
-/** A store that answers within a millisecond; while it is frozen, once it is not any more. */
+/** A store that answers within a millisecond, or, when frozen, after it is thawed. */
 function freezing(time: VirtualTime): Pick<Store, 'decide'> {
   const memory = memoryIn(time)
   const waiting: (() => void)[] = []

@@ -1,12 +1,11 @@
-// A block that a process has seen holds, also where the store loses it; and does not, where it was
-// lifted.
+// A block that a process has seen stands even if the store loses it, and does not if it was lifted.
 
 import { describe, expect, test } from 'vitest'
 import type { Duration } from '../../../src/base/duration.js'
 import { lockout, memoryStore, RateLimiter, resilient, type Store } from '../../../src/index.js'
 import { fakeClock } from '../../../src/testing/index.js'
 
-/** Processes that share a store, which may lose all that it has. */
+/** Processes that share a store, which may lose all its data. */
 function fleetOf(limit: number, block: readonly Duration[], processes = 2) {
   const clock = fakeClock()
   let inner = memoryStore({ clock })
@@ -29,7 +28,7 @@ function fleetOf(limit: number, block: readonly Duration[], processes = 2) {
 const allowed = async (limiter: RateLimiter): Promise<boolean> =>
   (await limiter.consume('k')).allowed
 
-test('after a loss the level is the highest that a process has seen which asks', async () => {
+test('after a loss, the level is the highest one seen by a process that asks', async () => {
   const limit = 3
   const blocks = ['1s', '2s', '3s', '4s'] as const
   const { clock, limiters, lose } = fleetOf(limit, blocks)
@@ -41,7 +40,7 @@ test('after a loss the level is the highest that a process has seen which asks',
   }
   await attempts(one)
   clock.advance(1_000)
-  // The other has not seen the first block, nor has the first one seen those that follow.
+  // The other has not seen the first block, nor has the first one seen the later ones.
   await attempts(other)
   clock.advance(2_000)
   await attempts(other)
@@ -56,8 +55,8 @@ test('after a loss the level is the highest that a process has seen which asks',
     waits.push(denied.retryAfterMs)
     clock.advance(denied.retryAfterMs)
   }
-  // Level 3 was reached, and the first process has seen 1: two blocks are shorter than the next
-  // one would have been, so 3 x (1 + 3 - 1) attempts pass until one is as long.
+  // Level 3 was reached, and the first process has seen level 1: two blocks are shorter than the
+  // next one would have been, so 3 x (1 + 3 - 1) attempts pass until one is as long.
   expect(granted).toEqual([limit, limit, limit])
   expect(waits).toEqual([2_000, 3_000, 4_000])
 })
@@ -68,7 +67,7 @@ describe('a block that a process has seen', () => {
     [1, ['10s', '1h']],
     [3, ['10s']],
   ] as const)(
-    'holds where the store loses it, at a limit of %i and blocks of %j',
+    'stands if the store loses it, with a limit of %i and blocks of %j',
     async (limit, block) => {
       const { clock, limiters, lose } = fleetOf(limit, block)
       const [one] = limiters
@@ -88,7 +87,7 @@ describe('a block that a process has seen', () => {
     [3, 1],
     [3, 2],
   ])(
-    'is over where another process resets the key, at a limit of %i and level %i',
+    'is over when another process resets the key, with a limit of %i and level %i',
     async (limit, level) => {
       const { clock, limiters } = fleetOf(limit, ['10s', '30s'])
       const [one, other] = limiters
@@ -104,7 +103,7 @@ describe('a block that a process has seen', () => {
     },
   )
 
-  test.each([1, 3])('is over where another process lifts it, at a limit of %i', async (limit) => {
+  test.each([1, 3])('is over when another process lifts it, with a limit of %i', async (limit) => {
     const { clock, limiters } = fleetOf(limit, ['10s'])
     const [one, other] = limiters
     for (let i = 0; i < limit; i += 1) expect(await allowed(one)).toBe(true)
@@ -115,7 +114,7 @@ describe('a block that a process has seen', () => {
     expect(await allowed(one)).toBe(false)
   })
 
-  test('is over where another process gives an attempt back', async () => {
+  test('is over when another process refunds an attempt', async () => {
     const { clock, limiters } = fleetOf(1, ['10s'])
     const [one, other] = limiters
     const decision = await other.consume('k')

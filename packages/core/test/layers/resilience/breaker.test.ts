@@ -1,15 +1,15 @@
-// The circuit breaker against a model, under random calls at injected times.
+// The circuit breaker compared with a model, under random calls at injected times.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Breaker } from '../../../src/layers/resilience/breaker.js'
 
-/** All that happened to a breaker, from which the state it must be in follows. */
+/** The history of a breaker, which determines its state. */
 class Model {
   nowMs = 0
   state: 'closed' | 'open' | 'half-open' = 'closed'
   calls: { good: boolean }[] = []
-  /** The first failure of the last second, and its place among the calls. */
+  /** The first failure of the last second, and its position among the calls. */
   sample = { fromMs: Number.NEGATIVE_INFINITY, from: 0 }
   waitMs = 0
   flaps = 0
@@ -129,9 +129,9 @@ describe('a circuit breaker', () => {
     expect(breaker.state).toBe('open')
   })
 
-  test('opens when half of twenty and more have failed since the first failure of a second', () => {
+  test('opens when half of twenty or more have failed since the first failure of a second', () => {
     const breaker = new Breaker(() => 0.5)
-    // What went well before says nothing of now.
+    // Earlier successes do not matter.
     for (let i = 0; i < 1_000; i += 1) breaker.succeeded()
     for (let i = 0; i < 9; i += 1) {
       breaker.failed(i)
@@ -144,7 +144,7 @@ describe('a circuit breaker', () => {
     expect(breaker.state).toBe('open')
   })
 
-  test('stays closed where as many fail, but fewer in any second', () => {
+  test('stays closed if as many fail, but fewer in any second', () => {
     const breaker = new Breaker(() => 0.5)
     for (let i = 0; i < 1_000; i += 1) {
       breaker.failed(i * 101)

@@ -1,5 +1,5 @@
-// Processes that have lost a store come back one after the other, and hold the limit together all
-// the time: many stores over one memory store, in virtual time.
+// Processes that have lost a store come back one after another, and together keep the limit all the
+// time: many stores over one memory store, in virtual time.
 
 import { describe, expect, test } from 'vitest'
 import {
@@ -31,8 +31,8 @@ import { consuming, memoryIn } from '../requests.js'
 const WINDOW_MS = 3_000
 const window = WINDOW_MS
 
-/** Windows hold the limit; what drains, besides, what it gives back in a window; and a counter is
- *  an estimate. */
+/** Windows keep the limit exactly. A bucket also gives back units in a window, and a counter is an
+ *  estimate. */
 const MAKERS: Record<string, readonly [make: (limit: number) => Policy, factor: number]> = {
   fixedWindow: [(limit) => fixedWindow({ name: 'p', limit, window, aligned: true }), 2],
   slidingWindow: [(limit) => slidingWindow({ name: 'p', limit, window }), 1],
@@ -83,7 +83,7 @@ function worldOf(count: number, { whenUnavailable = 'local' }: Options = {}) {
 
 type Process = ReturnType<typeof worldOf>['processes'][number]
 
-/** It loses the store and has it back, half-open, with nothing asked of a key. */
+/** A process loses the store and has it back, half-open, with no request for a key in between. */
 async function blip({ time }: { time: { advance(ms: number): Promise<void> } }, process: Process) {
   process.isAway = true
   const other = makePolicySet('other', [fixedWindow({ limit: 1_000, window: '1m' })])
@@ -95,7 +95,7 @@ async function blip({ time }: { time: { advance(ms: number): Promise<void> } }, 
 
 describe.each(Object.entries(MAKERS))('%s', (_, [make, factor]) => {
   test.each([4, 10])(
-    '%d processes admit together what the limit allows',
+    '%d processes together admit what the limit allows',
     async (count) => {
       const limit = 100
       const world = worldOf(count)
@@ -115,7 +115,7 @@ describe.each(Object.entries(MAKERS))('%s', (_, [make, factor]) => {
       await load(2_000)
       for (const process of processes) process.isAway = true
       await load(4_500)
-      // Their clients connect again within 1.5 s.
+      // Their clients reconnect within 1.5 s.
       for (const process of processes)
         time.after(random() * 1_500, () => {
           process.isAway = false
@@ -160,7 +160,7 @@ describe('while a node is half-open', () => {
     expect((await process.decide(request)).granted).toBe(1)
   })
 
-  test('what the store grants less is given back beneath the ceiling', () => {
+  test('a smaller grant of the store is given back beneath the ceiling', () => {
     const time = virtualTime()
     const peers = () => ({ count: 4, rank: 0 })
     const options = { clock: time, time, peers, maxLocalKeys: 100 } as const
@@ -210,7 +210,7 @@ describe('while a node is half-open', () => {
     expect(turnsMs).toEqual([...Array(10).fill(0), 400, 800, 1_200, 1_600])
   })
 
-  test('a peek says the lesser, and refunds, penalties and settlements count beneath it', async () => {
+  test('a peek shows the smaller figure, and refunds, penalties and settlements count beneath it', async () => {
     const world = worldOf(4)
     const [process] = world.processes as [Process]
     await blip(world, process)
@@ -264,7 +264,7 @@ describe('while a node is half-open', () => {
     const waiting = { ...consuming(queue, 'k'), atLeast: 1, maxWaitMs: 1_500 }
     const turns: StoreResult[] = []
     for (let i = 0; i < 4; i += 1) turns.push(await process.decide(waiting))
-    // One at once, and one a second by a quarter of the rate; the turns are the store's.
+    // One at once, and then one a second, by a quarter of the rate; the turns are the store's.
     expect(turns.map(({ granted, source }) => [granted, source])).toEqual([
       [1, 'store'],
       [1, 'store'],
@@ -273,7 +273,7 @@ describe('while a node is half-open', () => {
     ])
   })
 
-  test('a policy key has a ceiling, whoever comes by it', async () => {
+  test('a policy key has a ceiling, whoever uses it', async () => {
     const world = worldOf(4)
     const [process] = world.processes as [Process]
     const two = makePolicySet('p', [

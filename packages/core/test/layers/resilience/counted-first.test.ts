@@ -31,7 +31,7 @@ const MAKERS: Record<string, (limit: number) => Policy> = {
 /** `held`: the reply comes when `release` is called. `foreign, late`: the key cannot be decided. */
 type Fault = 'none' | 'lost' | 'silent' | 'reply lost' | 'held' | 'foreign, late'
 
-/** A store that recovers, and what happens on the way to it. */
+/** A store that recovers, and faults on the way to it. */
 function worldOf() {
   const time = virtualTime()
   const asked: StoreRequest[] = []
@@ -93,13 +93,13 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
     expect(store.health()).toMatchObject({ state: 'closed', localKeys: 0 })
   })
 
-  test('nor under another limit of the same time scale', async () => {
+  test('nor under another limit with the same time scale', async () => {
     const { consume } = worldOf()
     const [small, large] = [40, 80].map((limit) => on(makePolicySet('p', [make(limit)])))
     expect(await consume(small as Target, 40, 'lost')).toBe(40)
     let passed = 0
     for (let i = 0; i < 80; i += 1) passed += await consume(large as Target)
-    // A bucket that is full is full, whatever its size; of a window, units are counted.
+    // A full bucket is full, whatever its size; in a window, units are counted.
     expect(passed).toBeLessThanOrEqual(40)
     expect(await consume(small as Target)).toBe(0)
   })
@@ -146,7 +146,7 @@ describe('what was admitted without the store', () => {
     expect(passed).toBeLessThanOrEqual(7)
   })
 
-  test('is counted before another user is asked for under the same policy key', async () => {
+  test("is counted before another user's request under the same policy key", async () => {
     const { consume } = worldOf()
     const two = makePolicySet('p', [
       fixedWindow({ name: 'user', limit: 10, window: '1h' }),
@@ -159,7 +159,7 @@ describe('what was admitted without the store', () => {
     expect(passed).toBe(20)
   })
 
-  test('keeps nobody waiting who does not read the same counters', async () => {
+  test('delays no request that does not read the same counters', async () => {
     const { consume, modes, store } = worldOf()
     await consume(on(policySet, 'a'), 1, 'lost')
     modes()
@@ -169,7 +169,7 @@ describe('what was admitted without the store', () => {
     expect(store.health().localKeys).toBe(1)
   })
 
-  test('is counted once for all who ask at a time, and they are asked in their order', async () => {
+  test('is counted once for all requests at a time, which are then asked in their order', async () => {
     const { consume, store, time, modes, asked } = worldOf()
     await consume(on(policySet), 1, 'lost')
     modes()
@@ -184,7 +184,7 @@ describe('what was admitted without the store', () => {
     expect(asked.slice(2).map(({ costs }) => costs[0])).toEqual(costs)
   })
 
-  test('is counted before a reset, which forgets it with the rest', async () => {
+  test('is counted before a reset, which also forgets it', async () => {
     const { consume, store, time, modes } = worldOf()
     const target = on(policySet)
     await consume(target, 10, 'lost')
@@ -208,7 +208,7 @@ describe('what was admitted without the store', () => {
     expect(await consume(target, 1)).toBe(1)
   })
 
-  test('is not counted after a reset that was asked for while it was about to be', async () => {
+  test('is not counted after a reset that was requested before the count', async () => {
     const { consume, store, time, memory } = worldOf()
     const target = on(policySet)
     await consume(target, 9, 'lost')
@@ -218,7 +218,7 @@ describe('what was admitted without the store', () => {
     expect(remaining).toBeGreaterThanOrEqual(9)
   })
 
-  test('is given back where it was admitted, until it is counted', async () => {
+  test('is refunded where it was admitted, until it is counted', async () => {
     const { consume, decide, store } = worldOf()
     const target = on(policySet)
     await consume(target, 4)
@@ -230,10 +230,10 @@ describe('what was admitted without the store', () => {
     expect(store.health().localKeys).toBe(0)
   })
 
-  test('is no more to be counted once a late reply says that it is', async () => {
+  test('need not be counted any more after a late reply has counted it', async () => {
     const world = worldOf()
     const { consume, store, time, release } = world
-    // In the background it is to be counted while a request is about to have it counted.
+    // The background count is due while a request is about to have it counted.
     time.random = () => 0.1
     expect(await consume(on(policySet), 1, 'held')).toBe(1)
     expect(store.health().localKeys).toBe(1)
@@ -247,10 +247,10 @@ describe('what was admitted without the store', () => {
     expect(store.health()).toMatchObject({ state: 'closed', localKeys: 0 })
   })
 
-  test('is not in health() any longer once the store says that it cannot count the key', async () => {
+  test('is no longer in health() after the store says that it cannot count the key', async () => {
     const world = worldOf()
     const { consume, store, time } = world
-    // In the background it is to be counted while a request is about to have it counted.
+    // The background count is due while a request is about to have it counted.
     time.random = () => 0.1
     expect(await consume(on(policySet), 1, 'lost')).toBe(1)
     world.fault = 'foreign, late'
@@ -262,7 +262,7 @@ describe('what was admitted without the store', () => {
     expect(store.health()).toMatchObject({ state: 'closed', localKeys: 0 })
   })
 
-  test('does not make a decision take longer than its deadline', async () => {
+  test('does not make a decision exceed its deadline', async () => {
     const { consume, time, store } = worldOf()
     const target = on(policySet)
     await consume(target, 1, 'lost')
@@ -270,7 +270,7 @@ describe('what was admitted without the store', () => {
     expect(await consume(target, 1, 'silent')).toBe(1)
     expect(time.nowMs() - beforeMs).toBe(100)
     for (let i = 0; i < 20; i += 1) await consume(target, 1, 'silent')
-    // Each that was not answered in time is a failure of the node.
+    // Each one that was not answered in time is a failure of the node.
     expect(store.health().nodes[0]?.state).toBe('open')
     expect(time.nowMs() - beforeMs).toBeLessThanOrEqual(500)
   })
@@ -281,7 +281,7 @@ describe('a refund', () => {
   const target = on(policySet)
 
   test.each(['refund', 'cancel'] as const)(
-    'whose reply is lost is not given back a second time: %s',
+    'whose reply is lost is not repeated: %s',
     async (mode) => {
       const world = worldOf()
       const { consume, store, time } = world

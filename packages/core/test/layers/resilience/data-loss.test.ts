@@ -1,4 +1,4 @@
-// What was last seen, and what is made of a result that shows less.
+// What was last seen, and what a result with less in use means.
 
 import { describe, expect, test } from 'vitest'
 import type { Policy } from '../../../src/algorithms/policy.js'
@@ -21,7 +21,7 @@ function requestOf(policy: Policy, mode: Mode, cost = 1): StoreRequest {
   return { mode, target, costs: [cost], count: 1 }
 }
 
-/** A result after `ms`, with so much left and so long until all is over. */
+/** A result after `ms`, with this much left, and this long until everything is over. */
 function resultAt(request: StoreRequest, ms: number, left: number, resetMs: number): StoreResult {
   const readings = [{ left, waitMs: 0, resetUs: resetMs * 1_000 }]
   return resultOf(request, 1, START_US + ms * 1_000, readings)
@@ -41,7 +41,7 @@ describe('what was last seen', () => {
     degraded: false,
   })
 
-  test('is told again', () => {
+  test('is restored', () => {
     const seen = new LastSeen(1, 100_000)
     for (let i = 0; i < 1_000; i += 1)
       seen.note(targetOf(`k${i}`), seenAt(i % 10, i, 60_000), 'consume')
@@ -53,7 +53,7 @@ describe('what was last seen', () => {
     expect(seen.get(targetOf('k999'))).toBe(undefined)
   })
 
-  test('is told of its limiter and policies alone, whoever else has the same key', () => {
+  test('is restored only for its limiter and policies, whoever else has the same key', () => {
     const seen = new LastSeen(1, 100_000)
     const others = [
       makePolicySet('other', [policy]),
@@ -64,7 +64,7 @@ describe('what was last seen', () => {
     expect(seen.get(targetOf('k'))).toMatchObject({ remaining: [3] })
   })
 
-  test('is not what a look or a request for nothing shows, which would hide a loss', () => {
+  test('is not what a peek or a request for no units shows, which would hide a loss', () => {
     const target = targetOf('k')
     for (const [mode, cost] of [
       ['peek', 1],
@@ -87,7 +87,7 @@ describe('what was last seen', () => {
     ['what was in use is all but over', seenAt(9, 59_960, 120_000), false],
     ['more is in use', seenAt(3, 10_000, 60_000), false],
     ['a denial', { ...seenAt(9, 10_000, 70_000), granted: 0 }, false],
-  ])('tells a loss: %s', (_, after, expected) => {
+  ])('shows a loss: %s', (_, after, expected) => {
     const seen = new LastSeen(1, 100_000)
     seen.note(targetOf('k'), seenAt(4, 1, 60_000), 'consume')
     expect(seen.note(targetOf('other'), after, 'consume')).toBe(undefined)
@@ -103,7 +103,7 @@ describe('what was last seen', () => {
     ['a window', window],
     ['a bucket', bucket],
     ['a log', log],
-  ])('tells a loss of %s of which the request takes nothing', (_, other) => {
+  ])('shows a loss of %s from which the request takes nothing', (_, other) => {
     const policySet = makePolicySet('two', [window, other])
     const target = { policySet, key: 'k' }
     const result = (costs: number[], ms: number, left: [number, number], resetMs: number) => {
@@ -125,7 +125,7 @@ describe('what was last seen', () => {
     seen.note(targetOf('k'), seenAt(4, 0, 60_000), 'consume')
     seen.note(targetOf('k'), seenAt(10, 10_000, 10_000), 'refund')
     expect(seen.get(targetOf('k'))?.remaining).toEqual([4])
-    // More than was given back: what was charged meanwhile may be lost.
+    // More than was given back: what was charged in between may be lost.
     seen.note(targetOf('k'), seenAt(6, 10_000, 60_000), 'refund')
     expect(seen.get(targetOf('k'))?.remaining).toEqual([4])
     seen.note(targetOf('k'), seenAt(5, 10_000, 60_000), 'refund')
@@ -133,7 +133,7 @@ describe('what was last seen', () => {
   })
 })
 
-describe('what the store says of what was reconciled', () => {
+describe('what the store says about what was reconciled', () => {
   function remembered(policy: Policy, ...results: [Mode, number, number, number, number][]) {
     const seen = new LastSeen(1, 100_000)
     const lost = results.map(([mode, cost, ms, left, resetMs]) => {
@@ -157,7 +157,7 @@ describe('what the store says of what was reconciled', () => {
     expect(reconciled).toEqual({ remaining: 6, lost: false })
   })
 
-  test('is not, if it is older than what was seen', () => {
+  test('is ignored if it is older than what was seen', () => {
     const reconciled = remembered(
       window,
       ['consume', 1, 100, 5, 59_900],
@@ -195,7 +195,7 @@ describe('what the store says of what was reconciled', () => {
     expect(reconciled).toEqual({ remaining: 2, lost: false })
   })
 
-  test('of a denial does not hide that a key was lost either', () => {
+  test('for a denial does not hide that a key was lost either', () => {
     const seen = new LastSeen(1, 100_000)
     const note = (mode: Mode, cost: number, ms: number, left: number, granted: number) => {
       const result = resultAt(requestOf(window, mode, cost), ms, left, 60_000 - ms)
@@ -207,7 +207,7 @@ describe('what the store says of what was reconciled', () => {
     expect(note('consume', 1, 200, 2, 1)?.remaining).toEqual([0])
   })
 
-  test('is no loss, if what was reconciled counts no more', () => {
+  test('is no loss if what was reconciled counts no more', () => {
     const log = slidingLog({ limit: 10, window: '1m' })
     const reconciled = remembered(
       log,

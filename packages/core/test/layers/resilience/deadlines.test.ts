@@ -1,4 +1,4 @@
-// Deadlines, in virtual time: what must end in time ends then, and nothing ends that was answered.
+// Deadlines, in virtual time: what must end in time ends then, and nothing that was answered ends.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -46,7 +46,7 @@ test('what is removed does not expire, and may be removed twice', async () => {
   expect(expired).toEqual([['left', 100]])
 })
 
-test('a deadline that is known already counts, before or after the others', async () => {
+test('an existing deadline counts, before or after the others', async () => {
   const { time, expired, add } = deadlinesIn()
   add('usual')
   add('late', 150)
@@ -62,7 +62,7 @@ test('a deadline that is known already counts, before or after the others', asyn
   ])
 })
 
-test('what is added just before others expire has its time', async () => {
+test('what is added just before others expire has its full time', async () => {
   const { time, expired, add } = deadlinesIn()
   time.after(100, () => time.soon(() => time.soon(() => add('new'))))
   add('old')
@@ -73,7 +73,7 @@ test('what is added just before others expire has its time', async () => {
   ])
 })
 
-test('time runs from the end of the turn in which something was added', async () => {
+test('the time starts at the end of the turn in which something was added', async () => {
   const { time, expired, add } = deadlinesIn()
   add('a')
   time.block(500)
@@ -83,11 +83,11 @@ test('time runs from the end of the turn in which something was added', async ()
   expect(expired).toEqual([['a', 600]])
 })
 
-test('when the event loop was held up, replies that have arrived come first', async () => {
+test('after the event loop was blocked, replies that have arrived come first', async () => {
   const { time, deadlines, expired, add } = deadlinesIn()
   const [answered] = [add('answered'), add('not answered')]
   await time.advance(1)
-  // The reply is there after 150 ms, and is read after all that was due before it.
+  // The reply arrives after 150 ms, and is read after everything that was due before it.
   time.after(150, () => time.soon(() => deadlines.remove(answered)))
   time.block(400)
   await time.advance(1)
@@ -96,7 +96,7 @@ test('when the event loop was held up, replies that have arrived come first', as
   expect(expired).toEqual([['not answered', 411]])
 })
 
-test('all that is left expires when it is closed, and no timer stays', async () => {
+test('everything left expires on close, and no timer stays', async () => {
   const { time, deadlines, expired, add } = deadlinesIn()
   for (const name of ['a', 'b', 'c']) add(name)
   await time.advance(10)
@@ -107,7 +107,7 @@ test('all that is left expires when it is closed, and no timer stays', async () 
   expect(time.timers).toBe(0)
 })
 
-test('each expires once at its time, whatever is added and removed meanwhile', async () => {
+test('each expires once at its time, whatever is added and removed in between', async () => {
   const step = fc.record({
     waitMs: fc.integer({ min: 0, max: 60 }),
     own: fc.option(fc.integer({ min: 0, max: 200 })),
@@ -134,7 +134,7 @@ test('each expires once at its time, whatever is added and removed meanwhile', a
       await time.advance(1_000)
       expect(new Set(expired.map(([name]) => name)).size).toBe(expired.length)
       const late = expired.map(([name, atMs]) => atMs - (dueMs[Number(name)] as number))
-      // A timer has at least a ms.
+      // A timer takes at least a ms.
       expect(late.every((ms) => ms >= 0 && ms <= 1)).toBe(true)
       const names = new Set(expired.map(([name]) => Number(name)))
       items.forEach((_, i) => {

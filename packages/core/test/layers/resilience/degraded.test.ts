@@ -1,4 +1,4 @@
-// The warning of an outage that lasts, in virtual time.
+// The warning of a lasting outage, in virtual time.
 
 import { afterEach, beforeEach, expect, type MockInstance, test, vi } from 'vitest'
 import { fixedWindow } from '../../../src/index.js'
@@ -36,7 +36,7 @@ function worldOf() {
     {},
   )
   const policySet = makePolicySet('p', [fixedWindow({ limit: 1_000, window: '1h' })])
-  /** Requests come in, until the breaker is in this state. */
+  /** Sends requests until the breaker is in this state. */
   const until = async (state: string): Promise<void> => {
     for (let i = 0; store.health().nodes[0]?.state !== state; i += 1) {
       if (i > 1_000) throw new Error(`the breaker is not ${state}`)
@@ -47,7 +47,7 @@ function worldOf() {
   return Object.assign(world, { until })
 }
 
-test('a store that is back sooner is no reason for a warning', async () => {
+test('a store that is back sooner causes no warning', async () => {
   const world = worldOf()
   world.error = new Error('Connection is closed.')
   await world.until('open')

@@ -1,4 +1,4 @@
-// Decisions without the store: the parts of a limit sum up to it, a switch gives no new budget, and
+// Decisions without the store: the parts of a limit add up to it, a switch gives no new budget, and
 // what was admitted is counted in the store.
 
 import { setFlagsFromString } from 'node:v8'
@@ -59,14 +59,14 @@ async function allDue(
   return (await fallback.ledger.due(isChosen, async () => {})).flat()
 }
 
-/** What tells the store what was admitted. */
+/** The request that reports to the store what was admitted. */
 function reconciling({ target, units, untilUs }: Admitted) {
   const costs = [units]
   return { mode: 'reconcile', target, costs, count: 1, untilUs: [untilUs as number] } as const
 }
 
 describe.each(Object.entries(MAKERS))('%s', (_, make) => {
-  test('instances together admit the limit at once, above and below their number', () => {
+  test('all instances together admit exactly the limit, with more units than instances and with fewer', () => {
     for (const [limit, count] of [
       [100, 4],
       [10, 4],
@@ -89,7 +89,7 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
     }
   })
 
-  test('a switch gives no new budget: what was left is what all instances together admit', () => {
+  test('a switch gives no new budget: all instances together admit what was left', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 60 }),
@@ -116,7 +116,7 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
     )
   })
 
-  test('what was seen takes nothing any more once it is over', () => {
+  test('units that were seen no longer count once they are over', () => {
     const clock = fakeClock()
     const policySet = makePolicySet('p', [make(10)])
     const seen = memoryStore({ clock }).decide({ ...consuming(policySet, 'k'), costs: [10] })
@@ -153,7 +153,7 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
     expect((await allDue(fallback)).map(({ units }) => units)).toEqual([2])
   })
 
-  test('a part that grows within an outage gives no new budget', () => {
+  test('a part that grows in an outage gives no new budget', () => {
     const clock = fakeClock()
     let count = 4
     const fallback = fallbackOf(() => ({ count, rank: 0 }), clock)
@@ -179,7 +179,7 @@ describe('what could not be counted', () => {
     const onTheirWay = await allDue(fallback)
     for (const each of onTheirWay) each.waiting = []
     passes(fallback, policySet, 'k')
-    // Nobody else is to tell the store the same.
+    // Nobody else may report the same to the store.
     expect(await allDue(fallback)).toEqual([])
     for (const each of onTheirWay) each.waiting = undefined
     expect(fallback.ledger.keys).toBe(2)
@@ -190,7 +190,7 @@ describe('what could not be counted', () => {
     ])
   })
 
-  test('and was after all, is not counted again', async () => {
+  test('is not counted again if it was counted after all', async () => {
     const fallback = fallbackOf()
     for (let i = 0; i < 5; i += 1) passes(fallback, policySet, 'k')
     const requests = (await allDue(fallback)).map(reconciling)
@@ -199,7 +199,7 @@ describe('what could not be counted', () => {
     expect((await allDue(fallback)).map(({ units }) => units)).toEqual([1])
   })
 
-  test('is only that of the targets that are chosen', async () => {
+  test('is only that of the chosen targets', async () => {
     const fallback = fallbackOf()
     for (const key of ['here', 'there']) passes(fallback, policySet, key)
     const here = await allDue(fallback, ({ target }) => target.key === 'here')
@@ -208,7 +208,7 @@ describe('what could not be counted', () => {
     expect((await allDue(fallback)).map(({ target }) => target.key)).toEqual(['there'])
   })
 
-  test('is nothing where a refund gave it back, or only was looked', async () => {
+  test('is nothing if a refund gave it back, or a request only peeked', async () => {
     const fallback = fallbackOf()
     passes(fallback, policySet, 'k')
     fallback.decide({ ...consuming(policySet, 'k'), mode: 'refund' }, undefined, away, 1_000)
@@ -217,7 +217,7 @@ describe('what could not be counted', () => {
     expect(fallback.ledger.keys).toBe(0)
   })
 
-  test('is one entry for a policy key, under whichever key it was admitted', async () => {
+  test('is one entry for a policy key, whichever key it was admitted under', async () => {
     const fallback = fallbackOf()
     const two = makePolicySet('p', [
       fixedWindow({ name: 'user', limit: 20, window: '1m' }),
@@ -252,14 +252,14 @@ describe('what could not be counted', () => {
     passes(fallback, large, 'k')
     passes(fallback, small, 'k')
     const [entry] = fallback.ledger.owedBy({ policySet: small, key: 'k' })
-    // A unit of the small bucket fills as much of it as four of the large one.
+    // A unit of the small bucket fills as much of it as four units fill the large one.
     expect(entry).toMatchObject({ units: 13, target: { policySet: large } })
     expect(fallback.ledger.owedBy({ policySet: large, key: 'k' })).toEqual([entry])
     expect(fallback.ledger.owedBy({ policySet: large, key: 'other' })).toEqual([])
   })
 })
 
-test('what is given back in an outage of what was seen before it may be taken again', () => {
+test('units from before an outage that are refunded in it may be taken again', () => {
   const fallback = fallbackOf()
   const policySet = makePolicySet('p', [fixedWindow({ limit: 10, window: '1m' })])
   const store = memoryStore({ clock: fakeClock() })
@@ -294,7 +294,7 @@ test('keys of any length are kept, to be counted in the store', async () => {
   expect((await allDue(fallback)).map(({ target }) => target.key)).toEqual([long])
 })
 
-test('limiters that know a key by the same text are counted apart', async () => {
+test('limiters that use the same text as a key are counted separately', async () => {
   const fallback = fallbackOf()
   const policySets = ['a', 'b'].map((name) =>
     makePolicySet(name, [slidingLog({ limit: 9, window: '1m' })]),
@@ -309,7 +309,7 @@ test('limiters that know a key by the same text are counted apart', async () => 
   ])
 })
 
-test('a part too small for a cost is no reason to say never', () => {
+test('a part too small for a cost is no reason to deny forever', () => {
   const fallback = fallbackOf(() => ({ count: 4, rank: 3 }))
   const policySet = makePolicySet('p', [slidingLog({ limit: 3, window: '1m' })])
   expect(fallback.decide(consuming(policySet, 'k'), undefined, away, 1_000).policies).toMatchObject(
@@ -324,7 +324,7 @@ test('a part too small for a cost is no reason to say never', () => {
   expect(never.policies).toMatchObject([{ retryAfterMs: Number.POSITIVE_INFINITY }])
 })
 
-test('policy sets that came and went are not kept for ever', async () => {
+test('policy sets that come and go are not kept forever', async () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const fallback = fallbackOf()
@@ -338,7 +338,7 @@ test('policy sets that came and went are not kept for ever', async () => {
   for (const each of due.splice(0)) fallback.ledger.forget(each)
   await new Promise((resolve) => setImmediate(resolve))
   collect()
-  // Whoever decided last is remembered.
+  // The last one to decide is remembered.
   expect(policySets.filter((policySet) => policySet.deref() !== undefined).length).toBeLessThan(5)
   fallback.close()
 })
@@ -354,7 +354,7 @@ test.each<[string, Policy]>([
   for (let i = 0; i < 7; i += 1) expect(passes(fallback, policySet, 'k')).toBe(true)
   expect(await allDue(fallback)).toMatchObject([{ units: 7, untilUs: endMs * 1_000 }])
   clock.set(endMs)
-  // Last seen in the next window, where others have taken 8 of 10.
+  // Last seen in the next window, in which others have taken 8 of 10.
   const seen = { nowUs: endMs * 1_000, remaining: [2], untilUs: [(endMs + 60_000) * 1_000] }
   const admitted = [1, 2, 3].filter(() => passes(fallback, policySet, 'k', seen))
   expect(admitted).toEqual([1, 2])
@@ -362,7 +362,7 @@ test.each<[string, Policy]>([
   fallback.close()
 })
 
-test('a decision without the store has the length of the very month', () => {
+test('a decision without the store has the length of the present month', () => {
   const clock = fakeClock(Date.UTC(2026, 1, 10))
   const fallback = fallbackOf(() => ALONE, clock)
   const policySet = makePolicySet('p', [fixedWindow({ limit: 10, window: 'month' })])
@@ -372,7 +372,7 @@ test('a decision without the store has the length of the very month', () => {
   fallback.close()
 })
 
-test('a late reply is of the window in which the store has counted', async () => {
+test('a late reply belongs to the window in which the store has counted', async () => {
   const endMs = Date.UTC(2026, 5, 1)
   const clock = fakeClock(endMs - 500)
   const fallback = fallbackOf(() => ALONE, clock)
@@ -382,7 +382,7 @@ test('a late reply is of the window in which the store has counted', async () =>
   for (let i = 0; i < 3; i += 1) passes(fallback, policySet, 'k')
   clock.set(endMs)
   for (let i = 0; i < 3; i += 1) passes(fallback, policySet, 'k')
-  // Counted in May: that is over, and the units of June are yet to be counted.
+  // Counted in May, which is over; the units of June have not been counted yet.
   fallback.ledger.countedLate(request, 2, [endMs * 1_000 + 123])
   expect(await allDue(fallback)).toMatchObject([{ units: 3 }])
   fallback.ledger.countedLate(request, 2, [nextMs * 1_000 + 123])

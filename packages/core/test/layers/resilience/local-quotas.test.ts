@@ -85,7 +85,7 @@ test.each([
     const request = { mode: 'consume', target, costs: [1], count: 1 } as const
     const passes = () => fallback.decide(request, undefined, away, 1_000).granted > 0
     for (let passed = 0; passes(); passed += 1) expect(passed).toBeLessThan(capacity)
-    // Asked all the while, and denied. All parts together have the rate of the whole.
+    // Requested and denied all the time. All parts together have the rate of the whole.
     const fullMs = 10_000 / partOf(capacity, peers())
     for (let ms = 0; ms < fullMs; ms += fullMs / 20) {
       expect(passes()).toBe(false)

@@ -37,7 +37,7 @@ function keysOf(count: number): string[] {
   return Array.from({ length: count }, (_, i) => `user-${i}`)
 }
 
-test('in an outage nobody is refused for others: 15,000 users, a local quota of 1', async () => {
+test('in an outage nobody is refused because of others: 15,000 users, a local quota of 1', async () => {
   const store = resilientIn(virtualTime(), storeThatIsAway(), {
     instances: { count: 20, rank: 19 },
   })
@@ -73,7 +73,7 @@ describe('with a maxLocalKeys of 1,000', () => {
     ).toBe(0)
   })
 
-  test('keys that are exhausted do not, and new ones share a counter', () => {
+  test('exhausted keys do not, and new ones share a counter', () => {
     expect(
       refusedOf(
         fallbackOf(() => LAST),
@@ -104,12 +104,12 @@ describe('with a maxLocalKeys of 1,000', () => {
     )
     const units = due.flat().map((each) => each.units)
     const heavy = units.filter((each) => each === 7).length
-    // Once in a while all that are looked at have as many.
+    // Once in a while, all keys that are looked at have equally many.
     expect(heavy).toBeGreaterThan(400)
     expect(units).toEqual([...new Array(heavy).fill(7), ...new Array(1_000 - heavy).fill(1)])
   })
 
-  test('what counts no more makes room before what does', async () => {
+  test('units that no longer count make room before those that do', async () => {
     const time = virtualTime()
     const ledger = new Ledger(time, 1_000)
     const policySet = makePolicySet('many', [hour(20)])
@@ -157,11 +157,11 @@ describe('recovery works in steps', () => {
       },
     )
     expect(most).toBe(2_000)
-    // From 16 units, 8, 4, 2 and 1: those that share a list are equal to a factor of two.
+    // From 16 units, 8, 4, 2 and 1: those in one list differ by at most a factor of two.
     expect(lists.map(({ length }) => length)).toEqual([3_125, 25_000, 12_500, 6_250, 3_125])
   })
 
-  test('no turn counts more than 100 of 2,000 keys in a store that answers at once', async () => {
+  test('no turn counts more than 100 of 2,000 keys in a store that answers synchronously', async () => {
     const time = virtualTime()
     const memory = memoryIn(time)
     const counted = new Set<string>()
@@ -224,25 +224,25 @@ describe('what was last seen', () => {
     }
   }
 
-  test('is known of 100,000 keys', () => {
+  test('is known for 100,000 keys', () => {
     const { note, known } = seenOf(100_000)
     const keys = keysOf(100_000)
     for (const key of keys) note(key, 5)
     expect(known(keys).length).toBe(100_000)
   })
 
-  test('of the oldest keys makes room, but not of those that are exhausted', () => {
+  test('of the oldest keys makes room, except for exhausted ones', () => {
     const { note, known } = seenOf(1_000)
     const exhausted = keysOf(100)
     for (const key of exhausted) note(key, 0)
     for (let i = 0; i < 20_000; i += 1) note(`other-${i}`, 5, i / 1_000)
     const last = Array.from({ length: 300 }, (_, i) => `other-${19_999 - i}`)
-    // Once in a while all that are looked at are exhausted.
+    // Once in a while, all keys that are looked at are exhausted.
     expect(known(exhausted).length).toBeGreaterThan(60)
     expect(known(last).length).toBeGreaterThan(200)
   })
 
-  test('takes no room once it is over', () => {
+  test('takes no room when it is over', () => {
     const { note, known } = seenOf(1_000)
     const exhausted = keysOf(1_000)
     for (const key of exhausted) note(key, 0)

@@ -44,7 +44,7 @@ function shared(): Shared {
   return { time, memory: memoryIn(time), isAway: false }
 }
 
-/** A process of some that share a store. */
+/** One of several processes that share a store. */
 function processOf(
   world: Shared,
   options: Partial<RateLimiterOptions> & { readonly policy: PolicyInput },
@@ -95,7 +95,7 @@ async function isBack(world: Shared): Promise<void> {
 describe('in an outage', () => {
   const options = { policy: five, whenUnavailable: two }
 
-  test('each of ten processes admits its limit, however small the limit that all share', async () => {
+  test('each of ten processes admits its limit, however small the shared limit', async () => {
     const world = shared()
     const processes = Array.from({ length: 10 }, (_, rank) => processOf(world, options, rank, 10))
     world.isAway = true
@@ -104,7 +104,7 @@ describe('in an outage', () => {
     for (const each of processes) await each.store.close()
   })
 
-  test('it begins with nothing, and under its own window', async () => {
+  test('it begins with nothing taken, and has its own window', async () => {
     const world = shared()
     const one = processOf(world, options)
     expect(await one.passed(9)).toBe(5)
@@ -115,7 +115,7 @@ describe('in an outage', () => {
     await one.store.close()
   })
 
-  test('decisions have the name and the limit of the policy that it stands for', async () => {
+  test('decisions have the name and the limit of the policy that it replaces', async () => {
     const world = shared()
     const one = processOf(world, options)
     world.isAway = true
@@ -130,7 +130,7 @@ describe('in an outage', () => {
     await one.store.close()
   })
 
-  test('no more is said to remain than the limit, where that is the smaller one', async () => {
+  test('no more is shown as remaining than the shared limit, if that is smaller', async () => {
     const world = shared()
     const more = slidingLog({ limit: 20, window: '1m' })
     const one = processOf(world, { policy: five, whenUnavailable: more })
@@ -140,7 +140,7 @@ describe('in an outage', () => {
     await one.store.close()
   })
 
-  test('a cost above its limit is not denied for ever', async () => {
+  test('a cost above its limit is not denied forever', async () => {
     const world = shared()
     const one = processOf(world, options)
     world.isAway = true
@@ -200,7 +200,7 @@ describe('each method means the same', () => {
     expect(await passed(5)).toBe(2)
   })
 
-  test('consumeUpTo takes what it has', async () => {
+  test('consumeUpTo takes what there is', async () => {
     const { settled, limiter, world } = await inOutage()
     expect(await settled(limiter.consumeUpTo('u42', 4))).toMatchObject({ granted: 2 })
     await isBack(world)
@@ -255,15 +255,15 @@ describe('each method means the same', () => {
     expect(await passed(5)).toBe(0)
   })
 
-  test('wait for a window asks again when it has room', async () => {
+  test('a wait for a window asks again when there is room', async () => {
     const { settled, limiter, passed } = await inOutage()
     expect(await passed(5)).toBe(2)
-    // In the time of the process, which `wait` uses: it would have to wait for longer.
+    // In the time of the process, which `wait` uses: it would have to wait longer.
     const denied = await settled(limiter.wait('u42', { timeout: 0 }))
     expect(denied).toMatchObject({ allowed: false })
   })
 
-  test('wait for a turn of a bucket is allowed or denied at once', async () => {
+  test('a wait for a turn of a bucket is allowed or denied at once', async () => {
     const bucket = leakyBucket({ name: 'p', capacity: 1, leak: 10, every: '1s', maxWait: '1m' })
     const { settled, limiter } = await inOutage({
       policy: bucket,
@@ -286,7 +286,7 @@ describe('each method means the same', () => {
     expect(await consume('u42', { priority: 'critical' })).toMatchObject({ remaining: 4 })
   })
 
-  test('a policy key is its key, and policies beside it do as they say', async () => {
+  test('a policy key is used, and other policies of the decision have their own way', async () => {
     const address = slidingLog({ name: 'address', limit: 30, window: '15m' })
     const { consume, passed, world } = await inOutage({
       policy: [
@@ -304,7 +304,7 @@ describe('each method means the same', () => {
   })
 })
 
-test('policies that differ in nothing else each do as they say', async () => {
+test('policies that differ in nothing else each have their own way', async () => {
   const world = shared()
   const one = processOf(world, { policy: five })
   world.isAway = true
@@ -323,7 +323,7 @@ test('policies that differ in nothing else each do as they say', async () => {
   await one.store.close()
 })
 
-test('of a store it is that of all policies that say nothing', async () => {
+test('for a store, it applies to all policies without their own', async () => {
   const time = virtualTime()
   const users: Store = { decide: () => Promise.reject(new Error('away')), reset() {} }
   const store = resilientIn(time, users, { whenUnavailable: two })
@@ -339,7 +339,7 @@ test('of a store it is that of all policies that say nothing', async () => {
   await store.close()
 })
 
-test('a policy as data has none: it is an option of code', () => {
+test('a policy as data has none, since it is an option in code', () => {
   const data = { algorithm: 'sliding-log', limit: 5, window: '15m', whenUnavailable: 'local' }
   const refused = expect.objectContaining({ code: 'WEIR_INVALID_POLICY' })
   expect(() => policyFrom(data)).toThrow(refused)

@@ -1,10 +1,10 @@
-// Parts of a limit: all of them sum up to it.
+// Parts of a limit: they add up to it.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { checkedInstances, partOf } from '../../../src/layers/resilience/peers.js'
 
-test('parts of a number sum up to it, or to less where ranks are not known', () => {
+test('parts of a number add up to it, or to less if ranks are unknown', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 10_000 }),

@@ -1,5 +1,5 @@
 // Classes of requests while the store is away: a process's part of a limit has its part of what is
-// left to others, and what was seen of a class tells what is left to all.
+// left to others, and what was seen for a class shows what is left to all.
 
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -18,7 +18,7 @@ const factories = Object.entries(unitFactories).map(([name, { of }]) => {
   return [name, (limit: number): Policy => of(limit, 60_000)] as const
 })
 
-test.each(factories)('all processes together leave what a class is to leave: %s', (_, of) => {
+test.each(factories)('all processes together leave what a class must leave: %s', (_, of) => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 50 }),
@@ -51,7 +51,7 @@ test.each(factories)('all processes together leave what a class is to leave: %s'
   )
 })
 
-test('a class that a part is too small for comes again; one that can never pass does not', () => {
+test('a class for which a part is too small may come again; one that can never pass may not', () => {
   const time = virtualTime()
   const peers = () => ({ count: 10, rank: 0 })
   const fallback = new Fallback({
@@ -75,7 +75,7 @@ test('a class that a part is too small for comes again; one that can never pass 
   fallback.close()
 })
 
-/** A process on a store that can be taken away, and another that stays on it. */
+/** A process on a store that can be taken away, and another one that stays on it. */
 function worldOf(policy: Policy) {
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
   onTestFinished(() => warn.mockRestore())
@@ -112,18 +112,18 @@ test.each(factories)('an outage gives no class more than was left to it: %s', as
   expect(await passed(limiter, 40, 'critical')).toBe(20)
 })
 
-test.each(factories)('what others took shows in a denied class, too: %s', async (_, of) => {
+test.each(factories)('what others took also shows in a denied class: %s', async (_, of) => {
   const { world, limiter, other, passed } = worldOf(of(LIMIT))
   expect(await passed(limiter, 10, 'batch')).toBe(10)
   expect(await passed(other, 70, 'critical')).toBe(70)
   expect(await passed(limiter, 1, 'batch')).toBe(0)
   world.isAway = true
-  // At the most what the class would have left.
+  // At most what the class would have left.
   expect(await passed(limiter, 100, 'critical')).toBeLessThanOrEqual(50)
 })
 
 test.each(factories)(
-  'a denied class hides nothing of what higher ones have used: %s',
+  'a denied class does not hide what higher ones have used: %s',
   async (_, of) => {
     const { world, limiter, passed } = worldOf(of(LIMIT))
     expect(await passed(limiter, 95, 'critical')).toBe(95)
@@ -133,12 +133,12 @@ test.each(factories)(
   },
 )
 
-test('what was lost is restored by what a class was told', async () => {
+test('what was lost is restored from what a class was told', async () => {
   const [, of] = factories.find(([name]) => name === 'fixedWindow') as (typeof factories)[number]
   const { world, limiter, time, passed } = worldOf(of(LIMIT))
   expect(await passed(limiter, 40, 'batch')).toBe(40)
   world.memory = memoryIn(time)
-  // The one that shows the loss stands.
+  // The grant that shows the loss stands.
   expect(await passed(limiter, 1, 'batch')).toBe(1)
   expect(await passed(limiter, 100, 'batch')).toBeLessThanOrEqual(10)
   expect(await passed(limiter, 100, 'critical')).toBe(50)

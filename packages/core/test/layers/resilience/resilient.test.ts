@@ -1,4 +1,4 @@
-// Any user's store with deadline, breaker and decisions without it, in virtual time.
+// A user's store with a deadline, a breaker and local decisions, in virtual time.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { StoreError } from '../../../src/base/errors.js'
@@ -43,15 +43,15 @@ const BADLY: Record<string, Way> = {
   },
 }
 
-/** A store of a user's, around which time, way and kind are as a test says. */
+/** A world around a user's store, whose behaviour and kind a test chooses. */
 function worldOf(options: ResilientOptions = {}, kind: Partial<Store> = {}) {
   const time = virtualTime()
   const modes: string[] = []
   const world = {
     time,
-    /** What the store counts in. Where it is another one, all is lost. */
+    /** The counters of the store. Another memory means that all data is lost. */
     memory: memoryIn(time),
-    /** What the store was asked, but for probes. */
+    /** The requests to the store, except probes. */
     modes,
     way: WELL['answers with a promise'] as Way,
     events: [] as [string, object][],
@@ -147,13 +147,13 @@ describe('in virtual time', () => {
     test.each([
       ['allow', { granted: 1, policies: [{ remaining: LIMIT }] }],
       ['deny', { granted: 0, unavailableMs: 1_000 }],
-    ] as const)('%ss where it is told to', async (whenUnavailable, expected) => {
+    ] as const)('%ss if the option says so', async (whenUnavailable, expected) => {
       const world = worldOf({ whenUnavailable })
       world.way = way
       expect(await world.decide()).toMatchObject({ ...expected, source: 'local', degraded: true })
     })
 
-    test('fails where it is told to throw, with a StoreError', async () => {
+    test('fails if it is told to throw, with a StoreError', async () => {
       const world = worldOf({ whenUnavailable: 'throw' })
       world.way = way
       const failed = world.decide()
@@ -171,7 +171,7 @@ describe('in virtual time', () => {
       expect(await world.decide(consuming(own, 'k'))).toMatchObject({ granted: 1, degraded: true })
     })
 
-    test('is asked no more after five failures, but probed, until it is well', async () => {
+    test('is not asked after five failures, but probed, until it is well', async () => {
       const world = worldOf()
       world.way = way
       for (let i = 0; i < 5; i += 1) await world.decide()
@@ -205,7 +205,7 @@ describe('in virtual time', () => {
       expect(granted).toBe(7)
       world.way = WELL['answers with a promise'] as Way
       await world.time.advance(7_000)
-      // A late reply says that a request was counted after all: then it is not counted again.
+      // A late reply says that a request was counted after all, so it is not counted again.
       expect(world.used()).toBe(7)
       expect(world.store.health()).toMatchObject({ state: 'closed', localKeys: 0 })
       if (name !== 'answers late') {
@@ -229,7 +229,7 @@ describe('in virtual time', () => {
     })
   })
 
-  test('a request that fails alone is counted within half a second', async () => {
+  test('a single request that fails is counted within half a second', async () => {
     const world = worldOf({}, { recovers: true })
     world.way = BADLY.rejects as Way
     await world.decide()
@@ -252,7 +252,7 @@ describe('in virtual time', () => {
     expect(world.used()).toBeGreaterThanOrEqual(6)
   })
 
-  test('and is not if it does not', async () => {
+  test('and is not restored if it does not', async () => {
     const world = worldOf()
     for (let i = 0; i < 6; i += 1) await world.decide()
     world.memory = memoryIn(world.time)
@@ -270,7 +270,7 @@ describe('in virtual time', () => {
       },
     ],
     ['rejects with', (error: Error) => Promise.reject(error)],
-  ])('misuse that the store %s passes through, and says nothing of the store', async (_, fail) => {
+  ])('misuse that the store %s is passed on, and is no failure of the store', async (_, fail) => {
     const world = worldOf()
     const misuse = Object.assign(new RangeError('no such cost'), { code: 'WEIR_INVALID_COST' })
     world.way = () => fail(misuse)
@@ -279,7 +279,7 @@ describe('in virtual time', () => {
     expect(world.store.health().nodes).toEqual([{ name: 'store', state: 'closed', inFlight: 0 }])
   })
 
-  test('an error with no code of ours is the store’s, whatever its class', async () => {
+  test('an error without one of our codes is the store’s, whatever its class', async () => {
     const world = worldOf({ whenUnavailable: 'throw' })
     world.way = () => {
       throw new RangeError('Invalid array length')
@@ -290,7 +290,7 @@ describe('in virtual time', () => {
     })
   })
 
-  test('a key that cannot be decided is decided locally, and the others go on', async () => {
+  test('a key that cannot be decided is decided locally, and the others are not affected', async () => {
     const world = worldOf()
     const foreign = new StoreError('WEIR_FOREIGN_KEY', 'the key "k" holds something else')
     world.way = () => Promise.reject(foreign)
@@ -323,7 +323,7 @@ describe('in virtual time', () => {
     expect(world.used()).toBe(4)
   })
 
-  test('a deadline is the option’s, or the request’s where it ends before', async () => {
+  test('a deadline is the option’s, or the request’s if it ends earlier', async () => {
     const world = worldOf({ deadlineMs: 30 })
     world.way = BADLY.hangs as Way
     await world.decide()
@@ -350,7 +350,7 @@ describe('in virtual time', () => {
     await world.time.settle(world.store.reset(target) as Promise<void>)
     expect(world.modes.at(-1)).toBe('reset')
     expect((await world.decide()).policies).toMatchObject([{ remaining: LIMIT - 1 }])
-    // Nothing is restored that was forgotten on purpose.
+    // Nothing that was forgotten on purpose is restored.
     expect(world.named('data-loss')).toEqual([])
     world.way = BADLY.throws as Way
     expect((await world.decide()).policies).toMatchObject([{ remaining: LIMIT - 2 }])
@@ -367,7 +367,7 @@ describe('in virtual time', () => {
     expect(await world.decide()).toMatchObject({ granted: 0, source: 'local' })
   })
 
-  test('what happens is a line of text, once a second for each kind', async () => {
+  test('events are lines of text, once a second for each kind', async () => {
     const lines: string[] = []
     const world = worldOf({ log: (line) => lines.push(line) })
     world.way = BADLY.throws as Way
@@ -381,7 +381,7 @@ describe('in virtual time', () => {
     expect(lines.length).toBe(3)
   })
 
-  test('a listener is called no more once it is stopped, and breaks nothing', async () => {
+  test('a listener is not called after it is removed, and disturbs nothing', async () => {
     const world = worldOf()
     const heard = vi.fn(() => {
       throw new Error('no')
@@ -394,7 +394,7 @@ describe('in virtual time', () => {
     expect(heard).toHaveBeenCalledTimes(1)
   })
 
-  test('ten seconds without the store are one warning', async () => {
+  test('ten seconds without the store cause one warning', async () => {
     const warn = vi.mocked(process.emitWarning)
     const world = worldOf({ whenUnavailable: 'allow' })
     world.way = BADLY.throws as Way
@@ -440,14 +440,14 @@ describe('in virtual time', () => {
       expect(world.modes).toEqual([])
     })
 
-    test('need not have a close of its own, and may fail to close', async () => {
+    test('need not have a close method, and may fail to close', async () => {
       await worldOf().store.close()
       const close = () => Promise.reject(new Error('no'))
       await expect(worldOf({}, { close }).store.close()).rejects.toThrow('no')
     })
   })
 
-  test('is local where the user’s store is', () => {
+  test('is local if the user’s store is', () => {
     expect(worldOf({}, { local: true }).store.local).toBe(true)
     expect(worldOf().store.local).toBe(false)
   })
@@ -502,7 +502,7 @@ test('in the time of the process: a limiter decides in time over a store that ha
   await store.close()
 })
 
-describe('what a store answers that keeps no contract', () => {
+describe('answers of a store that break the contract', () => {
   const odd: [string, unknown][] = [
     ['nothing', undefined],
     ['null', null],
@@ -511,14 +511,17 @@ describe('what a store answers that keeps no contract', () => {
     ['too few policies', { granted: 1, untilUs: [], policies: [] }],
     ['policies that are none', { granted: 1, untilUs: [0], policies: [null] }],
   ]
-  test.each(odd)('%s is a failure of the store, at once and as a promise', async (_, answer) => {
-    for (const way of [() => answer, () => Promise.resolve(answer)]) {
-      const world = worldOf()
-      world.way = way as never
-      expect(await world.decide()).toMatchObject({ granted: 1, degraded: true, source: 'local' })
-      expect(world.named('fallback')).toHaveLength(1)
-    }
-  })
+  test.each(odd)(
+    '%s is a failure of the store, synchronously and as a promise',
+    async (_, answer) => {
+      for (const way of [() => answer, () => Promise.resolve(answer)]) {
+        const world = worldOf()
+        world.way = way as never
+        expect(await world.decide()).toMatchObject({ granted: 1, degraded: true, source: 'local' })
+        expect(world.named('fallback')).toHaveLength(1)
+      }
+    },
+  )
 
   test('a rejection with an object that cannot be printed is a failure of the store', async () => {
     const world = worldOf()
@@ -545,7 +548,7 @@ function assertNever(): never {
   throw new Error('thrown by then')
 }
 
-test('close ends in time though the store never closes', async () => {
+test('close ends in time even if the store never closes', async () => {
   const time = virtualTime()
   const store = { ...memoryIn(time), close: () => new Promise<void>(() => {}) }
   const closing = resilientIn(time, store, {}).close()
@@ -553,7 +556,7 @@ test('close ends in time though the store never closes', async () => {
   await closing
 })
 
-test('a method of the store that is called `ask` means nothing to a limiter', async () => {
+test('a method of the store called `ask` means nothing to a limiter', async () => {
   const asked = vi.fn()
   const store = { ...memoryIn(virtualTime()), ask: asked }
   const limiter = new RateLimiter({ store, policy: fixedWindow({ limit: 1, window: '1m' }) })
@@ -561,7 +564,7 @@ test('a method of the store that is called `ask` means nothing to a limiter', as
   expect(asked).not.toHaveBeenCalled()
 })
 
-test('a `decide` that was put before a store is asked, also through a proxy', async () => {
+test('a `decide` that wraps a store is called, even through a proxy', async () => {
   const policy = fixedWindow({ limit: 9, window: '1m' })
   const decided: string[] = []
   const watched = (store: ResilientStore): Store => ({

@@ -1,6 +1,6 @@
-// A restore of what was last seen: it changes nothing that is intact, and where something was lost
-// it makes of it no less than what was seen, no more than what was seen and what was taken since,
-// and twice the same.
+// A restore of what was last seen changes nothing that is intact. If something was lost, the result
+// is no less than what was seen, and no more than what was seen and what was taken since. A restore
+// is idempotent.
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -56,7 +56,7 @@ const steps = fc.array(
 )
 
 describe.each(policies)('what was last seen of $name', (policy) => {
-  test('is restored without effect where it is intact, however late', () => {
+  test('is restored without effect if it is intact, however late', () => {
     fc.assert(
       fc.property(steps, (walk) => {
         const clock = fakeClock()
@@ -73,7 +73,7 @@ describe.each(policies)('what was last seen of $name', (policy) => {
     )
   })
 
-  test('is restored once where it was lost, and beside it no more than what was taken since', () => {
+  test('is restored once if it was lost, with at most what was taken since in addition', () => {
     fc.assert(
       fc.property(steps, steps, (walk, later) => {
         const clock = fakeClock()

@@ -1,5 +1,5 @@
-// Several nodes of which one is away: its keys get another node, as when a replica of a Cluster
-// takes over, and the others go on.
+// Several nodes, one of which is away: another node takes its keys over, as when a replica of a
+// Cluster does, and the others are not affected.
 
 import { expect, test } from 'vitest'
 import { fixedWindow } from '../../../src/index.js'
@@ -14,11 +14,11 @@ import { consuming, decided, memoryIn } from '../requests.js'
 const LIMIT = 100
 const SEEN = 20
 const COUNT = 4
-/** What is left when this process loses the node, divided. */
+/** The part of what is left when this process loses the node. */
 const OWN_PART = (LIMIT - SEEN) / COUNT
 const policySet = makePolicySet('p', [fixedWindow({ limit: LIMIT, window: '1h' })])
 
-/** One of four processes, and nodes of one memory; keys that begin with `other` lie on `b`. */
+/** One of four processes, and nodes of one memory; keys that begin with `other` are on `b`. */
 function worldOf(seed = 1) {
   const time = virtualTime(seed)
   const memory = memoryIn(time)
@@ -66,7 +66,7 @@ function worldOf(seed = 1) {
   return { world, time, resilience, granted }
 }
 
-test('the local quota stays a ceiling for 5 s where another node takes keys over', async () => {
+test('the local quota stays a ceiling for 5 s when another node takes keys over', async () => {
   const { world, time, resilience, granted } = worldOf()
   expect(await granted('user', SEEN)).toBe(SEEN)
   world.isAway = true
@@ -83,7 +83,7 @@ test('the local quota stays a ceiling for 5 s where another node takes keys over
   resilience.close()
 })
 
-test('the ceiling begins with what was last seen of a key, also for the first request', async () => {
+test('the ceiling begins with what was last seen of a key, even for the first request', async () => {
   const { world, time, resilience, granted } = worldOf()
   await granted('quiet', SEEN)
   world.isAway = true
@@ -95,7 +95,7 @@ test('the ceiling begins with what was last seen of a key, also for the first re
   resilience.close()
 })
 
-test('a node that is well has no ceiling, though it is asked for the first time', async () => {
+test('a healthy node has no ceiling, even when it is asked for the first time', async () => {
   const { world, resilience, granted } = worldOf()
   await granted('user', SEEN)
   world.isAway = true
@@ -105,8 +105,8 @@ test('a node that is well has no ceiling, though it is asked for the first time'
   resilience.close()
 })
 
-test('what cannot be counted in a node that is away is no failure of one that is well', async () => {
-  // Whose turn it is to count what is owed to both is up to chance.
+test('what cannot be counted on a node that is away is no failure of a healthy one', async () => {
+  // It is random whose turn it is to count what is owed to both.
   for (let seed = 1; seed <= 10; seed += 1) {
     const { world, time, resilience, granted } = worldOf(seed)
     const states = () => resilience.status.health().nodes.map(({ state }) => state)

@@ -66,7 +66,7 @@ describe('waiting', () => {
     expect(store.reserves).toBe(true)
   })
 
-  test('goes on in the local quota when the store says nothing in time, and ends', async () => {
+  test('continues in the local quota when the store does not answer in time, and ends', async () => {
     const { state, time, wait } = world()
     state.latencyMs = 5_000
     const [first, second] = [wait(QUEUE), wait(QUEUE)]
@@ -109,7 +109,7 @@ describe('waiting', () => {
     await time.settle(Promise.all(all))
   })
 
-  test('that is left while the store is away changes no local quota', async () => {
+  test('that ends early while the store is away changes no local quota', async () => {
     const { state, time, asked, wait } = world()
     await time.settle(wait(QUEUE))
     const controller = new AbortController()
@@ -123,7 +123,7 @@ describe('waiting', () => {
     expect(asked.at(-1)?.mode).toBe('cancel')
   })
 
-  test('for a window ends in time through an outage, and is never more than the limit', async () => {
+  test('for a window ends in time through an outage, and never admits more than the limit', async () => {
     const { state, time, wait, used } = world()
     const some = Array.from({ length: 6 }, () => wait(LOG))
     await time.settle(Promise.all(some))
@@ -167,7 +167,7 @@ describe('settling', () => {
     expect(used(LOG)).toBe(4)
   })
 
-  test('that the store does, and says too late, is not done again', async () => {
+  test('that the store does, and reports too late, is not repeated', async () => {
     const { state, time, decide, used } = world()
     const { untilUs, nowUs: seenUs } = await decide(consume)
     state.latencyMs = 200

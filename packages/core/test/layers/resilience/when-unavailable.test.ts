@@ -1,4 +1,4 @@
-// What a decision is without the store, by what its policies are to do then.
+// Decisions without the store, by the option `whenUnavailable` of their policies.
 
 import { expect, test } from 'vitest'
 import { StoreError } from '../../../src/base/errors.js'
@@ -42,7 +42,7 @@ function decide(each: Each, mode: Mode = 'consume', whenUnavailable: WhenUnavail
   return { ...result, left, counted }
 }
 
-test('local policies are counted, and not others beside them', () => {
+test('local policies are counted, and others beside them are not', () => {
   expect(decide(['allow', 'local'])).toMatchObject({ left: [5, 2], counted: [['two', 1]] })
   expect(decide(['local', 'local'])).toMatchObject({
     left: [4, 2],
@@ -68,7 +68,7 @@ test('local policies are judged by what was seen of them, not of others beside t
   expect([0, 1].map(() => fallback.decide(request, seen, away, 1_000).granted)).toEqual([1, 0])
 })
 
-test('policies that say nothing do as the store says', () => {
+test('policies without the option do as the store says', () => {
   expect(decide([undefined, undefined]).left).toEqual([4, 2])
   expect(decide([undefined, undefined], 'consume', 'deny')).toMatchObject({ granted: 0 })
   expect(decide([undefined, 'allow'], 'consume', 'allow')).toMatchObject({
@@ -78,7 +78,7 @@ test('policies that say nothing do as the store says', () => {
   expect(() => decide([undefined, 'allow'], 'consume', 'throw')).toThrow(away)
 })
 
-test('one that is to deny denies for all, and says when to ask again', () => {
+test('one that should deny denies for all, and says when to ask again', () => {
   const denied = { granted: 0, unavailableMs: 300, degraded: true, source: 'local' }
   expect(decide(['local', 'deny'])).toMatchObject(denied)
   expect(decide(['local', 'deny'], 'peek')).toMatchObject(denied)
@@ -91,7 +91,7 @@ test.each(['refund', 'penalty'] as const)('but a %s is not refused, and counts',
   expect(result.unavailableMs).toBeUndefined()
 })
 
-test('one that is to allow is left out', () => {
+test('one that should allow is left out', () => {
   expect(decide(['allow', 'local'])).toMatchObject({
     granted: 1,
     policies: [
@@ -102,11 +102,11 @@ test('one that is to allow is left out', () => {
   expect(decide(['allow', 'allow'])).toMatchObject({ granted: 1, degraded: true, source: 'local' })
 })
 
-test('one that is to throw throws the cause', () => {
+test('one that should throw throws the cause', () => {
   expect(() => decide(['local', 'throw'])).toThrow(away)
 })
 
-test('while a breaker is open, an error that is thrown is its own, and of others one', async () => {
+test('while a breaker is open, each thrown error is a new one, and other causes share one', async () => {
   const down = {
     decide() {
       throw new Error('ECONNREFUSED')

@@ -1,13 +1,13 @@
-// Attackers who want as many units as they can get into one window, and how many they got. Time is
-// injected and the kernels are the TypeScript ones, so a search may try thousands of attacks; the
-// worst are repeated on Redis.
+// Attackers who try to get as many units as possible into one window, and how many they got. Time
+// is injected and the kernels are the TypeScript ones, so a search can try thousands of attacks;
+// the worst ones are repeated on Redis.
 
 import type { Policy } from '../../../src/algorithms/policy.js'
 import { EPOCH_MS } from '../../../src/base/clock.js'
 import { Model, type Request } from '../differential/model.js'
 import { drawnOf } from '../differential/recipe.js'
 
-/** What an attacker does next, and when. */
+/** An attacker's next step, and its time. */
 export interface Blow {
   /** - `gap`: n ms later
    *  - `edge`: at the next edge of windows that are aligned to the epoch, and n ms more
@@ -15,7 +15,7 @@ export interface Blow {
    *  - `retry`: when the last denial's wait is over, and n ms more */
   readonly when: 'gap' | 'edge' | 'span' | 'retry'
   readonly n: number
-  /** Units asked for, one by one; 0: gives the n-th of the earlier grants back, by its receipt. */
+  /** Units to request, one by one; 0: refunds the n-th of the earlier grants, by its receipt. */
   readonly units: number
 }
 
@@ -28,7 +28,7 @@ interface Grant {
 }
 
 export interface Raid {
-  /** Units in the worst window. */
+  /** The units in the worst window. */
   readonly held: number
   readonly calls: readonly {
     readonly request: Request
@@ -39,7 +39,7 @@ export interface Raid {
 
 const START_MS = EPOCH_MS + 500 * 86_400_000
 
-/** Carries an attack out, and tells how many units it held in the worst window. */
+/** Carries an attack out, and returns how many units it had in the worst window. */
 export function raid(policy: Policy, blows: readonly Blow[]): Raid {
   const spanMs = policy.windowMs
   const model = new Model([[drawnOf(policy)]])
@@ -76,8 +76,8 @@ function givingBack({ units, untilUs, seenUs }: Grant): Request {
 }
 
 /**
- * The most units in any half-open window: units taken at 0 ms and at 60,000 ms are in no minute
- * together.
+ * The most units in any half-open window: units taken at 0 ms and at 60,000 ms are not in one
+ * minute.
  */
 function worstWindow(grants: readonly Grant[], spanMs: number): number {
   let worst = 0
@@ -95,8 +95,8 @@ function worstWindow(grants: readonly Grant[], spanMs: number): number {
 }
 
 /**
- * What is tried by those who know where windows begin: all just before an edge, and all just after
- * it.
+ * The attacks of those who know where windows begin: everything just before an edge, and everything
+ * just after it.
  */
 export function edgeAttacks(limit: number): readonly (readonly Blow[])[] {
   const take = (when: Blow['when'], n: number, units = limit): Blow => ({ when, n, units })
@@ -105,16 +105,16 @@ export function edgeAttacks(limit: number): readonly (readonly Blow[])[] {
     [take('edge', -1), take('gap', 1), take('edge', -1), take('gap', 1)],
     // Edges that depend on the first request.
     [take('gap', 0, 1), take('span', -1), take('gap', 1), take('span', -1), take('gap', 1)],
-    // All at the end of a window, and from then on whatever comes back.
+    // Everything at the end of a window, and then whatever comes back.
     [take('edge', -1), ...Array.from({ length: 600 }, () => take('gap', 100))],
     [take('edge', -1), take('span', -1), take('gap', 1)],
   ]
 }
 
 /**
- * What is tried by those who can have requests given back, as late as they like. Each of many
- * receipts is made to say that its unit drains a whole window later, by standing behind others that
- * are given back at once.
+ * The attack of somebody who can have requests refunded, as late as possible. Each of many receipts
+ * is made to say that its unit drains a whole window later, since it stands behind others that are
+ * refunded at once.
  */
 export function refundAttack({ limit, windowMs }: Policy): readonly Blow[] {
   const blows: Blow[] = []
@@ -135,7 +135,8 @@ export function refundAttack({ limit, windowMs }: Policy): readonly Blow[] {
 
 export type Random = () => number
 
-/** Searches for an attack: changes one at random, and goes on from the change if it is no worse. */
+/** Searches for an attack: changes one at random, and continues from the change if it is no
+ *  worse. */
 export function search(policy: Policy, random: Random, tries: number): readonly Blow[] {
   const some = () => someBlow(policy, random)
   let best: readonly Blow[] = Array.from({ length: 8 }, some)
@@ -155,7 +156,7 @@ export function search(policy: Policy, random: Random, tries: number): readonly 
       champion = best
       record = most
     }
-    // Stuck on a hill: begins again elsewhere.
+    // At a local maximum: begins again elsewhere.
     if (since > 400) {
       best = Array.from({ length: 8 }, some)
       most = raid(policy, best).held

@@ -1,5 +1,5 @@
-// Who is attacked: one policy of each kind, 100 units a minute, and how much of it may be had in a
-// minute at the worst.
+// The targets: one policy of each kind, with 100 units a minute, and the most that can be taken in
+// a minute.
 
 import {
   aimedAtGrid,
@@ -72,9 +72,9 @@ export const targets: readonly Target[] = [
 ]
 
 export interface Measured extends Target {
-  /** Units that an attacker got by policy set, who knows the edges. */
+  /** The units, by policy set, of an attacker who knows the edges. */
   readonly edge: number
-  /** Units that an attacker got who searched. */
+  /** The units of an attacker who searched. */
   readonly searched: number
   readonly worst: Raid
 }

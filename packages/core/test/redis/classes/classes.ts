@@ -1,5 +1,4 @@
-// The side of a child process: asks for requests of classes, all at one instant, and reports what
-// passed.
+// The child process: sends requests of classes, all at one instant, and reports what passed.
 
 import type { Redis } from 'ioredis'
 import { RateLimiter } from '../../../src/limiter/limiter.js'
@@ -17,14 +16,14 @@ export interface ClassJob {
   readonly policy: string
   readonly leases: boolean
   readonly nowUs: number
-  /** One for each request, in this order. */
+  /** The class of each request, in order. */
   readonly classes: readonly PriorityClass[]
 }
 
 export interface ClassReport {
-  /** How many of each class passed. */
+  /** How many requests of each class passed. */
   readonly passed: Readonly<Record<PriorityClass, number>>
-  /** Denials of a class to which something was left. */
+  /** Denials of a class that had units left. */
   readonly wrong: number
   readonly errors: readonly string[]
 }
@@ -36,7 +35,7 @@ export function serve(Client: new (port: number, options: typeof patientOptions)
   let nowUs = 0
   const limiters = new Map<string, RateLimiter>()
 
-  /** With all that a store may answer by itself. */
+  /** With everything by which a store may answer itself. */
   function limiterOf(connected: Redis, { policy, leases: hasLeases }: ClassJob): RateLimiter {
     const leases = hasLeases ? { units: 50, holdMs: 1_000 } : undefined
     const clock = { nowUs: () => nowUs }

@@ -1,4 +1,4 @@
-// The contract of every kernel (design 5, (a) to (k)), for one step of a walk.
+// The contract of every kernel (its letters (a) to (k)), for one step of a walk.
 
 import { strict as assert } from 'node:assert'
 import { withoutBlock } from '../../../src/algorithms/block-code.js'
@@ -12,12 +12,12 @@ import type { Walker } from './walk.js'
 export interface Step {
   readonly request: Request
   readonly policies: readonly DrawnPolicy[]
-  /** What a peek said just before. */
+  /** The result of a peek just before. */
   readonly before: Reply
   readonly reply: Reply
   readonly wrote: boolean
-  /** For each policy: the clock has gone back since its state was written, so it may be stamped
-   *  anew. */
+  /** For each policy, whether the clock has gone back since its state was written, so that the
+   *  state may be stamped again. */
   readonly mayHeal: readonly boolean[]
 }
 
@@ -63,17 +63,17 @@ export function isExcess({ kernel, numbers }: DrawnPolicy): boolean {
   return kernel === 'lockout' && numbers[3] === 1
 }
 
-/** Whether the wait says only when to ask again: of slots, a second, and less is exact. */
+/** Whether the wait only says when to ask again: for slots, a second; a shorter wait is exact. */
 export function isHint({ waitMs }: Reading, policy: DrawnPolicy | undefined): boolean {
   return policy?.kernel === 'concurrency' && waitMs >= 1_000
 }
 
-/** The reset of a reading, without what a lock-out says besides. */
+/** The reset of a reading, without what a lock-out adds to it. */
 export function resetUsOf({ resetUs }: Reading, policy: DrawnPolicy | undefined): number {
   return policy?.kernel === 'lockout' ? withoutBlock(resetUs) : resetUs
 }
 
-/** A reply as it is of a request that begins no block. */
+/** The reply to a request that begins no block. */
 export function withoutBegun(reply: Reply, policies: readonly DrawnPolicy[]): Reply {
   const readings = reply.readings.map((reading, i) => {
     if (policies[i]?.kernel !== 'lockout') return reading
@@ -110,7 +110,7 @@ function checkConsume({ request, policies, before, reply }: Step): void {
   }
 }
 
-/** Of what says how many at least, how long it waits, and what must remain. */
+/** For requests with a minimum count, a longest wait, or units that must remain. */
 function checkLimited({ request, policies, before, reply }: Step): void {
   const { costs, count, atLeast = 1, maxWaitMs, keep } = request
   const { granted } = reply
@@ -125,7 +125,7 @@ function checkLimited({ request, policies, before, reply }: Step): void {
     assert.equal(never && granted > 0, false, '(j) granted what can never pass')
   })
   const fits = (times: number) => costs.every((cost, i) => leftOf(before, i) >= times * cost)
-  // A lease that is refused tells of what there is without it.
+  // A lease that is refused reports what there is without it.
   if (request.aheadMs !== undefined && granted === 0) return
   assert.ok(granted > 0 || !fits(atLeast), 'denied, though it fits')
   assert.ok(granted === count || !fits(granted + 1) || granted + 1 < atLeast, 'granted too few')
@@ -141,14 +141,14 @@ function checkLimited({ request, policies, before, reply }: Step): void {
 }
 
 /**
- * (f), (d), and the wait until the next unit; by peeks, which the other implementations have to
- * answer too.
+ * (f), (d), and the wait until the next unit; by peeks, which the other implementations also have
+ * to answer.
  */
 export function checkProbes(walker: Walker, { request, policies, reply, mayHeal }: Step): void {
   const { version, key, mode } = request
-  // What must remain is not left to it, and is there.
+  // Units that must remain are not available to it, although they are there.
   if (request.keep?.some((units) => units > 0)) return
-  // A peek that is refused tells of the block that a consume would begin.
+  // A peek that is refused reports the block that a consume would begin.
   if (mode === 'peek' && reply.granted === 0 && policies.some(isExcess)) return
   const { nowUs } = walker
   const peek = (costs: readonly number[], atUs: number) =>
@@ -164,8 +164,8 @@ export function checkProbes(walker: Walker, { request, policies, reply, mayHeal 
     const { left, waitMs } = reading
     const resetUs = resetUsOf(reading, policies[i])
     assert.ok(!peek(alone(left + 1, i), nowUs), '(f) more could be taken than is left')
-    // What would be stamped anew, and was not because nothing was to be taken, tells times that
-    // will hold when it is.
+    // A state that would be stamped again, but was not since nothing was taken, reports the times
+    // that will hold then.
     if (mayHeal[i] && (mode === 'peek' || request.costs[i] === 0)) return
     const limit = limitOf(policies, i)
     const isExact = !isHint(reading, policies[i])
@@ -183,7 +183,7 @@ export function checkProbes(walker: Walker, { request, policies, reply, mayHeal 
   })
 }
 
-/** (h) An earlier now leaves no more. */
+/** (h) At an earlier time, no more is left. */
 export function checkBackwards(walker: Walker, key: string, earlierUs: number): void {
   walker.walk.versions.forEach((policies, version) => {
     const request = { version, key, costs: policies.map(() => 1) }
@@ -195,18 +195,18 @@ export function checkBackwards(walker: Walker, key: string, earlierUs: number): 
   })
 }
 
-/** The longest time after which a key is as fresh: two full resets. */
+/** The longest time after which a key is as good as new: two full resets. */
 function longestUs({ kernel, numbers, windowMs }: DrawnPolicy): number {
   if (kernel === 'sliding-counter') return 4_000 * windowMs
   if (kernel === 'sliding-log') return 2_000 * (windowMs + (numbers[2] as number))
   // Prices are rounded.
   if (kernel === 'bucket') return (1.02 * spanOf(numbers) + (numbers[2] as number)) / 8 + 3_030
-  // A block lasts no longer than it takes to forget it.
+  // A block lasts at most as long as the time after which it is forgotten.
   if (kernel === 'lockout') return 1_000 * (Math.max(windowMs, numbers[2] as number) + 1)
   return 2_000 * windowMs
 }
 
-/** The price of a bucket is that of all of it, rounded up. */
+/** The price of all units of a bucket, rounded up. */
 function spanOf(numbers: DrawnPolicy['numbers']): number {
   const [limit, full] = numbers as BucketNumbers
   return limit > 0 ? limit * Math.ceil(full / limit) : 0

@@ -1,24 +1,24 @@
-// What algorithms mean, said in another way than kernels count: each charge is kept for itself, for
-// as long as it counts, and waits are found by looking ahead. Times are whole ms.
+// What algorithms mean, expressed differently than in the kernels: each charge is stored separately
+// for as long as it counts, and waits are found by looking ahead. Times are whole ms.
 
 export interface Charge {
-  /** When it was charged, and until when it counts if nothing else comes. */
+  /** When it was charged, and until when it counts if nothing else happens. */
   readonly atMs: number
   untilMs: number
   units: number
 }
 
 export interface Ledger {
-  /** Units in use at an instant from the last change on. */
+  /** Units in use at an instant, from the last change on. */
   used(nowMs: number): number
   take(units: number, nowMs: number): Charge
-  /** Gives units of a charge back, as far as they still count. */
+  /** Gives back units of a charge, as far as they still count. */
   giveBack(charge: Charge, units: number, nowMs: number): void
-  /** Gives up a turn that has not come; undefined: turns are not reserved. */
+  /** Gives up a turn that has not come; undefined if turns are not reserved. */
   readonly leave: ((charge: Charge, nowMs: number) => void) | undefined
 }
 
-/** The least wait, from 0 to a given one, after which it holds; it holds from then on. */
+/** The shortest wait, up to a given one, after which a condition holds; it holds from then on. */
 export function leastMs(mostMs: number, holds: (waitMs: number) => boolean): number {
   let [low, high] = [0, mostMs]
   while (low < high) {
@@ -29,7 +29,7 @@ export function leastMs(mostMs: number, holds: (waitMs: number) => boolean): num
   return low
 }
 
-/** Of a window that begins with the first charge; it is over when nothing in it counts. */
+/** A window that begins with the first charge, and is over when nothing in it counts. */
 export function fixedWindowLedger(spanMs: number): Ledger {
   let charges: Charge[] = []
   const used = (nowMs: number) => sumOf(charges.filter(({ untilMs }) => untilMs > nowMs))
@@ -49,7 +49,7 @@ export function fixedWindowLedger(spanMs: number): Ledger {
   }
 }
 
-/** Each unit counts for a window. Of those that count the oldest are given back. */
+/** Each unit counts for a window. Refunds give back the oldest units that count. */
 export function slidingLogLedger(spanMs: number): Ledger {
   let times: number[] = []
   const used = (nowMs: number) => times.filter((atMs) => atMs + spanMs > nowMs).length
@@ -67,7 +67,7 @@ export function slidingLogLedger(spanMs: number): Ledger {
   }
 }
 
-/** Of windows on the grid of the epoch: the last one counts by the part of it that is near. */
+/** Windows on the grid of the epoch: the last one counts by the part of it that is near. */
 export function slidingCounterLedger(spanMs: number): Ledger {
   const charges: Charge[] = []
   const windowOf = (ms: number) => Math.floor(ms / spanMs)
@@ -90,7 +90,7 @@ export function slidingCounterLedger(spanMs: number): Ledger {
   }
 }
 
-/** A level that falls by a unit in `unitMs`; charges lie on each other in it. */
+/** A level that falls by a unit in `unitMs`, with charges stacked in it. */
 export function bucketLedger(capacity: number, unitMs: number, maxWaitMs: number): Ledger {
   let levelMs = 0
   let sinceMs = 0
@@ -116,7 +116,7 @@ export function bucketLedger(capacity: number, unitMs: number, maxWaitMs: number
     giveBack({ atMs, untilMs }, units, nowMs) {
       const level = levelAt(nowMs)
       const counts = Math.min(untilMs - nowMs, level)
-      // Once something was given back, it is not known what of a charge has drained since.
+      // After a refund, it is unknown how much of an earlier charge has drained since.
       const drained = gaveMs >= atMs ? nowMs - atMs : 0
       lower(Math.min(units * unitMs - drained, counts), nowMs)
     },

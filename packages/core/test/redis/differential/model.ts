@@ -1,5 +1,5 @@
-// What the TypeScript kernels say, kept apart from any store: no sweep and no bound on keys, so
-// that a walk may go back in time as far as it likes.
+// The TypeScript kernels, without any store: no sweep and no bound on keys, so a walk may go back
+// in time as far as it likes.
 
 import type { Cells, Kernel, Scratch } from '../../../src/algorithms/algorithm.js'
 import {
@@ -25,9 +25,9 @@ export const kernels: Readonly<Record<KernelName, Kernel>> = {
   calendar: calendarDay('day', 1).kernel as Kernel,
 }
 
-/** One group, as both drivers take it. */
+/** One group, in the form that both drivers take. */
 export interface Request {
-  /** Which of the policies' versions: same names, other numbers. */
+  /** The version of the policies: same names, other numbers. */
   readonly version: number
   readonly mode: Mode
   readonly key: string
@@ -38,7 +38,7 @@ export interface Request {
   readonly aheadMs?: number | undefined
   readonly keep?: readonly number[] | undefined
   readonly untilUs?: readonly number[] | undefined
-  /** Of what is given back or settled by receipt: when it was charged. */
+  /** For refunds and settlements by receipt, when the decision was charged. */
   readonly seenUs?: number | undefined
 }
 
@@ -48,7 +48,7 @@ export interface Reply {
 }
 
 export class Model {
-  /** All states that were written or removed so far, in order, as `stateOf` calls them. */
+  /** All states that were written or removed so far, in order, by `stateOf`. */
   readonly writes: string[] = []
   readonly #counters: readonly (readonly Counter[])[]
 
@@ -76,7 +76,7 @@ export class Model {
   }
 }
 
-/** A name for what one policy, by its place, knows of a key. */
+/** A name for the state that one policy, by its position, has of a key. */
 export function stateOf(key: string, place: number): string {
   return `${key}/${place}`
 }

@@ -15,7 +15,7 @@ import type { DrawnPolicy } from './recipe.js'
 import { linesOf, plansOf, seenUsOf } from './replay.js'
 import { KEYS, type Walk } from './walk.js'
 
-/** A group of a step, with the reply that it got as one. */
+/** A group of a step, with the reply to it as a whole. */
 interface Merged {
   readonly request: Request
   readonly reply: Reply
@@ -29,7 +29,7 @@ function mergedOf(walk: Walk): Merged[] {
   )
 }
 
-/** Both drivers, without the probes, count 1 each. */
+/** Both drivers, without the probes, with a count of 1 each. */
 export async function checkDriversOneByOne(
   client: Redis,
   walk: Walk,
@@ -74,7 +74,7 @@ export async function checkDriversOneByOne(
   )
 }
 
-/** What n requests got one by one, and what was said when they were merged. */
+/** What n requests got one by one, and the reply when they were merged. */
 function checkMerged(
   { mode, costs, count }: Request,
   { granted, readings }: Reply,
@@ -98,7 +98,8 @@ function checkMerged(
 
 /**
  * Both stores, which merge and batch as they like. Not for walks that went back, changed the
- * numbers or raised: the Redis store takes what is missing then for lost, and raises it by itself.
+ * numbers or raised states: the Redis store then takes missing units for lost, and restores them
+ * itself.
  */
 export async function checkStores(client: Redis, walk: Walk, prefix: string): Promise<void> {
   const policySets = plansOf(walk.versions)
@@ -117,7 +118,7 @@ export async function checkStores(client: Redis, walk: Walk, prefix: string): Pr
       (inMemory.get(key) as Store).decide(asked),
     ) as StoreResult[]
     const redis = await Promise.all(Array.from({ length: count }, () => inRedis.decide(asked)))
-    // Of merged requests only the last one is sure to get its own waits.
+    // Of merged requests, only the last one is certain to get its own waits.
     if (count === 1) {
       const unsent = (result: StoreResult) => ({ ...result, sentAtMs: undefined })
       assert.deepEqual(redis.map(unsent), memory.map(unsent))
@@ -136,7 +137,7 @@ function shortened({ granted, policies }: StoreResult): object {
   return { granted, remaining: policies.map(({ remaining }) => remaining) }
 }
 
-/** A merged and a one-by-one walk left the same states in Redis. */
+/** A merged walk and a one-by-one walk left the same states in Redis. */
 export async function checkSameStates(
   client: Redis,
   walk: Walk,

@@ -1,4 +1,4 @@
-// What a walk is made from: data that fast-check draws, shrinks and prints. Recipes say "exactly
+// The recipe of a walk: data that fast-check draws, shrinks and prints. A recipe may say "exactly
 // when the wait is over" or "as much as is left"; the walk looks up in the model what that is.
 
 import fc from 'fast-check'
@@ -16,14 +16,14 @@ import { algorithms } from '../../../src/testing/algorithms.js'
 import { calendarDay } from './model.js'
 
 export interface WalkRecipe {
-  /** Version by version, the policies. The n-th of each version have one name, kernel and time
-   *  scale, so they share states. */
+  /** The policies of each version. The n-th of all versions share a name, kernel and time scale,
+   *  and so their states. */
   readonly versions: readonly (readonly DrawnPolicy[])[]
   readonly startUs: number
   readonly steps: readonly StepRecipe[]
 }
 
-/** What a walk needs of a policy, in a form that prints. */
+/** A policy as far as a walk needs it, in a form that can be printed. */
 export interface DrawnPolicy {
   readonly name: string
   readonly kernel: KernelName
@@ -38,42 +38,42 @@ export interface StepRecipe {
   readonly mode: Mode
   readonly version: number
   readonly groups: readonly GroupRecipe[]
-  /** What more is said of what is consumed or looked at. */
+  /** Further conditions of a consume or a peek. */
   readonly limits?: Limits | undefined
-  /** How often the step is taken, a fraction of a window apart: logs get long this way. */
+  /** How often the step is repeated, a fraction of a window apart, which makes logs long. */
   readonly repeat: number
-  /** Give back, settle, reconcile or restore by one of the receipts that consuming gave, not by the
+  /** Refund, settle, reconcile or restore by one of the receipts of earlier consumes, not by the
    *  groups. */
   readonly byReceipt: boolean
-  /** Until when what is corrected without a receipt counts: so many eighths of a window from now.
-   *  Of a settlement it also says which costs are given back. */
+  /** Until when a correction without a receipt counts, in eighths of a window from now. For a
+   *  settlement it also selects the costs that are given back. */
   readonly until: number
-  /** Ask what the contract says about this step; it costs a dozen calls. */
+  /** Whether to check the contract for this step, which costs a dozen calls. */
   readonly probe: boolean
 }
 
 export interface GroupRecipe {
   readonly key: number
-  /** For each policy; policies take the first one that they have no other for. */
+  /** For each policy; policies without their own cost take the first one. */
   readonly costs: readonly Cost[]
   readonly count: number
 }
 
 export interface Limits {
-  /** At the most the count. */
+  /** At most the count. */
   readonly atLeast: number
-  /** So many eighths of a window; undefined: it does not wait. */
+  /** In eighths of a window; undefined: it does not wait. */
   readonly wait: number | undefined
-  /** For so many fiftieths of the shortest window what is consumed is kept; undefined: it is spent
-   *  at once. */
+  /** How long the consumed units are kept, in fiftieths of the shortest window; undefined: they are
+   *  spent at once. */
   readonly ahead?: number | undefined
-  /** Units, or what is left and so many more. */
+  /** Units, or what is left and this many more. */
   readonly keep: Cost
 }
 
 /**
- * How the clock moves before a step. `retry`: if the step before was denied, to 1 ms before its
- * wait is over, and to its very end. `reset`: to when all is forgotten, and `n - 1` ms further.
+ * How the clock moves before a step. `retry`: if the last step was denied, to 1 ms before its wait
+ * is over, and to its exact end. `reset`: to when everything is forgotten, and `n - 1` ms further.
  * Parts and spans are those of the first policy.
  */
 export interface Move {
@@ -100,13 +100,13 @@ export interface Cost {
 export type KernelName = string
 export const kernelNames: readonly KernelName[] = [...Object.keys(algorithms), 'calendar']
 
-/** A policy in a form that prints. */
+/** A policy in a form that can be printed. */
 export function drawnOf(policy: Policy): DrawnPolicy {
   const kernel = kernelNames.find((name) => algorithms[name]?.kernel.id === policy.kernel?.id)
   return { ...shownOf(policy), kernel: kernel as KernelName }
 }
 
-/** Walks whose first policy is on the given kernel. */
+/** Walks whose first policy uses the given kernel. */
 export function walks(kernel: KernelName): fc.Arbitrary<WalkRecipe> {
   const others = fc.oneof(
     { weight: 3, arbitrary: fc.constant([]) },
@@ -129,7 +129,7 @@ export function walks(kernel: KernelName): fc.Arbitrary<WalkRecipe> {
   })
 }
 
-/** A start in the given millisecond since 2025: on the dot, or anywhere in it. */
+/** A start in the given millisecond since 2025: at its beginning, or anywhere in it. */
 function startIn(ms: number): fc.Arbitrary<number> {
   return fc.oneof(fc.constant(0), fc.nat(999)).map((us) => (EPOCH_MS + ms) * 1_000 + us)
 }
@@ -147,14 +147,14 @@ const span: fc.Arbitrary<number> = fc.oneof(
   fc.constantFrom(7, 60, 100, 1_000, 60_000, 3_600_000, 86_400_000, 3_650 * 86_400_000),
 )
 
-/** Mostly short: what is left of a time above a second is not told. */
+/** Mostly short: the wait for slots is reported only up to a second. */
 const holdTimeout: fc.Arbitrary<number> = fc.oneof(
   { weight: 3, arbitrary: fc.integer({ min: 1_000, max: 1_300 }) },
   { weight: 1, arbitrary: fc.integer({ min: 1_000, max: 100_000 }) },
   { weight: 1, arbitrary: fc.constantFrom(60_000, 3_600_000, 86_400_000) },
 )
 
-/** Units per how many ms: odd rates and plain ones. */
+/** Units and the ms that they take: odd rates and plain ones. */
 const rates: [number, number][] = [
   [7, 60_000],
   [333, 1_000],
@@ -169,23 +169,23 @@ const rate: fc.Arbitrary<[number, number]> = fc.oneof(
   fc.tuple(fc.integer({ min: 1, max: 2_000 }), fc.integer({ min: 1, max: 100_000 })),
 )
 
-/** How far ahead turns are reserved; undefined: nothing is said of it. */
+/** How far ahead turns are reserved; undefined: not given. */
 const wait: fc.Arbitrary<number | undefined> = fc.oneof(
   { weight: 2, arbitrary: fc.constant(undefined) },
   { weight: 1, arbitrary: span.filter((ms) => ms < 1_826 * 86_400_000) },
 )
 
-/** So many policies of one time scale. */
+/** This many policies with one time scale. */
 type Versions = (name: string, count: number) => fc.Arbitrary<readonly DrawnPolicy[]>
 
-/** Where there is more to draw than a limit and a window. */
+/** Policies with more to draw than a limit and a window. */
 const policies: Readonly<Record<string, Versions>> = {
   bucket: (name, count) =>
     drawn('bucket', fc.tuple(rate, times(limit, count), wait), (numbers) => {
       const [[refill, every], capacities, maxWait] = numbers
       const [first = 0] = capacities
       return capacities.map((capacity) => {
-        // The same time to fill up from empty: a bucket of twice the size fills up twice as fast.
+        // The same time to refill from empty: a bucket of twice the size refills twice as fast.
         const scaled = capacity === first ? refill : (refill * capacity) / first
         return tokenBucket({ name, capacity, refill: scaled, every, maxWait })
       })
@@ -233,7 +233,7 @@ const policies: Readonly<Record<string, Versions>> = {
   },
 }
 
-/** Lengths of blocks, each longer than the one before. */
+/** The lengths of blocks, in ascending order. */
 const blocks: fc.Arbitrary<number[]> = fc
   .uniqueArray(span, { minLength: 1, maxLength: 8 })
   .map((lengths) => lengths.sort((one, other) => one - other))
@@ -309,7 +309,7 @@ const cost: fc.Arbitrary<Cost> = fc.oneof(
     }),
   },
 )
-/** Only ever charged: nothing else takes that much, and one is enough to fill everything up. */
+/** Only ever charged: nothing else takes that much, and one such charge fills everything up. */
 const most: fc.Arbitrary<Cost> = fc.record({ of: fc.constant('most' as const), n: fc.nat(2) })
 
 const mode: fc.Arbitrary<Mode> = fc.oneof(

@@ -1,5 +1,5 @@
-// Replays a walk on Redis: the same calls must get the same replies, and what changed nothing in
-// the model must write nothing.
+// Replays a walk on Redis: the same calls must get the same replies, and calls that change nothing
+// in the model must write nothing.
 
 import { strict as assert } from 'node:assert'
 import type { Redis } from 'ioredis'
@@ -16,7 +16,7 @@ import type { DrawnPolicy } from './recipe.js'
 import type { Call, Walk } from './walk.js'
 
 /**
- * Later than every mark: what was forgotten on purpose is raised all the same, as it is in the
+ * Later than every mark: states that were forgotten on purpose are raised nevertheless, as in the
  * model.
  */
 const LATER_US = 9e15
@@ -26,7 +26,8 @@ export function seenUsOf({ seenUs = LATER_US }: Request): number {
 }
 
 /**
- * What the driver adds to a TTL under an injected clock, less some seconds for real time to pass.
+ * What the driver adds to a TTL under an injected clock, less some seconds for the real time that
+ * passes.
  */
 const SLACK_MS = 600_000 - 10_000
 
@@ -50,13 +51,12 @@ export function linesOf(
 }
 
 /**
- * No other client may write to the server meanwhile. Without waiting for replies: a walk is one
+ * No other client may write to the server in the meantime. Does not wait for replies: a walk is one
  * long pipeline.
  */
 export async function replay(client: Redis, walk: Walk, prefix: string): Promise<void> {
   const lines = linesOf(plansOf(walk.versions), prefix)
-  // Loaded beforehand, for EVALs after NOSCRIPT would come behind the calls that were sent
-  // meanwhile.
+  // Loaded first, since EVALs after NOSCRIPT would come after calls that were sent in the meantime.
   await Promise.all(lines.map(({ script }) => client.script('LOAD', script.source)))
   let before = await changesSoFar(client)
   const outcomes = await Promise.all(
@@ -86,7 +86,7 @@ export async function replay(client: Redis, walk: Walk, prefix: string): Promise
   })
 }
 
-/** (e) Every write leaves a TTL that outlives the state. */
+/** (e) Every write leaves a TTL that is longer than the state lives. */
 async function checkTtls(
   client: Redis,
   walk: Walk,
@@ -99,7 +99,7 @@ async function checkTtls(
     const ttls = await Promise.all(keysOf(line.names, group, []).map((key) => client.pttl(key)))
     ttls.forEach((ttl, place) => {
       assert.notEqual(ttl, -1, '(e) a key without a TTL')
-      // A clock that goes back makes what is written once a window too short by as much.
+      // A clock that goes back makes TTLs that are written once a window too short by as much.
       if (walk.wentBack || groups.length > 1 || !call.written.includes(stateOf(group.key, place)))
         return
       const resetMs = Math.ceil((readings[place]?.resetUs as number) / 1_000)

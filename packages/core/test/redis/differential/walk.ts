@@ -1,5 +1,5 @@
-// Takes a walk through the model, by a recipe, and holds it to the contract on the way. What comes
-// out is a list of calls with the replies that every other implementation has to give.
+// Takes a walk through the model, by a recipe, and checks the contract on the way. The result is a
+// list of calls with the replies that every other implementation has to give.
 
 import { strict as assert } from 'node:assert'
 import { seenUnits } from '../../../src/algorithms/block-code.js'
@@ -9,16 +9,16 @@ import { checkBackwards, checkProbes, checkStep, isExcess, isHint, resetUsOf } f
 import { Model, type Reply, type Request, stateOf } from './model.js'
 import type { Cost, DrawnPolicy, GroupRecipe, Move, StepRecipe, WalkRecipe } from './recipe.js'
 
-/** One call of the driver: requests of one version and mode, at one now. */
+/** One call of the driver: requests with one version and mode, at one time. */
 export interface Call {
   readonly nowUs: number
   readonly version: number
   readonly mode: Mode
   readonly requests: readonly Request[]
   readonly expected: readonly Reply[]
-  /** The states that were written, by `stateOf`. None: nothing may be written. */
+  /** The states that were written, by `stateOf`. If there are none, nothing may be written. */
   readonly written: readonly string[]
-  /** A peek that the contract asked for; not counted as a step. */
+  /** Whether it is a peek for the contract, which is not counted as a step. */
   readonly probe: boolean
 }
 
@@ -33,7 +33,7 @@ export interface Walk {
 }
 
 const FIRST_US = EPOCH_MS * 1_000
-/** 2044: what lies one full reset ahead must be before 2045, where the bucket stops being exact. */
+/** 2044: a full reset later must be before 2045, when the bucket is no longer exact. */
 const LAST_US = FIRST_US + 19 * 365 * 86_400_000_000
 const MOST = [2 ** 50, 2 ** 50 - 1, Number.MAX_SAFE_INTEGER]
 export const KEYS: readonly string[] = ['one', 'two']
@@ -57,7 +57,7 @@ export class Walker {
   #denial: Denial | undefined
   #resetUs = 0
   readonly #receipts: Request[] = []
-  /** When a state was written last. */
+  /** When a state was last written. */
   readonly #writtenUs: Map<string, number> = new Map()
 
   constructor({ versions, startUs }: WalkRecipe) {
@@ -77,7 +77,7 @@ export class Walker {
     }
   }
 
-  /** Asks the model, and notes the call for the others to answer. */
+  /** Asks the model, and records the call for the others. */
   ask(requests: readonly Request[], nowUs: number, probe: boolean): readonly Reply[] {
     const [{ version, mode }] = requests as [Request]
     const before = this.model.writes.length
@@ -114,7 +114,7 @@ export class Walker {
     return replies
   }
 
-  /** A step of one group, with all that the contract says about it. */
+  /** A step of one group, with all checks of the contract. */
   #judged(request: Request, probe: boolean): Reply {
     const { nowUs } = this
     const before = this.model.decide({ ...request, mode: 'peek' }, nowUs)
@@ -136,7 +136,7 @@ export class Walker {
   }
 
   #remember(request: Request, { granted, readings }: Reply): void {
-    // Of what is kept, the wait is until as much passes that is.
+    // For kept units, the wait is until as many pass as are kept.
     if (request.mode !== 'consume' || granted === request.count || request.aheadMs) return
     const { atLeast = 1 } = request
     const times = granted === 0 ? atLeast : 1
@@ -146,7 +146,7 @@ export class Walker {
     if (readings.some((each, i) => denying.includes(each) && isHint(each, policies[i]))) return
     const waitMs = Math.max(...denying.map((reading) => reading.waitMs))
     assert.ok(waitMs > 0, 'denied, and yet no wait')
-    // The wait is until it would pass at once.
+    // The wait is until the request would pass at once.
     const again = { ...request, count: times, maxWaitMs: undefined, aheadMs: undefined }
     if (granted > 0 && atLeast > 1) return
     this.#denial = { request: again, nowUs: this.nowUs, waitMs }
@@ -182,7 +182,7 @@ export class Walker {
     const passUs = nowUs + waitMs * 1_000
     if (nowUs !== this.nowUs || passUs > LAST_US) return
     this.nowUs = passUs - 1_000
-    // A refusal at the excess may begin a block, by then the only reason to refuse.
+    // A refusal at the excess may begin a block, which is then the only reason to refuse.
     const policies = this.walk.versions[request.version] as readonly DrawnPolicy[]
     const early = policies.some(isExcess) ? ({ ...request, mode: 'peek' } as const) : request
     assert.equal(this.#judged(early, false).granted, 0, '(b) passed before the wait was over')
@@ -196,7 +196,7 @@ export class Walker {
     const { groups, mode, byReceipt, until } = recipe
     const { versions } = this.walk
     const settled = (costs: readonly number[]) => {
-      // Policies that have no slots have none to release or to renew.
+      // Policies without slots have none to release or renew.
       const isOfSlots = mode === 'release' || mode === 'renew'
       if (isOfSlots)
         return costs.map((cost, i) => (versions[0]?.[i]?.kernel === 'concurrency' ? cost : 0))
@@ -205,7 +205,7 @@ export class Walker {
     }
     const bounded = BOUNDED.includes(mode)
     if (bounded && byReceipt && this.#receipts.length > 0) {
-      // From anywhere in the list: receipts may be old, and of other numbers.
+      // From anywhere in the list: receipts may be old, and from other numbers.
       const place = (this.walk.steps * 7) % this.#receipts.length
       return this.#receipts.splice(place, 1).map((receipt) => {
         return { ...receipt, mode, costs: settled(receipt.costs) }
@@ -225,7 +225,7 @@ export class Walker {
     })
   }
 
-  /** Of a lock-out, units that were seen with some state of a block. */
+  /** For a lock-out, units that were seen with some state of a block. */
   #seen(version: number, place: number, units: number, until: number): number {
     if (this.walk.versions[version]?.[place]?.kernel !== 'lockout' || units > 2 ** 30) return units
     const block = { level: Math.abs(until) % 4, isBlocked: until % 2 !== 0, hasBegun: false }
@@ -248,9 +248,9 @@ export class Walker {
       const left = readings[i]?.left as number
       return unitsOf(costs[i] ?? (costs[0] as Cost), limit, left)
     })
-    // Sums of huge charges are rounded, so one by one they would not be what they are merged.
+    // Sums of huge charges are rounded, so single ones would differ from merged ones.
     const huge = units.some((amount) => amount > 2 ** 40)
-    // Of a block it would be as many times as long.
+    // A repeated block would be longer than a single one.
     const isOne = huge || mode === 'block'
     const request = { version, mode, key, costs: units, count: isOne ? 1 : count }
     if (limits === undefined) return request
@@ -271,7 +271,7 @@ export class Walker {
   }
 }
 
-/** Modes that say until when what they correct counts. */
+/** Modes that say until when their corrections count. */
 const BOUNDED: readonly Mode[] = [
   'refund',
   'cancel',
@@ -282,7 +282,7 @@ const BOUNDED: readonly Mode[] = [
   'renew',
 ]
 
-/** What a settlement does with a cost: charges as much again, or gives all or half of it back. */
+/** What a settlement does to a cost: charges it again, or gives back all or half of it. */
 const SETTLED: readonly ((cost: number) => number)[] = [
   (cost) => 0 - cost,
   (cost) => cost,

@@ -1,5 +1,5 @@
-// The side of a child process: asks for one key without end, by a policy that changes meanwhile,
-// and says of each request that it passed.
+// The child process: requests one key endlessly, by a policy that changes in the meantime, and
+// reports each request that passed.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
@@ -14,13 +14,13 @@ import { patientOptions } from '../patient.js'
 
 export const DEFAULT: Policy = fixedWindow({ name: 'api', limit: 100, window: '1h' })
 
-/** What a process tells: after each request that passed, and when what holds has changed. */
+/** What a process reports: each request that passed, and each change that took effect. */
 export interface Note {
-  /** The policy's counter and limit by which one passed. */
+  /** The counter and limit of the policy by which a request passed. */
   readonly passed?: string
   readonly version: number
   readonly limit: number
-  /** Of the last change, in ms after the instant from which it should have held. */
+  /** How late the last change took effect, in ms. */
   readonly lateMs?: number
 }
 

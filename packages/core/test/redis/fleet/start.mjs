@@ -1,4 +1,4 @@
-// Runs member.ts in a process of its own: Node 20 cannot run TypeScript; vite can.
+// Runs member.ts in a separate process: Node 20 cannot run TypeScript; vite can.
 
 import { fileURLToPath } from 'node:url'
 import { runnerImport } from 'vite'

@@ -1,4 +1,4 @@
-// The side of the test: several child processes that hammer one key together.
+// The test's side: several child processes that hammer one key together.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url'
 import type { Job, Report } from './hammer.js'
 
 export interface Crowd {
-  /** Has all processes do the job at once, and sums up what they report. */
+  /** Makes all processes do the job at once, and adds their reports up. */
   hammer(job: Job): Promise<Report>
   stop(): Promise<void>
 }
 
-/** Starts a process for each skew: how far ahead of the true time its host's clock is. */
+/** Starts a process for each skew: how far ahead of the true time the clock of its host is. */
 export async function startCrowd(skewsMs: readonly number[]): Promise<Crowd> {
   const members = skewsMs.map(startMember)
   await Promise.all(
@@ -31,7 +31,7 @@ export async function startCrowd(skewsMs: readonly number[]): Promise<Crowd> {
 
 interface Member {
   readonly child: ChildProcess
-  /** Rejects when the process ends, which it does only when told to. */
+  /** Rejects when the process ends, which it does only on request. */
   readonly ended: Promise<never>
 }
 

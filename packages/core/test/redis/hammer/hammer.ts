@@ -1,4 +1,4 @@
-// The side of a child process: hammers one key over many connections, and reports what was granted.
+// The child process: hammers one key over many connections, and reports what was granted.
 
 import type { Redis } from 'ioredis'
 import { processTime } from '../../../src/base/time.js'
@@ -10,14 +10,14 @@ import { LIMIT, type SubjectName, subjects } from './subjects.js'
 export interface Job {
   readonly port: number
   readonly subject: SubjectName
-  /** Part of every key, so that each job has a key of its own. */
+  /** A part of every key, so that each job has a separate key. */
   readonly prefix: string
   readonly connections: number
-  /** Requests under way on each connection at a time. */
+  /** Requests in flight on each connection at a time. */
   readonly inFlight: number
-  /** Requests of each connection. */
+  /** Requests on each connection. */
   readonly requests: number
-  /** Whose time: the server's, this host's, or one and the same instant. */
+  /** The time of decisions: the server's, this host's, or one and the same instant. */
   readonly clock: 'server' | 'host' | number
 }
 
@@ -35,7 +35,7 @@ export interface Report {
 
 const clients: Redis[] = []
 
-/** Takes jobs from the parent process, one after the other. */
+/** Takes jobs from the parent process, one after another. */
 export function serve(Client: new (port: number, options: typeof patientOptions) => Redis): void {
   process.on('message', async (job: Job) => {
     const more = Array.from({ length: Math.max(0, job.connections - clients.length) }, async () => {
@@ -88,7 +88,7 @@ function clockOption(clock: Job['clock']): object {
   return { clock: clock === 'host' ? processTime : { nowUs: () => clock } }
 }
 
-/** The store, noting what it answers. */
+/** The store, with a record of its answers. */
 function watched(store: Store, report: Report): Store {
   const note = (answer: StoreResult): StoreResult => {
     const { granted, nowUs, policies } = answer

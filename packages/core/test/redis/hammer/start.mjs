@@ -1,10 +1,10 @@
-// Runs hammer.ts in a process of its own. Node 20 cannot run TypeScript; vite, which the tests have
-// anyway, can.
+// Runs hammer.ts in a separate process. Node 20 cannot run TypeScript; vite can, and is installed
+// for the tests.
 
 import { fileURLToPath } from 'node:url'
 import { runnerImport } from 'vite'
 
-// A host whose clock is wrong: must not matter where Redis decides.
+// A host whose clock is wrong, which must not matter if Redis decides.
 const skewMs = Number(process.env.WEIR_SKEW_MS ?? 0)
 const { now } = Date
 Date.now = () => now.call(Date) + skewMs

@@ -1,5 +1,5 @@
 // The policies that are hammered. Windows are so long that none ends during a test: aligned ones of
-// 3,650 days do in December 2029.
+// 3,650 days end in December 2029.
 
 import { gcra, leakyBucket, tokenBucket } from '../../../src/algorithms/bucket/buckets.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
@@ -46,7 +46,7 @@ export const subjects: Readonly<Record<SubjectName, Subject>> = {
     policy: lockout({ limit, window: '1h', block: ['1h'], forget: '1d' }),
     perSecond: 0,
   },
-  /** Counts all that passes. */
+  /** Counts everything that passes. */
   counting: {
     policy: fixedWindow({ name: 'counting', limit: 2 ** 40, window: '1h' }),
     perSecond: 0,
@@ -61,7 +61,7 @@ export const subjects: Readonly<Record<SubjectName, Subject>> = {
   },
 }
 
-/** Those that deny at LIMIT. */
+/** The policies that deny at LIMIT. */
 export const subjectNames: readonly SubjectName[] = (Object.keys(subjects) as SubjectName[]).filter(
   (name) => name !== 'counting',
 )

@@ -1,5 +1,5 @@
-// The side of a child process: holds slots, one after the other in several lines, and counts in
-// Redis how many hold one at the same time.
+// The child process: holds slots, in several parallel sequences, and counts in Redis how many hold
+// one at the same time.
 
 import type { Redis } from 'ioredis'
 import { concurrency, RateLimiter } from '../../../src/index.js'
@@ -7,22 +7,22 @@ import { patientOptions, patientStore } from '../patient.js'
 
 export interface HoldJob {
   readonly port: number
-  /** Part of every key, so that each job has keys of its own. */
+  /** A part of every key, so that each job has separate keys. */
   readonly prefix: string
   readonly limit: number
   readonly holdMs: number
-  /** How many work side by side. */
+  /** The number of parallel sequences. */
   readonly lines: number
-  /** How many holds each line has. */
+  /** The number of holds in each sequence. */
   readonly holds: number
-  /** How long each hold lasts at the most, and half as long at least, in ms. */
+  /** The longest time of a hold, in ms; the shortest is half as long. */
   readonly workMs: number
 }
 
 export interface HoldReport {
-  /** Holds that were granted. */
+  /** The number of holds that were granted. */
   readonly granted: number
-  /** The most that held a slot at the same time, of all processes. */
+  /** The most holders of a slot at the same time, in all processes. */
   readonly most: number
 }
 

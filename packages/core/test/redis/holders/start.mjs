@@ -1,5 +1,5 @@
-// Runs holder.ts in a process of its own. Node 20 cannot run TypeScript; vite, which the tests have
-// anyway, can.
+// Runs holder.ts in a separate process. Node 20 cannot run TypeScript; vite can, and is installed
+// for the tests.
 
 import { fileURLToPath } from 'node:url'
 import { runnerImport } from 'vite'

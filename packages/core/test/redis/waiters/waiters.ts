@@ -1,4 +1,4 @@
-// The side of a child process: waits for turns, and reports when each was granted by Redis's clock.
+// The child process: waits for turns, and reports when each was granted, by Redis's clock.
 
 import type { Redis } from 'ioredis'
 import { RateLimiter } from '../../../src/limiter/limiter.js'
@@ -11,14 +11,14 @@ export interface WaitJob {
   readonly policy: 'queue' | 'window'
   readonly key: string
   readonly waiters: number
-  /** Of these, how many leave as soon as all turns are reserved. */
+  /** How many of these leave as soon as all turns are reserved. */
   readonly leavers: number
 }
 
-/** What is sent once all turns are reserved, or asked for. */
+/** Sent when all turns are reserved, or requested. */
 export const QUEUED = 'queued'
 
-/** One that passed. */
+/** A request that passed. */
 export interface Passed {
   /** When it asked, when its turn was, and when it passed, in ms of Redis's clock. */
   readonly askedMs: number
@@ -46,8 +46,8 @@ export function serve(Client: new (port: number, options: typeof patientOptions)
 }
 
 /**
- * How far Redis's clock is ahead of this process's, at the most: whatever the machine does, nobody
- * is taken to be earlier than he was.
+ * The most by which Redis's clock can be ahead of this process's, so that no request seems earlier
+ * than it was.
  */
 async function aheadMs(client: Redis): Promise<number> {
   let most = Number.POSITIVE_INFINITY
