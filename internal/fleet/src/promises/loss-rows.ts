@@ -17,7 +17,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     examples: [example('3 in flight', `${LIMIT} + 3`, bounds.wholeOutage(LIMIT, 3))],
   },
   staleView: {
-    when: 'the same, but a process has not seen t units, because others took them after it saw the key, or they were taken for another user of a policy key, under another limit of the same name, or before a live change of the limit',
+    when: 'the same, but a process has not seen t units: others took them after it last saw the key, or they were taken by another user with the same [policy key](recipes/several-limits.md#rules-for-one-decision), under another limit of the same name, or before a live change of the limit',
     passes: 'L + t / n for each process, rounded up',
     examples: [
       example(
