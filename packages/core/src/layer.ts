@@ -1,8 +1,8 @@
-// Layers: each is asked a request, and answers it or asks the next layer. Exactly one of a
-// pending's methods is called, once, now or later. So a layer costs no promise, and layers that
-// answer at once and layers that do not share one code path; the limiter makes the only promise.
+// A layer answers a request or asks the next layer. It calls exactly one method of the request's
+// `Pending`, once, now or later. So layers that answer at once and layers that do not share one
+// code path, and no layer needs a promise: only the limiter makes one.
 //
-// A layer passes the pending on where it has nothing to do afterwards, and wraps it where it has.
+// A layer that has nothing to do after the answer passes the `Pending` on; otherwise, it wraps it.
 
 import { quote, StoreError } from './base/errors.js'
 import { isPromise } from './base/maybe-async.js'
@@ -42,7 +42,7 @@ export interface Pending {
 /** For requests whose answer nobody awaits. */
 export const IGNORED: Pending = { decided() {}, failed() {} }
 
-/** The property under which a store that is made of layers has the first of them. The ESM and CJS
+/** The property that holds the first layer of a store that is made of layers. The ESM and CJS
  *  builds share it. */
 export const LAYER: unique symbol = Symbol.for('@weir/core:layer-1')
 
@@ -50,8 +50,8 @@ export interface StoreOfLayers extends Store {
   readonly [LAYER]: Layer & Pick<Store, 'decide'>
 }
 
-/** A store as a layer: its first layer, if the store's `decide` is that layer's; a wrapper's is
- *  not. */
+/** A store as a layer: its first layer, if the store's `decide` is that layer's. A wrapper around
+ *  the store has another `decide`. */
 export function layerOf(store: Store & Partial<StoreOfLayers>): Layer {
   const own = store[LAYER]
   return own !== undefined && own.decide === store.decide ? own : storeLayer(store)

@@ -51,7 +51,7 @@ export function checkStore(store: unknown): void {
   throw invalid('WEIR_INVALID_OPTION', 'store', store, right)
 }
 
-/** The name that a policy counts under, without the key. */
+/** The name under which a policy counts, without the key. */
 export function counterId({ name }: PolicySet, policy: Policy): string {
   return `${name}:${policy.name}:${counterOf(policy)}`
 }
@@ -61,7 +61,8 @@ export function countsAttempts({ policySet }: Pick<Target, 'policySet'>): boolea
   return policySet.policies.some(({ kernel }) => kernel?.traits.blocks)
 }
 
-/** The key that the i-th policy limits, as a store in one place tells keys apart. */
+/** The key that the i-th policy limits, as the text by which a store that is no Cluster tells keys
+ *  apart. */
 export function countedKey({ key, policyKeys }: Target, i: number): string {
   const own = policyKeys?.[i]
   return own === undefined ? textOfKey(key) : textOfPolicyKey(own)
@@ -112,7 +113,7 @@ export function partOfRequest<Request extends Omit<StoreRequest, 'mode'>>(
     costs: pick(request.costs, places),
     untilUs: request.untilUs && pick(request.untilUs, places),
     keep: request.keep && pick(request.keep, places),
-    // A turn is reserved where one policy decides alone, not where one is asked apart from others.
+    // A turn is reserved only for a set of one policy, not for one policy of a larger set.
     maxWaitMs: isWhole ? request.maxWaitMs : undefined,
   }
 }
@@ -129,10 +130,10 @@ export function isSameKeep(one: StoreRequest['keep'], other: StoreRequest['keep'
   return one !== undefined && other !== undefined && one.every((kept, i) => kept === other[i])
 }
 
-// Objects that are made for each request have classes, and arrays are not literals: V8 keeps
-// statistics of each literal and, where most of the objects made by it in cold code outlive a
-// collection, as while answers are slow, allocates all later ones where only a major collection
-// frees them. It keeps no such statistics of classes.
+// Objects that are made for each request are instances of classes, and arrays are not written as
+// literals. V8 keeps statistics for each literal: if most of the objects that it makes in cold code
+// outlive a collection, as they do while answers are slow, V8 allocates all later ones where only a
+// major collection frees them. It keeps no such statistics for classes.
 
 /** An array of one item, made as a copy of another: `Array.of` takes as long as a decision. */
 export function arrayOf<Item>(item: Item): Item[] {

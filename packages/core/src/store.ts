@@ -132,7 +132,7 @@ export interface Target {
   readonly policySet: PolicySet
   /** Who is limited. A key from a limiter has 1 to 256 characters, as longer ones are hashed. */
   readonly key: string
-  /** Who is limited by each policy that has its own key, by the policy's place in the set. */
+  /** Who is limited by each policy that has a policy key, by the policy's place in the set. */
   readonly policyKeys?: readonly (PolicyKey | undefined)[] | undefined
 }
 
@@ -172,8 +172,9 @@ export type ReconcileRequest = RequestOf<'reconcile', 'untilUs'>
 /** Restores what was seen before the store lost it. The costs are the units seen in use. */
 export type RestoreRequest = RequestOf<'restore', 'untilUs' | 'seenUs'>
 
-/** Begins or ends blocks of the lock-outs among the policies. A lock-out's cost is, to block, the
- *  block's length in ms; to unblock, any number above 0. Other policies' costs are 0. */
+/** Begins or ends blocks of the lock-outs among the policies. To block, a lock-out's cost is the
+ *  block's length in ms; to unblock, it is any number above 0. The costs of other policies are
+ *  0. */
 export type BlockRequest = RequestOf<'block' | 'unblock', never>
 
 /** Gives back slots whose work has ended, or renews slots. Costs of policies without slots are
@@ -191,8 +192,8 @@ export interface StoreRequestBase {
   /** Whose counters a request is about. */
   readonly target: Target
   /**
-   * Units for each policy of the set. Whole numbers, 0 or more. Only to settle may they be below 0:
-   * units that are given back.
+   * Units for each policy of the set. Whole numbers, 0 or more. In a `settle` they may be below 0:
+   * these units are given back.
    */
   readonly costs: readonly number[]
   /**
@@ -220,8 +221,8 @@ export interface StoreRequestFields {
   readonly atLeast?: number | undefined
   /**
    * How long, in whole ms, the caller waits for its turn. Where the set is one bucket, units that
-   * come within that time are granted. The turn is at `untilUs` minus the bucket's `windowMs`, and
-   * later by the time in which the units that must remain (`keep`) come. Other sets ignore it.
+   * come within that time are granted. The turn is at `untilUs` minus the bucket's `windowMs`, plus
+   * the time in which the units that must remain (`keep`) come back. Other sets ignore this field.
    */
   readonly maxWaitMs?: number | undefined
   /**
@@ -264,7 +265,7 @@ export interface StoreResult {
   readonly source: 'store' | 'cache' | 'lease' | 'local'
   /** True: the store was not asked because it could not be. */
   readonly degraded: boolean
-  /** Denied not by a policy but because the store cannot decide: ms until it may help to ask
+  /** If the request was denied because the store cannot decide: ms until it may help to ask
    *  again. */
   readonly unavailableMs?: number | undefined
   /** When the store was asked, in ms of the clock of `deadlineAtMs`, where that is known. */
@@ -275,7 +276,7 @@ export interface StoreResult {
 export interface PolicyResult {
   /** The policy. */
   readonly policy: Policy
-  /** Units that the request took, or would have taken, of this policy. */
+  /** Units that the request took, or would have taken, from this policy. */
   readonly cost: number
   /** The policy's limit: a window's limit, or a bucket's capacity. */
   readonly limit: number

@@ -11,9 +11,9 @@ export interface DashboardOptions {
    *  that returns the current ones. Their stores are also shown. */
   readonly limiters: Limiters
   /**
-   * Says who may see the page: false, true, or the name under which actions are noted. Called for
-   * each request except those for scripts and styles; if it throws, the request is refused with
-   * 500. Default: the page asks for a token, which is made and printed at the start.
+   * Decides who may see the page: returns false, true, or the name under which actions are noted.
+   * Called for each request except those for scripts and styles; if it throws, the request is
+   * refused with 500. Default: the page asks for a token, which is made and printed at the start.
    * @example authorize: (request: express.Request) => request.user?.isAdmin && request.user
    */
   readonly authorize?: Authorize | undefined

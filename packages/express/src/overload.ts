@@ -1,4 +1,4 @@
-// Overload protection for Express: core/http's, with `priority` called with Express's requests.
+// Overload protection for Express: core/http's, whose `priority` gets Express's requests.
 
 import { type Overload, type OverloadOptions, overload as ofNode } from '@weir/core/http'
 import type { Request } from 'express'

@@ -27,7 +27,7 @@ interface Reach {
 }
 
 /** @throws WEIR_NOT_ENFORCED. `isGlobal`: whether the module has registered a guard; `hasServer`:
- *  whether there is HTTP; without it only messages come. */
+ *  whether there is an HTTP server, without which only messages arrive. */
 export function checkEnforced(
   modules: ModulesContainer,
   config: ApplicationConfig,

@@ -41,8 +41,8 @@ interface Counting {
  * With a policy, or limit and window, it makes its own limiter. Other options that are not given
  * are as in the module's options. `name` is by default the class's name, or `Class.method`.
  *
- * Without, it changes the limiters that hold otherwise, the class's or else the module's. A change
- * of limit, window or name makes a separate limiter.
+ * Without these, it changes the limiters that apply otherwise: the class's, or else the module's. A
+ * change of limit, window or name makes a separate limiter.
  */
 export type RateLimitOptions<Req = NestRequest> = Settings<Req> & Counting & Partial<Allowed<Req>>
 

@@ -1,6 +1,6 @@
-// Limits are made once, at start. Whatever depends on a request-scoped provider, Nest makes anew
-// for each request, so it would never make the guard at start, and silently nothing would be
-// limited.
+// Limits are made once, at start. Nest makes whatever depends on a request-scoped provider anew for
+// each request. It would not make such a guard at start, so nothing would be limited, and no error
+// would say so.
 
 import { type InjectionToken, type OnModuleInit, Scope } from '@nestjs/common'
 import type { ModulesContainer } from '@nestjs/core'
@@ -48,8 +48,8 @@ function checkScopes(modules: ModulesContainer): void {
   }
 }
 
-/** The path from what a provider needs to what is itself request-scoped, without this module's
- *  aliases. */
+/** The path from a provider to the request-scoped provider that it depends on, without this
+ *  module's aliases. */
 function pathToScoped(wrapper: Wrapper, seen: readonly Wrapper[]): readonly Wrapper[] {
   const isOwn = MADE_ONCE.some(([token]) => token === wrapper.token)
   const here = isOwn ? [] : [wrapper]

@@ -17,8 +17,8 @@ export interface SimulationOptions {
   /** Who is limited, for limiters that do not say: `'ip'`, `'user+path'`, or a function. Default:
    *  the field that `fields.key` names; without one, the address. */
   readonly key?: string | ((entry: LogEntry) => Key | undefined) | undefined
-  /** The most keys that a limiter may have: with more, the simulation fails. 1 to 16,777,216, each
-   *  of which takes about 200 bytes. Default 1,000,000. */
+  /** The most keys that a limiter may have: with more, the simulation fails. 1 to 16,777,216. A key
+   *  takes about 200 bytes. Default 1,000,000. */
   readonly maxKeys?: number | undefined
   /** Simulates one in this many keys, chosen by a hash of the key: 1 to 1,000,000. Default 1, which
    *  is all. */

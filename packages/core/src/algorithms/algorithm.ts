@@ -26,15 +26,16 @@ export interface Scratch {
  * scratch.
  */
 export interface Kernel<S extends Scratch = Scratch> {
-  /** Kernel and version of its stored form; part of each key in Redis. A new form needs a new
-   *  id. */
+  /** Names the kernel and the version of its stored form. It is part of each key in Redis, so a new
+   *  form needs a new id. */
   readonly id: string
   /** The same kernel in Lua. */
   readonly lua: KernelLua
   readonly traits: Traits
   /** How many numbers a state has; 0: it varies, and every key has cells of its own. */
   readonly width: number
-  /** How many of these cells a state takes; NaN: they hold none. Only where the width is 0. */
+  /** How many of these cells a state takes; NaN: the cells hold no state. Only where the width is
+   *  0. */
   sizeOf?(cells: Cells): number
   /** For windows that are calendar periods: the period at a time. Its start and end, in ms, travel
    *  to Redis as the second and third of the policy's numbers. */
@@ -67,7 +68,7 @@ export interface Kernel<S extends Scratch = Scratch> {
   block?(scratch: S, ms: number): void
   /** Ends a block. */
   unblock?(scratch: S): void
-  /** Renews slots that count until `untilUs`: they are held from now for the whole time again.
+  /** Renews slots that count until `untilUs`: from now on, they are held for the whole time again.
    *  Slots that are gone are taken anew, past the limit if need be. For kernels that hold slots. */
   renew?(scratch: S, units: number, untilUs: number): void
   /** The longest block, in ms. For kernels that `block`. */
@@ -88,8 +89,8 @@ export interface Kernel<S extends Scratch = Scratch> {
    *  milliseconds count them from the last whole one. A kernel that `blocks` puts a code into the
    *  microseconds below a millisecond (block-code.ts). */
   resetAfterUs(scratch: S): number
-  /** Microseconds for which the state is kept, where that may be longer than the reset; the kernel
-   *  itself knows which units still count. */
+  /** Microseconds for which the state is kept, where that may be longer than the reset. Such a
+   *  kernel is asked about all corrections, and itself ignores units that no longer count. */
   lifeUs?(scratch: S): number
   /** Writes the state into `cells`. Called only if it is dirty and `resetAfterUs` is above 0;
    *  otherwise there is nothing to keep. Returns the cells that hold the state: new ones if `cells`

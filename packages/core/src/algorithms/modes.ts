@@ -37,7 +37,7 @@ export type Mode =
  *  the counter. */
 type Effect = Exclude<ModeTraits['correction'], undefined> | 'take' | 'forget'
 
-/** What a mode does. All rows have one shape, as every request reads one. */
+/** What a mode does. All objects have the same shape, because every request reads one. */
 export interface ModeTraits {
   /** Grants only what the limits allow; other modes are always granted. */
   readonly judges: boolean
@@ -70,7 +70,7 @@ export interface ModeTraits {
   readonly frees: boolean
   /** Concerns what the store itself holds: means nothing where another decides in its place. */
   readonly isForStore: boolean
-  /** Equal requests may be decided as one. Not where units are taken past the limit. */
+  /** Equal requests may be decided as one, except where they take units past the limit. */
   readonly merges: boolean
 }
 
@@ -96,8 +96,8 @@ function traits(judges: boolean, above?: Effect, below: Effect | undefined = abo
   })
 }
 
-/** For each mode, whether it judges and what units above and below 0 do; and for `reset`, which has
- *  no units. */
+/** For each mode, whether it judges, and what it does with units above and below 0. `reset` has no
+ *  units. */
 const MODES: Readonly<Record<Mode | 'reset', ModeTraits>> = Object.freeze({
   consume: traits(true, 'take'),
   peek: traits(true),
@@ -119,7 +119,7 @@ const CONSUME = MODES.consume
 /** All that a store may be asked. */
 export const MODE_NAMES = Object.keys(MODES) as readonly (Mode | 'reset')[]
 
-/** Most requests' mode is written out: a look-up by name takes longer. */
+/** Most requests consume, and a comparison is faster than a lookup by name. */
 export function traitsOf(mode: Mode | 'reset'): ModeTraits {
   return mode === 'consume' ? CONSUME : MODES[mode]
 }

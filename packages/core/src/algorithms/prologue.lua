@@ -2,7 +2,7 @@
 -- the time and, if that is injected, some slack, as real time must not delete a key whose injected
 -- time has not come. The arguments are driver.lua's; `numbers` says how many of them are policies'
 -- numbers. A function that the loop for plain requests does not need is looked up after that loop
--- (redis/transport/script.ts): each look-up takes 1 % of a script's time. Commands are given texts,
+-- (redis/transport/script.ts): each lookup takes 1 % of a script's time. Commands are given texts,
 -- as Redis would print a number with %.17g, which takes 0.1 us longer.
 
 local ARGV, KEYS, tonumber = ARGV, KEYS, tonumber

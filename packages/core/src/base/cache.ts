@@ -34,7 +34,7 @@ export class Recent<Value> {
   }
 }
 
-/** Remembers what `make` returns for each object. The last object needs no look-up. */
+/** Remembers what `make` returns for each object. The last object needs no lookup. */
 export function memoized<Key extends object, Value>(
   make: (key: Key) => Value,
 ): (key: Key) => Value {

@@ -57,9 +57,9 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
    *  Default: no class, which leaves nothing to others. */
   readonly priority?: ClassName<Class> | Asked<Req, Rest, ClassName<Class>> | undefined
   /** How long a request may be delayed until it may pass, instead of being refused; a request that
-   *  would have to wait longer is refused at once. For a fixed bucket that decides alone and has no
-   *  `maxWait`, it is the `maxWait`, if it is longer than the time in which the empty bucket fills
-   *  up. 0, the default: nobody waits. */
+   *  would have to wait longer is refused at once. A fixed bucket that decides alone and has no
+   *  `maxWait` takes it as its `maxWait`, if it is longer than the time in which the empty bucket
+   *  fills up. 0, the default: nobody waits. */
   readonly wait?: Duration | undefined
   /** True: this request is not limited. */
   readonly skip?: Asked<Req, Rest, boolean> | undefined

@@ -49,7 +49,7 @@ export function decide(
   if (policy === undefined && fixed !== undefined)
     return ask(limiter, mode, key, cost, priority, fixed)
   const resolved = limiter.policiesFor(mode, key, policy)
-  // Bound: in every call, V8 would make room for what a closure captures.
+  // `bind`, not a closure: V8 would make room for what a closure captures in every call.
   if (isPromise(resolved)) return resolved.then(ask.bind(null, limiter, mode, key, cost, priority))
   return ask(limiter, mode, key, cost, priority, resolved)
 }
@@ -127,8 +127,8 @@ function mustHaveUnits({ name }: LimiterParts, policySet: PolicySet | undefined,
   throw typeError('WEIR_INVALID_POLICY', `${what}; use release(decision)`)
 }
 
-/** The decision about the units that one request asked for as a count: it costs that many times as
- *  much. */
+/** The decision for several units that were asked for by `count`: its cost is that of one, times
+ *  the units. */
 function decisionOfUnits(one: LimiterRequest, units: number, result: StoreResult): Decision {
   const policies = result.policies.map((each) => ({ ...each, cost: units * each.cost }))
   const request = { ...one, costs: one.costs.map((cost) => units * cost) }
@@ -159,10 +159,10 @@ export async function decideInTurn(
   const atOnce = off()
   if (atOnce !== undefined) return waited(atOnce, 0)
   const known = limiter.policiesFor('consume', key, policy, 'wait')
-  // In the same turn where that is possible: first come, first served.
+  // Awaits only a promise, so that calls join the queue in the order in which they were made.
   const resolved = isPromise(known) ? await known : known
   const costs = costsOf(resolved, cost)
-  // A policy function may have taken its time.
+  // While a policy function chose, the limiter may have been closed or switched off.
   const passes = off()
   if (passes !== undefined) return waited(passes, 0)
   const { policySet } = resolved
@@ -183,7 +183,7 @@ export async function decideInTurn(
 
 const DISABLED = unlimited({ name: 'disabled' })
 
-/** The decision where no policy set limits: there is no limit, or nothing says which. */
+/** The decision where no policy limits: there is no limit, or the policy function has failed. */
 function withoutStore(
   { name, counters }: LimiterParts,
   resolved: Resolved,

@@ -1,6 +1,6 @@
-// Which policies hold for a call: the call's own, the limiter's, or those that its policy function
-// chooses for the key. If the function fails, its last choice for the key holds, else
-// `whenPolicyFails`.
+// Which policies apply to a call: the call's own, the limiter's, or those that its policy function
+// chooses for the key. If the function fails, its last choice for the key applies, or else what
+// `whenPolicyFails` says.
 
 import { traitsOf } from '../algorithms/modes.js'
 import { unlimited } from '../algorithms/unlimited.js'

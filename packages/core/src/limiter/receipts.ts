@@ -1,5 +1,5 @@
-// Gives back or settles a decision's charge, once, and releases its slots, once: by its receipt,
-// and only by a limiter of the same name on the same store. algorithms/driver.ts says what the
+// Refunds or settles a decision's charge by its receipt, and releases its slots. Each happens once,
+// and only through a limiter of the same name on the same store. algorithms/driver.ts says what the
 // store then writes, and driver.lua beside it what Redis writes.
 
 import { typeError } from '../base/errors.js'

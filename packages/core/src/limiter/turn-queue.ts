@@ -144,7 +144,7 @@ export class TurnQueue implements Queue {
       units -= costOf((this.#waiters[at - 1] as Placed).waiter)
     const nowMs = this.#time.nowMs()
     const dueMs = this.#dueMs(units)
-    // Behind the others, it may wait for longer than the store said; they move up to its units.
+    // Behind the others, it may wait for longer than the store said: they take the earliest units.
     if (dueMs > nowMs && dueMs > waiter.untilMs + 1) waiter.decided(denied(result, dueMs - nowMs))
     else {
       this.#insert(at, waiter, place)
@@ -215,7 +215,7 @@ export class TurnQueue implements Queue {
     return Math.max(dueMs, row[at - 1]?.dueMs ?? dueMs)
   }
 
-  /** Lets the waiters pass whose units are due. */
+  /** Lets waiters pass if their units are due. */
   #pass(): void {
     for (;;) {
       const [first] = this.#waiters
@@ -250,7 +250,7 @@ export class TurnQueue implements Queue {
     }
   }
 
-  /** When the unit stops counting that has `behind` units of its run behind it. */
+  /** When a unit stops counting that is followed by `behind` units of its run. */
   #untilUs(run: Run, behind: number): number {
     return Math.ceil(run.untilUs - behind * this.#policy.unitMs * 1_000)
   }

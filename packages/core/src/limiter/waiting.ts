@@ -39,11 +39,11 @@ export interface Waiting {
   /** How many calls wait. */
   readonly size: number
   wait(asked: WaitRequest): Promise<Waited>
-  /** Slots were released here: whoever waits for them asks. */
+  /** Slots were released here: the calls that wait for them ask again. */
   freed(slots: Pick<ConsumeRequest, 'target' | 'costs'>): void
   /** Rejects all calls that wait. */
   close(error: () => Error): void
-  /** Lets all calls pass that wait, as nothing limits any more. */
+  /** Lets all waiting calls pass, as nothing limits any more. */
   release(): void
 }
 
@@ -115,8 +115,8 @@ function isAnsweredAtOnce({ target, costs, keep }: ConsumeRequest): boolean {
   return costs.some(isMore) || costs.every((cost) => cost === 0)
 }
 
-/** Asks for a call that is not to wait. It must not pass others that wait, so behind them it only
- *  peeks. */
+/** Asks the store for a call that must not wait. Behind waiting calls, it only peeks, as it must
+ *  not overtake them. */
 function turnAway(layer: Layer, call: WaitingCall, isBehind: boolean): void {
   const { request } = call
   const asked: ConsumeRequest = isBehind ? { ...request, mode: 'peek' } : request
@@ -163,7 +163,7 @@ class WaitingCall implements Waiter {
     this.#forgetSignal = signal && onAbort(signal, () => this.#abort(signal.reason))
   }
 
-  /** Ends the wait. Without a result it passes, as nothing limits any more. */
+  /** Ends the wait. Without a result, the call passes, as nothing limits any more. */
   decided(result: StoreResult | undefined): void {
     this.#end()
     this.#resolve({ result, waitedMs: Math.round(this.#time.nowMs() - this.#sinceMs) })
@@ -189,9 +189,10 @@ class WaitingCall implements Waiter {
 const actionsOf: WeakMap<AbortSignal, Set<() => void>> = new WeakMap()
 
 /**
- * Returns a function that takes the action back. All waiters of a signal share one listener: from
- * the eleventh on, Node warns of a leak. A signal without waiters has none: a listener would keep
- * what `AbortSignal.any` made alive for as long as the signals that it follows.
+ * Acts when a signal aborts. Returns a function that removes the action. All waiters of a signal
+ * share one listener, because Node warns of a leak from the eleventh listener on. A signal without
+ * waiters has no listener, which would keep a signal of `AbortSignal.any` alive for as long as the
+ * signals that it follows.
  */
 function onAbort(signal: AbortSignal, action: () => void): () => void {
   const actions = actionsOf.get(signal) ?? new Set()

@@ -132,7 +132,7 @@ export class Held {
     return { value, field: fieldOf(text), policy: this.#read(text, value) }
   }
 
-  /** Replaces everything by what the store has. */
+  /** Replaces everything with what the store has. */
   load(fields: ReadonlyMap<string, string>): void {
     for (const field of this.refused.keys()) if (!fields.has(field)) this.refused.delete(field)
     const current = new Map(this.#defaults)

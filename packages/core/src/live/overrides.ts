@@ -1,4 +1,4 @@
-// Policies for single keys, found by one look-up in a Map, and for all keys with a prefix, found by
+// Policies for single keys, found by one lookup in a Map, and for all keys with a prefix, found by
 // a binary search over the prefixes.
 
 import type { Policy } from '../algorithms/policy.js'

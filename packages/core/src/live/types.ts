@@ -42,8 +42,8 @@ export interface PolicyChange {
 
 /** A change that has taken effect here. */
 export interface LiveChange extends PolicyChange {
-  /** How long after `activeAtMs` it took effect, in ms. More than a few: this process heard too
-   *  late. */
+  /** How long after `activeAtMs` it took effect, in ms. More than a few ms mean that this process
+   *  heard of the change too late. */
   readonly lateMs: number
 }
 
@@ -58,7 +58,7 @@ export interface PolicyAnswer extends PolicyChange {
 export type OverrideKey = string | { readonly prefix: string }
 
 /** A function of the limiter's key, for the option `policy` of limiters and middlewares. It ignores
- *  what is no key. */
+ *  an argument that is not a key. */
 export interface PolicyOfKey<Answer = Policy> {
   (key?: unknown): Answer
   /** Middlewares call it with the key, not with the request. */

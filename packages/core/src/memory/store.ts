@@ -24,15 +24,15 @@ export interface MemoryStoreOptions {
    *  bytes besides its text, 80 for a sliding window.
    *
    *  A store also remembers the resets and refunds of as many keys in all (at least 10,000), while
-   *  units charged before them count: 40 bytes each. Beyond that, the oldest ones hold for all
-   *  keys, so a receipt from before them may give back less. */
+   *  units charged before them count: 40 bytes each. Beyond that, the oldest ones apply to all
+   *  keys, so an older receipt may give back less. */
   readonly maxKeys?: number | undefined
   /** How keys are told apart.
    *  - `'exact'`, the default: by their texts, which are kept. (A text longer than 256 characters
    *    is kept as a hash of 128 bits.)
    *  - `'fingerprint'`: by a hash of 64 bits with a secret of this process. No text is kept, so a
-   *    key takes less memory, which has no personal data in it. Two of n keys share a counter with
-   *    a probability of n² / 2⁶⁵: 0.000003 % for a million. */
+   *    key takes less memory and holds no personal data. Two of n keys share a counter with a
+   *    probability of n² / 2⁶⁵: 0.000003 % for a million. */
   readonly keys?: 'exact' | 'fingerprint' | undefined
   /** The clock, for tests and simulations. Default: the host's clock. */
   readonly clock?: Clock | undefined
@@ -87,7 +87,7 @@ export function memoryStoreOf({
 
   function prepare(policySet: PolicySet) {
     const counters: Counter[] = policySet.policies.map((policy) => {
-      // No policy of a policy set is without a kernel: it would limit nothing.
+      // Every policy of a policy set has a kernel: without one, it would limit nothing.
       const kernel = policy.kernel as Kernel
       const id = counterId(policySet, policy)
       const table = tables.get(id) ?? new MemoryTable(kernel, bounds, marks.ofTable(id), evictions)

@@ -21,7 +21,7 @@ export interface AdaptiveOptions {
   /** The largest factor, from `min` to 1. Default 1. */
   readonly max?: number | undefined
   /** How long the factor takes to climb from `min` to `max` after a start, and after the policy was
-   *  not used for as long. Default: it starts at `max`. */
+   *  not used for that long. Default: it starts at `max`. */
   readonly warmUp?: Duration | undefined
   /** Called when the factor has changed. An error that it throws becomes a warning. */
   readonly onChange?: ((factor: number, before: number) => void) | undefined
@@ -36,8 +36,8 @@ export interface AdaptivePolicy extends PolicyOfKey {
   readonly current: Policy
 }
 
-/** How often the signal is asked, and how often at most where it is urgent: requests that come in
- *  before then have to be worked off. */
+/** How often a signal is asked, and how often an urgent one: requests that come in before the next
+ *  look have to be worked off. */
 const LOOK_MS = 500
 const SOON_MS = 100
 /** A longer time without a look is a pause of the traffic or of the process, and the signal
@@ -146,7 +146,7 @@ const hearingOf = memoized((signal: MaybeUrgent): Hearing => {
   return { signal, atMs: Number.NEGATIVE_INFINITY, load: undefined }
 })
 
-/** A function of `responses()` that is not public: whether to ask the signal early. */
+/** A signal of `responses()` also has a function that is not public: whether to ask it early. */
 type MaybeUrgent = Signal & { readonly isUrgent?: () => boolean }
 
 function listen(hearing: Hearing, name: string, nowMs: number): void {

@@ -1,5 +1,5 @@
-// Counts the requests in flight, measures how long their responses take, and finds out by law.ts
-// how many may be in flight. In memory, for this process alone.
+// Counts the requests in flight, measures how long their responses take, and finds out how many may
+// be in flight (law.ts). It works in memory, for this process alone.
 
 import { reservedUnits } from '../base/reserved-units.js'
 import type { Time } from '../base/time.js'
@@ -46,7 +46,7 @@ const FEW_AFTER_MS = 1_000
  *  little. */
 const MOST_TIMES = 10
 /** The limit follows refusals only of requests that may fill at least this fraction of it. It grows
- *  until these find room, so the others find at most twice as much. */
+ *  until these find room, so the others find at most twice as much room. */
 const LEAST_SHARE = 1 / 2
 /** After this number of response times, requests that began before a change have ended. */
 const SETTLE_TIMES = 3

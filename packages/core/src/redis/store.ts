@@ -39,7 +39,8 @@ export function redisStore(
   return storeOf(client, options, true)
 }
 
-/** @param triesPermissions what the user may not do is found out by trying, which writes */
+/** @param triesPermissions whether to find out what the Redis user may not do by trying, which
+ *  writes */
 export function storeOf(
   client: Parameters<typeof redisStore>[0],
   options: RedisStoreOptions,

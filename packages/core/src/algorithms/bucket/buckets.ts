@@ -34,8 +34,8 @@ export interface TokenBucketOptions {
  * rate in the long run. Starts full. At most `capacity + refill * t / every` units pass in any time
  * t.
  *
- * Changed numbers keep the used share where an empty bucket takes as long to fill as before
- * (capacity * every / refill); otherwise they are another counter.
+ * Changed numbers keep the used share if capacity * every / refill stays the same, which is the
+ * time in which an empty bucket fills up; otherwise a new counter begins.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example tokenBucket({ capacity: 20, refill: 10, every: '1s' }) // 20 at once, 10 a second
  */
@@ -69,8 +69,8 @@ export interface GcraOptions {
  * up to `burst`. The same arithmetic as `tokenBucket`, in the words of traffic shaping. At most
  * `burst + limit * t / period` units pass in any time t.
  *
- * Changed numbers keep the used share where a full burst takes as long to come back as before
- * (burst * period / limit); otherwise they are another counter.
+ * Changed numbers keep the used share if burst * period / limit stays the same, which is the time
+ * in which a full burst comes back; otherwise a new counter begins.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example gcra({ limit: 10, period: '1s', burst: 3 }) // one every 100 ms, 3 at once after a pause
  */
@@ -109,11 +109,11 @@ export interface LeakyBucketOptions {
 
 /**
  * A bucket that requests fill and that leaks at a steady rate; what would overflow it is denied.
- * The same arithmetic as `tokenBucket`, seen from below. At most `capacity + leak * t / every`
- * units pass in any time t.
+ * The same arithmetic as `tokenBucket`, but the bucket holds the units taken, not the units left.
+ * At most `capacity + leak * t / every` units pass in any time t.
  *
- * Changed numbers keep the used share where a full bucket takes as long to leak out as before
- * (capacity * every / leak); otherwise they are another counter.
+ * Changed numbers keep the used share if capacity * every / leak stays the same, which is the time
+ * in which a full bucket leaks out; otherwise a new counter begins.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example leakyBucket({ capacity: 5, leak: 1, every: '1s' })
  */
@@ -122,8 +122,8 @@ export function leakyBucket(options: LeakyBucketOptions): Policy {
 }
 
 /**
- * Keeps now plus 3.1 full buckets, or plus two and the longest wait, in eighths of a microsecond
- * since 2025, below 2^53 until the year 2045.
+ * With this maximum, sums stay below 2^53 until the year 2045: now plus 3.1 full buckets, or now
+ * plus two full buckets and the longest wait, in eighths of a microsecond since 2025.
  */
 const MAX_FULL_MS = 1_826 * 86_400_000
 const TICKS_PER_MS = 8_000
@@ -161,7 +161,7 @@ function bucketPolicy<Word extends string>(
     const problem = `${algorithm}: ${rate} cannot be kept within 1 %; ${remedy}`
     throw rangeError('WEIR_INVALID_POLICY', problem)
   }
-  // The negation refuses an infinite price as well: 0 times that is NaN.
+  // The negation also refuses an infinite price: 0 times infinity is NaN.
   if (!(capacity * price <= MAX_FULL_MS * TICKS_PER_MS)) {
     const problem = `${quote(capacity)} at ${rate} takes more than 1826 days to fill`
     const remedy = `give a smaller ${capacityWord} or a larger ${refillWord}`
@@ -195,8 +195,8 @@ function bucketPolicy<Word extends string>(
 }
 
 /**
- * The policy with turns that can be reserved `ms` ahead, if they cannot yet. A policy that was made
- * with a `maxWait`, or is not a bucket, stays unchanged.
+ * Lets turns be reserved `ms` ahead, unless they already can be. A policy that was made with a
+ * `maxWait`, or is not a bucket, stays unchanged.
  */
 export function reservingAhead(policy: Policy, ms: number): Policy {
   const { maxWaitMs, timeScale, numbers, kernel } = policy

@@ -15,9 +15,9 @@
 // Bound: at most capacity + refill * t / every units in any time t, each of them at its turn or
 // later. Reservations, and penalties past the limit, put the TAT up to a span and the wait ahead:
 // two spans where no wait is given. A TAT further ahead than `reach` means that the clock stepped
-// back: the state is stamped anew, as an empty bucket (healed), so a step blocks for at most that
-// long. With another capacity on the same state the TAT stays, so the used share of the bucket is
-// kept.
+// back: the state is stamped anew, as an empty bucket (healed), so a step blocks for at most
+// `reach`. With another capacity on the same state the TAT stays, so the used share of the bucket
+// is kept.
 
 import { EPOCH_MS } from '../../base/clock.js'
 import type { Kernel } from '../algorithm.js'

@@ -15,8 +15,8 @@ export interface ConcurrencyOptions {
   /** Slots: how many requests may be in progress at once. A whole number from 0, which denies all,
    *  to 1,000,000. */
   readonly limit: number
-  /** How long until a crashed process's slots are free again: at the latest after 61/60 of this
-   *  time. Slots of longer work are renewed. 1 s to 1 d. */
+  /** The time after which a crashed process's slots are free again, at the latest after 61/60 of
+   *  it. Slots of work that takes longer are renewed. 1 s to 1 d. */
   readonly holdTimeout: Duration
 }
 
@@ -29,7 +29,7 @@ const MOST_HOLD_MS = 86_400_000
  * gives it back when its work has ended: by `release`, by `hold`, or when the result of `acquire`
  * is disposed of.
  *
- * A changed limit keeps the slots taken; another `holdTimeout` is another counter.
+ * A changed limit keeps the slots taken; a changed `holdTimeout` begins a new counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example concurrency({ limit: 5, holdTimeout: '30s' })
  */

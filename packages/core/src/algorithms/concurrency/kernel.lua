@@ -4,7 +4,7 @@
 
 local PARTS = 60
 local LONGEST_HINT_MS = 1000
--- More characters than the most runs, 61, take.
+-- More characters than 61 runs take, which is the most that there can be.
 local LONGEST = 2500
 
 return function(limit, hold)
@@ -75,7 +75,7 @@ return function(limit, hold)
     add(latest, units)
   end
 
-  -- Nobody can know who passes once a slot is given back, so the wait is a hint.
+  -- Nobody can know when a slot will be given back and to whom it goes, so the wait is a hint.
   local function retry_after(cost)
     local left, last = limit - in_use, now
     for at = 1, #expiries do

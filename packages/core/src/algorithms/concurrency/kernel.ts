@@ -13,7 +13,7 @@
 // stepped back, an expiry further ahead than a new slot's is brought forward to that one. With
 // another limit on the same state, slots stay taken.
 //
-// Renewals mend a loss of data, as they name the slots that they held; so `restore` does nothing.
+// `restore` does nothing: renewals name the slots that they held, so they repair a loss of data.
 
 import { EPOCH_MS } from '../../base/clock.js'
 import { type Kernel, MAX_UNITS } from '../algorithm.js'
@@ -25,7 +25,7 @@ const HEADER = 1
 const SMALLEST = 2
 
 const PARTS = 60
-/** Nobody can know who passes once a slot is given back, so the wait is a hint. */
+/** Nobody can know when a slot will be given back and to whom it goes, so the wait is a hint. */
 const LONGEST_HINT_MS = 1_000
 
 type ConcurrencyScratch = ReturnType<typeof prepare>

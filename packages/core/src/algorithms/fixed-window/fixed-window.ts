@@ -29,7 +29,7 @@ export interface FixedWindowOptions extends Omit<WindowOptions, 'window'> {
  * usual one for long quotas. Up to twice the limit can pass around the edge of two windows: where
  * that matters, use `slidingWindow`.
  *
- * A changed limit keeps the running window's count and end; another window is another counter.
+ * A changed limit keeps the running window's count and end; a changed window begins a new counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example fixedWindow({ name: 'daily', limit: 10_000, window: '1d', aligned: true })
  * @example fixedWindow({ limit: 10_000, window: 'month', timeZone: 'Europe/Berlin' })

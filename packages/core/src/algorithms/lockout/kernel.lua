@@ -65,7 +65,7 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
 
   local function take(units)
     local blocked = finish > now
-    -- A block that no count began has none.
+    -- A block that no count began has no count.
     if not blocked or count > 0 then
       count = min(count + units, MAX_UNITS)
       dirty = true
@@ -81,8 +81,8 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
     if excess == 1 and limit > 0 and count >= limit and finish <= now then begin() end
   end
 
-  -- Until the block ends; without a block, where the limit was reached when it was larger or blocks
-  -- start with the excess, until the window ends.
+  -- Until the block ends. Without a block (the limit has been lowered, or blocks start with the
+  -- excess), until the window ends.
   local function retry_after()
     return (finish > now and finish or began + span) - now
   end
@@ -152,15 +152,14 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
     local units, steps, held = seen % SEEN, floor(code / 4), code % 4 >= 2
     local until_ms = floor(until_us / 1000)
     if until_ms - now > (held and forget or span) then return end
-    -- Nobody knows when the block before a running count ended, except that the count had not
-    -- begun.
+    -- It is not known when the block before a running count ended, only that the count began later.
     local last = held and until_ms or until_ms - span
     if steps > level and last + forget > now then
       level = steps
       dirty = true
       if finish <= now then
         finish = max(finish, min(last, now))
-        -- Otherwise the count would be one from before that block.
+        -- Otherwise the count would seem to be from before that block.
         began = max(began, finish)
       end
     end

@@ -10,11 +10,11 @@
 // Bound: the limit, and then nothing until the block ends; somebody who stops one attempt below the
 // limit has that many in each window. A refund that leaves less than the limit lifts the block that
 // its count began; the level, and the end from which `forget` counts, are then as they were before.
-// The time until which a charge counts names its count, as does the time of the charge: a refund
+// The time until which a charge counts, or the time of the charge, identifies its count: a refund
 // for another count does nothing. No count began a block that was set by hand or restored, so no
-// refund lifts it. With other amounts on the same state, count, block and level stay. After a step
-// of the clock, a block that ends more than `forget` ahead begins anew for the present level, and a
-// count that begins later than now begins now.
+// refund lifts it. With another limit or other blocks on the same state, count, block and level
+// stay. After a step of the clock, a block that ends more than `forget` ahead begins anew for the
+// present level, and a count that begins later than now begins now.
 //
 // `resetAfterUs` counts whole milliseconds, and carries the block's state in the microseconds below
 // one (../block-code.ts). So it is above 0 where there is a level, which must be kept.
@@ -144,15 +144,14 @@ export const lockout: Kernel = {
     const { units, level, isBlocked: wasBlocked } = seenIn(seen)
     const untilMs = Math.floor(untilUs / 1_000)
     if (untilMs - nowMs > (wasBlocked ? forgetMs : spanMs)) return
-    // Nobody knows when the block before a running count ended, except that the count had not
-    // begun.
+    // It is not known when the block before a running count ended, only that the count began later.
     const lastMs = wasBlocked ? untilMs : untilMs - spanMs
     if (level > scratch.level && lastMs + forgetMs > nowMs) {
       scratch.level = level
       scratch.dirty = true
       if (!isBlocked(scratch)) {
         scratch.endMs = Math.max(scratch.endMs, Math.min(lastMs, nowMs))
-        // Otherwise the count would be one from before that block.
+        // Otherwise the count would seem to be from before that block.
         scratch.beganMs = Math.max(scratch.beganMs, scratch.endMs)
       }
     }
@@ -191,8 +190,8 @@ export const lockout: Kernel = {
 
   longestBlockMs: ([, , forgetMs]) => forgetMs as number,
 
-  // Until the block ends; without a block, where the limit was reached when it was larger or blocks
-  // start with the excess, until the window ends.
+  // Until the block ends. Without a block (the limit has been lowered, or blocks start with the
+  // excess), until the window ends.
   retryAfterMs: (scratch) =>
     (isBlocked(scratch) ? scratch.endMs : endOfCount(scratch)) - scratch.nowMs,
 
@@ -252,7 +251,7 @@ function lengthOf({ blocks }: LockoutScratch, level: number): number {
 
 function take(scratch: LockoutScratch, units: number): void {
   const wasBlocked = isBlocked(scratch)
-  // A block that no count began has none.
+  // A block that no count began has no count.
   if (wasBlocked && scratch.count === 0) return
   scratch.count = Math.min(scratch.count + units, MAX_UNITS)
   scratch.dirty = true

@@ -30,7 +30,7 @@ export interface LockoutOptions {
 }
 
 const MOST_ATTEMPTS = 1_000_000
-/** The kernel has numbers for this many. */
+/** The kernel takes this many lengths. */
 const MOST_BLOCKS = 8
 
 /**
@@ -39,8 +39,8 @@ const MOST_BLOCKS = 8
  * cost is 0. Consume before you check the password, and refund if it was right: that lifts the
  * block, if the attempt was part of the count.
  *
- * A changed limit or other blocks keep count, block and level; another window or time to forget is
- * another counter.
+ * Changed limits and blocks keep the count, the block and the level; a changed window or time to
+ * forget begins a new counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example lockout({ limit: 5, window: '15m', block: ['1m', '5m', '1h'], forget: '1d' })
  */

@@ -10,10 +10,10 @@
 // subtraction and every search is a bisection: work grows with the logarithm of the limit. Sums
 // wrap around at 2^51, and only their differences are used, which are at most 2^50. A refund gives
 // back the oldest units: they would have gone first, so no window can come to hold more than the
-// limit (A at 0, B at 40, refund A by dropping *B's* record: limit + 1 would fit in the window from
-// 40). Ticks never run backwards; a log more than a span ahead is stamped anew as one run (healed);
-// no quantum is that long. With another limit or quantum on the same state, entries keep their
-// times.
+// limit (if A is taken at 0 and B at 40, and the refund of A dropped the record of B, limit + 1
+// units would fit into the window from 40). Ticks never run backwards; a log more than a span
+// ahead, which no quantum explains, is stamped anew as one run (healed). With another limit or
+// quantum on the same state, entries keep their times.
 
 import { EPOCH_MS } from '../../base/clock.js'
 import { type Cells, type Kernel, MAX_UNITS } from '../algorithm.js'

@@ -8,10 +8,10 @@ const MAX_ENTRIES = 100_000
 
 /**
  * Never more than `limit` units in any window, exactly: it logs when each unit was taken, in whole
- * milliseconds. A key's memory in Redis grows with each unit taken, so it is for limits up to a few
- * thousand; `slidingWindow` is as strict at a fraction of the memory.
+ * milliseconds. A key's memory in Redis grows with each unit taken, so use it for limits up to a
+ * few thousand. `slidingWindow` is as strict and takes a fraction of the memory.
  *
- * A changed limit keeps the units taken and their times; another window is another counter.
+ * A changed limit keeps the units taken and their times; a changed window begins a new counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example slidingLog({ limit: 5, window: '15m' }) // log-in attempts
  */
@@ -33,9 +33,9 @@ export interface SlidingWindowOptions extends WindowOptions {
  * Never more than `limit` units in any window. Units taken in the same part of the window come back
  * together, up to one part later than in `slidingLog`. So at least parts / (parts + 1) of the limit
  * can be used in the long run, 98.4 % by default. A key holds at most parts + 1 entries, whatever
- * the limit. Where `limit` needs no more than that, times are exact to the millisecond.
+ * the limit. If `limit` is no higher than that, times are exact to the millisecond.
  *
- * A changed limit keeps the units taken and their times; another window is another counter.
+ * A changed limit keeps the units taken and their times; a changed window begins a new counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example slidingWindow({ limit: 100, window: '1m' }) // what { limit: 100, window: '1m' } means
  */

@@ -7,7 +7,7 @@
 // window makes no difference, a lease ends with the window. A lease that ends gives back what is
 // left, except units that later ones build on (`cancel`). A process that is granted less than it
 // asks for repeats that denial for about as long as a lease lasts, so a flood of refused requests
-// is no flood of calls.
+// does not become a flood of calls.
 
 import { traitsOf } from '../../algorithms/modes.js'
 import { memoized, perName, Recent } from '../../base/cache.js'
@@ -21,13 +21,13 @@ import { FEWEST, isLeasable, type LeaseLimits, type LeasesOptions, limitsFor } f
 /** A key is hot when requests ask for this many units while a lease lasts. */
 const HOT = 8
 const MAX_KEYS = 10_000
-/** The same as in the deny cache. */
+/** A denial is repeated for at most this time, as in the deny cache. */
 const MAX_REFUSED_US = 1_000_000
 /** The part of the expected demand that a lease covers, so that it is used up before it ends.
  *  Random demand of n varies by the square root of n, so a large lease may cover a larger part. */
 const SHARE = 0.75
 const DEVIATIONS = 2
-/** How much more than was spent of one lease the next may have, if units of that one were left. */
+/** If units of a lease were left, the next has at most this many times what was spent of it. */
 const GROWTH = 1.25
 /** The next lease is asked for this many round trips before one is used up. */
 const ROUND_TRIPS = 2
@@ -131,14 +131,14 @@ export class Leases implements Layer {
     return true
   }
 
-  /** Asks in the next turn: in this one, the decision would wait until the call is written. */
+  /** Asks in the event loop's next turn, so that the decision need not wait for the write. */
   #takeSoon(key: HotKey, request: LayerRequest, limits: LeaseLimits): void {
     if (key.isDue) return
     key.isDue = true
     this.#options.time.soon(() => {
       const { isDue, nowUs } = key
       key.isDue = false
-      // Otherwise, the key's leases were ended meanwhile.
+      // If it is no longer due, the key's leases were ended meanwhile.
       const may = isDue && !this.#isClosed && this.#mayAsk(key, request, nowUs)
       if (may) this.#take(key, request, [], limits, nowUs)
     })

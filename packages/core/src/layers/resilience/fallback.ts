@@ -1,4 +1,4 @@
-// Decides while the store cannot, as `whenUnavailable` of each policy says. Local policies are
+// Decides while the store cannot, as each policy's `whenUnavailable` says. Local policies are
 // decided by the same kernels in memory, with this process's part of each limit (its local quota),
 // starting from what was last seen of a key. A policy for outages starts from nothing.
 
@@ -128,13 +128,13 @@ export class Fallback {
 
   /**
    * An outage gives nobody a new budget: memory begins with what was last seen of each counter in
-   * the store, unless it has begun with something newer. An entry may come from one request that
-   * failed long ago, since when the store has gone on counting.
+   * the store, unless it has begun with something newer. An entry of the ledger may come from one
+   * request that failed long ago, and the store has gone on counting since.
    */
   #carryOver(target: Target, local: LocalPart, seen: Seen): void {
     const nowUs = this.ledger.nowUs()
     const untilUs = local.places.map((place) => seen.untilUs[place] as number)
-    /** What to restore of lock-outs: a block is more than units. */
+    /** What to restore for lock-outs, whose state is more than units. */
     const lockouts = local.places.map(() => 0)
     const used = local.places.map((place, i) => {
       const admitted = this.ledger.of(target, place)
@@ -155,8 +155,8 @@ export class Fallback {
       return Math.min(part, Math.max(0, part - left) + Math.ceil(admitted?.units ?? 0))
     })
     const counted = { target: localTarget(target, local), count: 1 }
-    // Without `seenUs`: a refund in memory since, such as of what the store denied while a node was
-    // half-open, does not lift the store's block.
+    // Without `seenUs`, because a later refund in memory, such as one of what the store denied
+    // while a node was half-open, must not lift the store's block.
     if (lockouts.some((units) => units > 0))
       this.#store.decide({ ...counted, mode: 'restore', costs: lockouts, untilUs })
     if (used.every((units) => units === 0)) return
@@ -176,8 +176,8 @@ export function isAboutStore({ mode, isForStore }: LayerRequest): boolean {
 }
 
 /**
- * A settlement gives units back in the store alone, and units that the store may have given back
- * are not given back again.
+ * A request as it is decided without the store. A settlement gives units back only in the store,
+ * and units that the store may have given back are not given back again.
  * @param mayBeDone whether the store may have done it, though it has not said so
  */
 export function localRequest(request: LayerRequest, mayBeDone: boolean): LayerRequest {
@@ -217,7 +217,7 @@ function leftOf(
 // Results are for all policies of a set, as they were given, although memory has decided by some of
 // them and by parts of their limits.
 
-/** A result that knows nothing: all of each limit is left, or nothing. */
+/** A result where nothing is known: of each limit, at most `most` is left. */
 function blank({ target, costs, count }: LayerRequest, most: number): StoreResult {
   const policies = target.policySet.policies.map((policy, i): PolicyResult => {
     const remaining = Math.min(most, policy.limit)

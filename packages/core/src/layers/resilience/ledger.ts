@@ -92,7 +92,7 @@ export class Ledger {
   }
 
   /**
-   * The store has counted a request after all that was then decided here.
+   * A late reply shows that the store has counted a request that was then decided here.
    * @param untilUs until when the units count there: their window may be over here
    */
   countedLate({ target, costs }: LayerRequest, times: number, untilUs: readonly number[]): void {
@@ -109,8 +109,8 @@ export class Ledger {
     if (admitted.units < ROUNDING) this.forget(admitted)
   }
 
-  /** The same for an entry that was given up as not counted. After a reset, the counter has another
-   *  entry. */
+  /** As `counted`, for an entry that was given up as not counted. After a reset, the counter has
+   *  another entry. */
   reconciledLate(request: LayerRequest): void {
     const admitted = this.of(request.target, 0)
     if (admitted?.target === request.target) this.counted(admitted, request)

@@ -16,7 +16,7 @@ import { concernsNode } from './failures.js'
 import type { Ledger } from './ledger.js'
 
 export interface RecoveryOptions {
-  /** Asks the store, with a deadline and whatever a breaker says. Breakers do not count failures of
+  /** Asks the store, with a deadline, whatever a breaker says. Breakers do not count failures of
    *  these requests. */
   readonly store: Layer
   readonly events: Events
@@ -215,8 +215,8 @@ export class Recovery {
     new Promise((resolve) => void this.#options.time.soon(resolve))
 
   /**
-   * Counts in the store what was admitted under some counters, then lets the requests go on that
-   * wait for it.
+   * Counts in the store what was admitted under some counters, then lets the requests that wait for
+   * it go on.
    * @returns why the node cannot count it
    */
   async count(some: readonly Admitted[], guard: Guard): Promise<Error | undefined> {
@@ -262,7 +262,8 @@ export class Recovery {
       }
     }
     if (concernsNode(failure)) return failure
-    // Otherwise, a key that alone cannot be decided would keep all requests for it from the store.
+    // Only this key cannot be decided. If it stayed owed, no request for it would reach the store
+    // again.
     if (failure !== undefined) {
       admitted.units = 0
       this.#ledger.forget(admitted)

@@ -210,7 +210,7 @@ export class Resilience implements Layer, Sent {
       ledger.reconciledLate(request)
     }
     const { granted, untilUs } = result
-    // The call that waits was given another turn, or none.
+    // The waiting call has been given another turn, or none.
     if (request.maxWaitMs !== undefined && mode === 'consume') this.#unwanted(request, result)
     else if (traitsOf(mode).takes) ledger.countedLate(chargeOf(request), granted, untilUs)
   }
@@ -248,7 +248,7 @@ export class Resilience implements Layer, Sent {
   ): void {
     const { target } = request
     const waiting = pending instanceof UnderCeiling ? pending.withoutStore() : pending
-    // These are about the store's own counters.
+    // Such requests concern the store's own counters, so nothing else can answer them.
     if (isAboutStore(request)) {
       waiting.failed(this.#reasons.ownOf(cause, guard.breaker.state))
       return

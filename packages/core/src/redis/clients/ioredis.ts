@@ -1,5 +1,5 @@
 // The connection of an ioredis client, version 5 or 6, or of another client that has its
-// `callBuffer`. A client of another library has a file beside this one, which makes a Connection
+// `callBuffer`. Each client of another library has a file beside this one, which makes a Connection
 // (../connection.ts).
 
 import type { ConnectionOptions } from '../client.js'

@@ -128,10 +128,10 @@ function singlesOf(entries: readonly JoinedEntry[]): Map<string, JoinedEntry> {
 }
 
 /**
- * From now on, equal requests join this entry. If none may, as this one has another cost or asks
- * for several units, they join no earlier entry of its key either: the store would decide them
- * before this one, which was asked first. If the reply to this one were then late, this process
- * would decide it without knowing of the others.
+ * From now on, equal requests join this entry. If none may join it, because it has another cost or
+ * asks for several units, later requests join no earlier entry of its key either: the store would
+ * decide them before this one, which was asked first. If the reply to this one were then late, this
+ * process would decide it without knowing of the others.
  */
 function note(
   singles: Map<string, JoinedEntry>,

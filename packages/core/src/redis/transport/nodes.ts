@@ -1,4 +1,4 @@
-// The Redis nodes behind a client: one, or the masters of a Cluster; and where keys lie on them.
+// The Redis nodes behind a client (one, or the masters of a Cluster), and which keys lie on them.
 
 import { Calls } from '../../base/calls.js'
 import type { BackendNode } from '../../layers/resilience/backend.js'
@@ -44,7 +44,7 @@ export class Nodes {
     return known.length > 0 ? known : all
   }
 
-  /** How many there are; one where there is no Cluster. */
+  /** How many slots there are; one where there is no Cluster. */
   get slots(): number {
     return this.#only === undefined ? SLOTS : 1
   }
@@ -56,7 +56,7 @@ export class Nodes {
 
   slotOfTag(tag: string): number {
     if (this.#only !== undefined) return 0
-    // Several layers ask about one request.
+    // Remembered, because several layers ask about one request.
     if (tag !== this.#lastTag) {
       this.#lastSlot = slotOf(hashTagOf(this.#format, tag))
       this.#lastTag = tag

@@ -109,7 +109,7 @@ function guard([, start, end]: readonly string[]): string {
 /** Where the prologue looks a function up. */
 const LOOKUP = /^local (\w+) = (redis|math|string)\.\w+$/
 
-/** The prologue's lines: first those that a text needs, then the look-ups of functions that it does
+/** The prologue's lines: first those that a text needs, then the lookups of functions that it does
  *  not use. */
 function prologueFor(text: string): [now: string, later: string] {
   const words = new Set(text.match(/\w+/g))
