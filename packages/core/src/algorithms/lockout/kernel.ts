@@ -1,7 +1,7 @@
 // Lock-out: a count of attempts in a window, and blocks that last longer each time.
 //
-//   count  attempts since `began`, the time of the first; over when the window ends, or the block
-//          that the count began
+//   count  attempts since `began`, the time of the first; it ends with the window, or with the
+//          block that it began
 //   block  while now < end: nothing is left. It begins with the attempt that brings the count to
 //          the limit or, if blocks start with the excess, with the refusal of the next attempt.
 //          It lasts as `blocks` says for the level; the last length repeats

@@ -13,8 +13,7 @@ import { restoring } from './restoring.js'
 
 /** How many entries of a full table are examined when one must make room. */
 const LOOKS = 8
-/** How many entries are examined in one step when all are. */
-const PART = 2_000
+const ENTRIES_PER_STEP = 2_000
 
 export class Ledger {
   readonly #admitted: Map<string, Admitted> = new Map()
@@ -140,7 +139,7 @@ export class Ledger {
     let looked = 0
     for (const admitted of this.#admitted.values()) {
       looked += 1
-      if (looked % PART === 0) await pause()
+      if (looked % ENTRIES_PER_STEP === 0) await pause()
       if (admitted.waiting !== undefined || !isChosen(admitted)) continue
       admitted.dropExpired(this.nowUs())
       if (admitted.units < ROUNDING) {
