@@ -166,6 +166,22 @@ const others = {
       ...['iovalkey', 'node-redis', 'glide'].map((library) => ['--library', library]),
     ].map((options) => ({ run: npm('faults', '--', ...options), shown: true })),
   },
+  'long-walks': {
+    title: 'Random walks of 100,000 steps: memory, Redis, a model and stats() agree',
+    needs: redis,
+    commands: [
+      npm('build', '--', '--filter=@weir/core', '--output-logs=errors-only'),
+      {
+        run: [
+          ...['npx', 'vitest', 'run', '--project', 'redis'],
+          ...['ledgers', 'differential', 'stats-agree', 'lockout-model'],
+        ],
+        cwd: 'packages/core',
+        env: { WEIR_STEPS: '100000' },
+        tests: true,
+      },
+    ],
+  },
   'long-fleet': {
     title: 'Fleet: 10,000,000 simulated requests',
     commands: [{ run: npm('fleet', '--', '--requests', '10000000'), shown: true }],
