@@ -45,8 +45,8 @@ export interface Counted {
  * own, with its own `name`; all may use the same store of Weir's.
  *
  * Refused requests are not counted, so `totalHits` is at most one more than the limit. Where the
- * middleware's `limit` is a function, `totalHits` is `Number.MAX_SAFE_INTEGER` above the limit
- * given here.
+ * middleware's `limit` is a function, `totalHits` is `Number.MAX_SAFE_INTEGER` for requests above
+ * the limit given here.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME. `init` throws
  * WEIR_INVALID_OPTION where `limit` is a function and no limit is given here, and
  * WEIR_INVALID_POLICY

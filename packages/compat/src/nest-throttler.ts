@@ -11,8 +11,8 @@ import { COMMON, type CompatOptions, limitersOf, windowsOf } from './limiters.js
 export type { CompatOptions } from './limiters.js'
 
 export interface WeirStorageOptions extends CompatOptions {
-  /** The largest limit of any throttler and route, for @nestjs/throttler 5, which does not tell its
-   *  storage. */
+  /** The largest limit of any throttler and route, for @nestjs/throttler 5, which does not pass
+   *  limits to its storage. */
   readonly limit?: number | undefined
 }
 

@@ -61,8 +61,8 @@ export function countsAttempts({ policySet }: Pick<Target, 'policySet'>): boolea
   return policySet.policies.some(({ kernel }) => kernel?.traits.blocks)
 }
 
-/** The key that the i-th policy limits, as the text by which a store that is no Cluster tells keys
- *  apart. */
+/** The key that the i-th policy limits, as the text by which a store that is not a Cluster tells
+ *  keys apart. */
 export function countedKey({ key, policyKeys }: Target, i: number): string {
   const own = policyKeys?.[i]
   return own === undefined ? textOfKey(key) : textOfPolicyKey(own)

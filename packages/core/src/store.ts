@@ -138,7 +138,7 @@ export interface Target {
 
 /** The key of a policy that does not limit the decision's key. */
 export interface PolicyKey {
-  /** Who is limited. As long as a target's key. */
+  /** Who is limited. It has 1 to 256 characters, like a target's key. */
   readonly key: string
   /** Keys with equal tags lie on one node of a Redis Cluster and can be decided together. */
   readonly tag: string
@@ -232,8 +232,8 @@ export interface StoreRequestFields {
   readonly keep?: readonly number[] | undefined
   /**
    * For each policy, until when the units count, in us of the store's clock: `untilUs` of the
-   * result that charged them. Undefined: it is not known which charge it was; to reconcile, the
-   * units count as long as they can.
+   * result that charged them. Undefined: it is not known which charge it was; reconciled units then
+   * count for as long as they can.
    */
   readonly untilUs?: readonly number[] | undefined
   /**
@@ -255,7 +255,7 @@ export interface StoreResult {
   readonly nowUs: number
   /** For each policy, until when (in us of the store's clock) the charge counts. */
   readonly untilUs: readonly number[]
-  /** One result for each policy of the set, in the set's order, after all that was granted. */
+  /** One result for each policy of the set, in the set's order, as it is after all grants. */
   readonly policies: readonly PolicyResult[]
   /** What decided:
    *  - `store`: the store, when it was asked. A store without layers always says this.

@@ -1,5 +1,5 @@
-// Checks what users hand in to be watched, and tells the kinds apart by their properties: by class
-// it could not, because there may be two copies of a package.
+// Checks what users hand in to be watched, and tells the kinds apart by their properties, not by
+// their classes, because there may be two copies of a package.
 
 import type { LimiterStats, LiveStatus, StoreStats } from '@weir/core'
 import type { OverloadPriority } from '@weir/core/http'

@@ -89,9 +89,9 @@ class Queue {
   readonly #ended: () => void
   /** In the order in which they came. */
   #waiting: Waiting[] = []
-  /** Whether the limiter is being asked for the first request, or its time is waited for. */
+  /** Whether the limiter is being asked for the first request, or a timer runs until it is. */
   #isBusy = false
-  /** How many requests are being asked for that have not waited. */
+  /** How many requests have not waited and are being asked for now. */
   #asking = 0
 
   constructor(limiter: Limiter, key: Key, most: number, ended: () => void) {

@@ -7,8 +7,8 @@ export interface IRateLimiterRes {
   isFirstInDuration?: boolean
 }
 
-/** The form of rate-limiter-flexible's. It is no Error, so that callers can tell a refusal from a
- *  failure. */
+/** It has the form of rate-limiter-flexible's result. It is not an Error, so that callers can tell
+ *  a refusal from a failure. */
 export class RateLimiterRes {
   readonly remainingPoints: number
   /** The ms until a refused request may be made again, or else until nothing is counted. */

@@ -56,9 +56,9 @@ export interface Kernel<S extends Scratch = Scratch> {
    *  they may be spent at any time until then. For kernels whose units, if taken sooner, are free
    *  again sooner. */
   ahead?(scratch: S, untilUs: number): void
-  /** Gives back units that count until `untilUs` (the receipt's now plus its reset; Infinity: there
-   *  is no receipt): no more than are in use or still count, and never into a later window. With
-   *  `chargedUs`, the instant of the charge, the same holds after an earlier refund. */
+  /** Gives back units that count until `untilUs` (the receipt's now plus its reset, or Infinity
+   *  without a receipt), but no more than are in use or still count, and none in a later window.
+   *  With `chargedUs`, the instant of the charge, the same holds after an earlier refund. */
   refund(scratch: S, units: number, untilUs: number, chargedUs: number | undefined): void
   /** True: a request that this policy alone refuses begins a block, so `refuse` is to be called. */
   mayBegin?(scratch: S): boolean
@@ -110,8 +110,8 @@ export interface Traits {
   readonly isAskedLast: boolean
   /** It counts attempts, whatever they cost, and then blocks, as the kernel's `block` does. */
   readonly blocks: boolean
-  /** Its units are slots, which are taken for a time, renewed and released. A key may have fewer of
-   *  them in use than were last seen, at any time. */
+  /** Its units are slots, which are taken for a time, renewed and released. At any time, a key may
+   *  have fewer of them in use than were last seen. */
   readonly holds: boolean
 }
 
@@ -138,10 +138,11 @@ export const MAX_UNITS: number = 2 ** 50
 export interface KernelLua {
   /** Constants and functions that all policies use. */
   readonly shared: string
-  /** A function of a policy's numbers that makes its kernel's functions, with the mode's own as
-   *  `special`: `within` to reserve, `ahead` to lease, `cancel` (or else `refund`), `refund`, also
-   *  to settle, `reconcile`, `restore`, `block`, `unblock`, `renew`. A kernel may also have
-   *  `may_begin`, `refuse` and `life`, which are `Kernel`'s `mayBegin`, `refuse` and `lifeUs`. */
+  /** A function that takes a policy's numbers and makes the kernel's functions. `special` is the
+   *  one that the mode needs: `within` to reserve, `ahead` to lease, `cancel` (or else `refund`) to
+   *  cancel, `refund` to refund and to settle, or the one named after the mode (`reconcile`,
+   *  `restore`, `block`, `unblock`, `renew`). A kernel may also have `may_begin`, `refuse` and
+   *  `life`, which are `Kernel`'s `mayBegin`, `refuse` and `lifeUs`. */
   readonly kernel: string
   /** The kernel's names for a policy's numbers, which also say how many there are; the first is
    *  `@limit`. */

@@ -13,7 +13,7 @@
  * - `reconcile`: takes units that were taken elsewhere, as far as they still count
  * - `restore`: raises the usage to at least what was seen before the store lost it; the costs are
  *   the units that were seen in use
- * - `block`: lets nothing pass for a while; the costs of lock-outs are its milliseconds
+ * - `block`: lets nothing pass for a while; a lock-out's cost is the length of its block in ms
  * - `unblock`: ends a block
  * - `release`: gives back slots whose work has ended
  * - `renew`: extends slots, or takes them anew where they are gone, past the limit if need be; does
@@ -33,8 +33,8 @@ export type Mode =
   | 'release'
   | 'renew'
 
-/** What units do to a counter: the kernel's function that is given them, or `forget`, which deletes
- *  the counter. */
+/** The kernel's function that a request calls with its units, or `forget`, which deletes the
+ *  counter. */
 type Effect = Exclude<ModeTraits['correction'], undefined> | 'take' | 'forget'
 
 /** What a mode does. All objects have the same shape, because every request reads one. */
@@ -68,7 +68,7 @@ export interface ModeTraits {
   readonly tells: boolean
   /** May leave more units than before, so that a remembered denial may no longer hold. */
   readonly frees: boolean
-  /** Concerns what the store itself holds: means nothing where another decides in its place. */
+  /** Concerns what the store itself holds, so it means nothing where something else decides. */
   readonly isForStore: boolean
   /** Equal requests may be decided as one, except where they take units past the limit. */
   readonly merges: boolean

@@ -37,7 +37,7 @@ export class InvalidCost {
   }
 }
 
-/** A request that is refused without a decision, because of what it is itself. */
+/** A request that is refused for what it is, without a decision. */
 export class Undecided {
   readonly refusal: Refusal
 
@@ -66,7 +66,7 @@ export function consumer<Req, Res, Rest extends unknown[]>(
   adapter: Pick<HttpAdapter<Req, Res, Rest>, 'afterResponse'>,
 ): Consume<Req, Res, Rest> {
   const consume = consumerOf(options, limiter, source, adapter)
-  // Only where the request chooses the policy can a key be too long. Shadow mode refuses nobody.
+  // A key can be too long only where the request chooses the policy. Shadow mode refuses nobody.
   if (source.of === undefined || options.shadow) return consume
   const { undecided } = countersOfLimiter(limiter)
   function failed(error: unknown): Undecided {
@@ -243,7 +243,7 @@ export function mayHoldSlots<Req, Rest extends unknown[]>(
   return checkedUses(fixed, 'policy').some((use) => isOfSlots(use.policy))
 }
 
-/** Leaves what is no policy as it is, for the limiter to refuse. */
+/** Leaves what is not a policy as it is, for the limiter to refuse. */
 function reserving(input: PolicyInput, waitMs: number): PolicyInput {
   if (Array.isArray(input)) return input.length === 1 ? [reservingUse(input[0], waitMs)] : input
   return reservingUse(input as Policy, waitMs) as Policy

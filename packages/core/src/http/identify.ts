@@ -134,7 +134,7 @@ function warnOfMissingKey(byAddress: boolean, name: string, key: unknown): void 
   warnOnce(byAddress ? 'WEIR_NO_ADDRESS' : 'WEIR_NO_KEY', name, `${what}; ${shared}`)
 }
 
-/** A full IPv6 address is no good key: its owner has at least 2^64 of them. */
+/** A full IPv6 address is not a good key: its owner has at least 2^64 of them. */
 function warnOfRawAddress(key: Key, name: string): void {
   if (typeof key !== 'string' || key.indexOf(':') === key.lastIndexOf(':')) return
   if (parseAddress(key) === undefined) return

@@ -55,7 +55,7 @@ export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSl
 
   /**
    * Gives back what a part was granted beyond `granted`, with a separate deadline. Nobody waits for
-   * that: the result shows the units as left at once.
+   * that: the result already shows these units as left.
    */
   function giveBack(part: Part, granted: number): void {
     const { request, result } = part

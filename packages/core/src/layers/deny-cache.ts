@@ -3,10 +3,10 @@
 // wait is over. Such a change shows at once if it is made through this store, and within a second
 // if it is made elsewhere. So do units taken meanwhile, which leave less and make waits longer.
 //
-// No denial outlives the store's. Its end is counted from when the store was asked, which is before
-// the store decided, and is the earliest end of a wait that the store rounded up to whole ms. There
-// is one exception: if the store's clock steps back, which this process does not learn, the key is
-// refused for that much longer.
+// A denial is repeated no longer than the store would deny. Its end is counted from when the store
+// was asked, which is before the store decided, and is the earliest at which a wait that the store
+// rounded up to whole ms can end. There is one exception: if the store's clock steps back, which
+// this process does not learn, the key is refused for that much longer.
 
 import { traitsOf } from '../algorithms/modes.js'
 import { perName, Recent } from '../base/cache.js'

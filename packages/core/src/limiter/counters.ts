@@ -40,7 +40,7 @@ export const REFUNDED = 1
 export const PENALTY = 2
 export const DENIED_UNITS = 3
 export const NEAR_LIMIT = 4
-/** From here on denials, by reason. */
+/** The first cell for denials, one for each reason. */
 export const DENIALS = 5
 export const REASONS = [
   'limit',
@@ -50,7 +50,8 @@ export const REASONS = [
   'blocked',
 ] as const
 type DenialReason = (typeof REASONS)[number]
-/** From here on blocks begun, by level; the last cell counts its level and all above. */
+/** The first cell for blocks begun, one for each level; the last one counts its level and all
+ *  above. */
 export const BLOCKS: number = DENIALS + REASONS.length
 export const LEVELS = 8
 /** Slots that are held here now, and those that expired before they were released or renewed. */
@@ -66,7 +67,7 @@ export const CLASS_OUTCOMES = ['allowed', 'denied', 'error'] as const
 
 /** Where the decisions of a policy set are counted. */
 interface SetCounters extends Pick<LimiterCounters, 'decisions' | 'classes'> {
-  /** Of each policy of the set, in its order. */
+  /** The cells of each policy, in the set's order. */
   readonly policies: readonly Float64Array[]
   /** One of them may begin a block. */
   readonly hasBlocks: boolean
@@ -130,7 +131,7 @@ export class LimiterCounters {
     for (const name of names) this.classes.set(name, new Float64Array(CLASS_OUTCOMES.length))
   }
 
-  /** The counters of a policy set, for which they are asked once. */
+  /** The counters of a policy set. Called once for each set. */
   ofSet(policies: readonly Policy[]): SetCounters {
     const cells = policies.map((policy) => this.#ofPolicy(policy))
     const hasBlocks = policies.some(({ kernel }) => kernel?.traits.blocks)
@@ -252,7 +253,7 @@ export function countFailure({ target, priority }: CountedRequest): void {
   if (priority !== undefined) countOfClass(counters, priority, CLASS_FAILED)
 }
 
-/** Counts a request's slots: at `place`, `times` the number that it took. */
+/** Adds the number of a request's slots, times `times`, to the cell at `place`. */
 export function countSlots(
   { target, costs }: Pick<StoreRequest, 'target' | 'costs'>,
   place: typeof SLOTS_HELD | typeof SLOTS_EXPIRED,

@@ -110,8 +110,8 @@ export async function decideUpTo(
   return withMore(observed(limiter, 'consume', decision), { granted })
 }
 
-/** @throws {TypeError} WEIR_INVALID_POLICY if a policy counts attempts or slots: a request takes
- *  one */
+/** @throws {TypeError} WEIR_INVALID_POLICY if a policy counts attempts or slots, of which a request
+ *  takes one */
 function mustCountUnits({ name }: LimiterParts, policySet: PolicySet): void {
   const isOne = countsAttempts({ policySet })
   if (!isOne && !hasSlots({ policySet })) return

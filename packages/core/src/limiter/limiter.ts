@@ -216,7 +216,7 @@ export class RateLimiter {
 
   /** Closes the limiter: waiting calls reject with WEIR_CLOSED, their turns go to others, and
    *  another limiter may have its name. Held slots are renewed until they are released, unless
-   *  `slots` says otherwise. The store stays yours to close, once the slots are released. */
+   *  `slots` says otherwise. You close the store yourself, once the slots are released. */
   close(options: CloseOptions = {}): void {
     checkAll(options, 'close()', CLOSE_CHECKS)
     const parts = this.#parts

@@ -1,4 +1,4 @@
-// The queue of a key whose turns cannot be reserved, as a window decides, or several policies do.
+// The queue of a key whose turns cannot be reserved, because a window or several policies decide.
 // First come, first served in this process: the first waiter asks, together with those behind it
 // that have the same costs, and asks again when the store says that it may pass. So there is one
 // call at a time, and small costs do not overtake a large one. Between processes, the first to ask
@@ -35,7 +35,7 @@ export class RetryQueue implements Queue, WaitsForSlots {
   #isLooping = false
   /** The store's last answer. */
   #last: StoreResult | undefined
-  /** Whose slots it waits for. */
+  /** The target whose slots it waits for. */
   #target: Target | undefined
   /** Slots were released while it asked. */
   #isWoken = false
@@ -151,7 +151,7 @@ export class RetryQueue implements Queue, WaitsForSlots {
 
   #waitForSlots({ request }: Waiter): void {
     this.#target = request.target
-    // Behind the others that wait for these slots: they have not been woken for longer.
+    // It goes behind the others that wait for these slots, which have waited longer to be woken.
     this.#slotWaits.remove(request.target, this)
     this.#slotWaits.add(request.target, this)
   }

@@ -152,7 +152,7 @@ export class TurnQueue implements Queue {
     }
   }
 
-  /** Denies those whose turns have moved too far back, as a reply to one before them came late. */
+  /** Denies waiters whose turns moved too far back when a reply to an earlier one came late. */
   #denyBehind(from: number, before: number, result: StoreResult): void {
     const nowMs = this.#time.nowMs()
     let units = before
@@ -250,7 +250,7 @@ export class TurnQueue implements Queue {
     }
   }
 
-  /** When a unit stops counting that is followed by `behind` units of its run. */
+  /** When a unit with `behind` more units after it in its run stops counting. */
   #untilUs(run: Run, behind: number): number {
     return Math.ceil(run.untilUs - behind * this.#policy.unitMs * 1_000)
   }

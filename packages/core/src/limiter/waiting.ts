@@ -123,7 +123,7 @@ function turnAway(layer: Layer, call: WaitingCall, isBehind: boolean): void {
   askSafely(layer, asked, {
     decided: (result) => {
       if (!call.hasLeft) call.decided(isBehind ? denied(result, 1) : result)
-      // It left while the store was asked.
+      // The call left while the store was asked.
       else if (!isBehind) giveBack(layer, request, result)
     },
     failed: (error) => {

@@ -14,7 +14,7 @@ export interface NamedSettings {
   readonly time: Time
 }
 
-/** How long after it is made a change takes effect, so that all processes hear of it first. */
+/** A change takes effect this long after it is made, so that all processes hear of it first. */
 export const LEAD_MS = 1_500
 
 interface FieldChange {
@@ -58,7 +58,8 @@ export async function rollBack(
   return answers
 }
 
-/** The values in a version of the fields that have changed since, those to be removed first. */
+/** The fields that have changed since a version, with their values in it; those to be removed come
+ *  first. */
 async function fieldsOfVersion(
   { settings, name }: NamedSettings,
   of: number,

@@ -24,7 +24,7 @@ interface FollowerOptions extends NamedSettings {
   readonly loaded: (fields: ReadonlyMap<string, string>) => void
   /** Called when a change takes effect, `lateMs` after it should have. */
   readonly changed: (change: SettingChange, lateMs: number) => void
-  /** Called when the store cannot be read: once, until it can be read again. */
+  /** Called when the store cannot be read, and not again until it could be read. */
   readonly failed: (error: unknown) => void
   /** Called when the store has lost what this process knew. `'restored'`: this process wrote it
    *  back; `'replaced'`: too much had been set since. */

@@ -13,7 +13,7 @@ import type { PolicyChange } from './types.js'
 interface Entry {
   readonly value: string
   readonly field: Field | undefined
-  /** Undefined: the value is no policy that may be used. */
+  /** Undefined: the value is not a policy that may be used. */
   readonly policy: Policy | undefined
 }
 

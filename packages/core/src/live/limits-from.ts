@@ -23,12 +23,12 @@ export interface LimitsFromOptions {
   readonly default: PolicyInput
   /** How long a loaded policy is used before it is loaded again. Default `'1m'`. */
   readonly ttl?: Duration | undefined
-  /** About how many keys are remembered at most, from 2 to 10,000,000. At least half as many are.
-   *  Default 10,000. */
+  /** How many keys are remembered: at least half of this number, and about this number at most.
+   *  From 2 to 10,000,000. Default 10,000. */
   readonly maxKeys?: number | undefined
   /** How long a load may take, in ms, from 1 to 60,000; a longer one fails. Default 1,000. */
   readonly deadlineMs?: number | undefined
-  /** Called when a load fails: it threw, took too long, or returned something that is no policy.
+  /** Called when a load fails: it threw, took too long, or returned something that is not a policy.
    *  One wrong policy fails a whole array, and all that was loaded before stays in use. */
   readonly onFailure?: ((error: Error, key: string) => void) | undefined
 }
@@ -72,7 +72,7 @@ const CHECKS: Checks<LimitsFromOptions> = {
   onFailure: ofType('function'),
 }
 
-/** After a failure, a key is not loaded again for at most this long. */
+/** After a failure, a key may be loaded again after this time, or sooner with a shorter `ttl`. */
 const RETRY_MS = 1_000
 
 /**
@@ -117,7 +117,7 @@ function checkKindOf(policy: Policy, defaults: readonly PolicyUse[]): void {
   throw invalid('WEIR_INVALID_POLICY', 'what load answered', policy, right)
 }
 
-/** `limitsFrom` in another time than the process's. */
+/** `limitsFrom` by another clock than the process's. */
 export function limitsFromIn(time: Time, options: LimitsFromOptions): LimitsFrom {
   checkAll(options, 'limitsFrom()', CHECKS)
   const { load, default: otherwise } = options

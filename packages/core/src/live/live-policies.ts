@@ -53,7 +53,7 @@ const CHECKS: Checks<LivePoliciesOptions> = {
   onFailure: ofType('function'),
 }
 
-/** `livePolicies` in another time than the process's. */
+/** `livePolicies` by another clock than the process's. */
 export function livePoliciesIn<Name extends string>(
   time: Time,
   store: Store,

@@ -17,7 +17,7 @@ export interface Override {
 export class Overrides {
   readonly #exact = new Map<string, Policy>()
   readonly #byPrefix = new Map<string, Policy>()
-  /** The prefixes in order, and for each the place of the longest other one that it begins with.
+  /** The prefixes in order, and for each the place of the longest other prefix that it begins with.
    *  Undefined: to be made when needed. */
   #sorted: { readonly prefixes: readonly string[]; readonly shorter: Int32Array } | undefined
 

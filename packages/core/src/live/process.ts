@@ -1,4 +1,4 @@
-// The live policies of one process: kept in step with the store, and reported to it. Each trouble
+// The live policies of one process: kept in step with the store, and reported to it. Each problem
 // is reported once.
 
 import type { Policy } from '../algorithms/policy.js'
@@ -78,7 +78,7 @@ const LOST = {
   replaced: 'too many were set since to write them back',
 }
 
-/** Reports each trouble by a warning and by `onFailure`. */
+/** Reports each problem by a warning and by `onFailure`. */
 function troubles(name: string, onFailure: LivePoliciesOptions['onFailure']) {
   function failed(error: unknown): void {
     notify('onFailure', name, () => onFailure?.(error as Error))

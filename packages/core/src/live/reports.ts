@@ -45,7 +45,7 @@ export function reporterOf(
   }
 }
 
-/** Undefined: the text is no report. */
+/** Undefined: the text is not a report. */
 export function processOf({ process, text }: SettingsReport): LiveProcess | undefined {
   try {
     const report = JSON.parse(text) as Report

@@ -18,7 +18,8 @@ export interface Form {
 
 const SMALLEST = 16
 /**
- * The share of places that are in use in a new segment, at most, and at least: searches stay short.
+ * The shares of a segment's places that are in use when it is new, at most, and at least. They keep
+ * searches short.
  */
 const NEW = 0.65
 const FULLEST = 0.84
@@ -155,8 +156,8 @@ export class Segment {
     return other
   }
 
-  /** Adds all entries of another segment. In one loop, as moving all others now and then is most of
-   *  what a new key costs. */
+  /** Adds all entries of another segment. All in one loop, because such moves are most of what a
+   *  new key costs. */
   #takeAll(from: Segment): void {
     const words = this.#words
     const owners = this.#owners
@@ -190,7 +191,7 @@ export class Segment {
     return owner !== undefined && (this.#form.keepsTexts || owner !== 0)
   }
 
-  /** Where the search for a hash begins: its upper half says, as the lower half chose the
+  /** Where the search for a hash begins. The hash's upper half decides, as the lower half chose the
    *  segment. */
   #homeOf(low: number): number {
     return ((low >>> 16) * this.places) >>> 16

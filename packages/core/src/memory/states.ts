@@ -2,9 +2,9 @@
 // timer.
 //
 // The states lie in many small hash tables, the segments, which grow and shrink one by one. So no
-// call ever waits until a large table has been rebuilt: V8's Map does that, which takes tens of
-// milliseconds at a million keys. One part of a key's hash says which segment the key belongs to,
-// another where the search begins in that segment. The number of segments follows from the most
+// call ever waits while a large table is rebuilt. (V8's Map is rebuilt as a whole, which takes tens
+// of milliseconds at a million keys.) One part of a key's hash says which segment the key belongs
+// to, another where the search begins in that segment. The number of segments follows from the most
 // keys that the table may hold; a segment without keys takes no memory. A slot is a number that
 // names a segment and a place in it, until the next key is added or removed.
 

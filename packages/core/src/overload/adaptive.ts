@@ -36,8 +36,8 @@ export interface AdaptivePolicy extends PolicyOfKey {
   readonly current: Policy
 }
 
-/** How often a signal is asked, and how often an urgent one: requests that come in before the next
- *  look have to be worked off. */
+/** How often a signal is asked, and how often an urgent one is: requests that come in before the
+ *  next look add to the backlog. */
 const LOOK_MS = 500
 const SOON_MS = 100
 /** A longer time without a look is a pause of the traffic or of the process, and the signal

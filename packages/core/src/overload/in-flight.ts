@@ -45,8 +45,8 @@ const FEW_AFTER_MS = 1_000
 /** A response counts as at most this multiple of the usual time, so that a single one weighs
  *  little. */
 const MOST_TIMES = 10
-/** The limit follows refusals only of requests that may fill at least this fraction of it. It grows
- *  until these find room, so the others find at most twice as much room. */
+/** Refusals raise the limit only if their requests may fill at least this fraction of it. The limit
+ *  grows until such requests find room, so it is at most twice what they need. */
 const LEAST_SHARE = 1 / 2
 /** After this number of response times, requests that began before a change have ended. */
 const SETTLE_TIMES = 3

@@ -35,7 +35,7 @@ export interface HeartbeatOptions {
   readonly time: Time
   /** Called when a beat was not answered, or not with a count and a rank. */
   readonly failed: (error: unknown) => void
-  /** Called with for how many ms somebody watches, as each answer says. */
+  /** Called with each answer: for how many ms somebody watches. */
   readonly watched: (ms: unknown) => void
 }
 
@@ -84,7 +84,7 @@ export class Heartbeat {
       const reply = await this.#connection.call('eval', args)
       if (isLeaving) return
       this.#counted(this.#peersIn(reply))
-      // What came in place of Redis may have said a count and a rank alone.
+      // A server that stands in for Redis may have sent only a count and a rank.
       if (!this.#isStopped) watched(numberOf((reply as unknown[])[2]))
     } catch (error) {
       // The last count stands. Whether Redis is well is for the breaker to find out.
@@ -106,8 +106,8 @@ export class Heartbeat {
     throw new Error(message)
   }
 
-  /** More are believed at once. Fewer only when they stay fewer: the set may have been lost, and
-   *  then all seem to be gone but the first that is heard of again. */
+  /** A larger count is believed at once, and a smaller one only if it lasts: when the set was lost,
+   *  all processes seem to be gone but the first that is heard of again. */
   #counted(heard: Peers): void {
     const nowMs = this.#options.time.nowMs()
     if (heard.count >= this.peers.count) this.#fewerSinceMs = undefined

@@ -167,8 +167,8 @@ function bucketPolicy<Word extends string>(
     const remedy = `give a smaller ${capacityWord} or a larger ${refillWord}`
     throw rangeError('WEIR_INVALID_POLICY', `${algorithm}: ${problem}; ${remedy}`)
   }
-  // Calculated before the price is rounded, so that equal settings in other words have one time
-  // scale.
+  // Calculated before the price is rounded, so that equal settings have the same time scale,
+  // whichever algorithm's words they use.
   const fullMs = Math.max(1, Math.round((capacity * everyMs) / refill))
   const span = capacity * price
   const { maxWait } = options

@@ -36,8 +36,8 @@ return function(limit, full, wait)
     return ceil((tat - now) / price)
   end
 
-  -- Moves the TAT later, at most a span and the wait ahead of now: by the price of the units, or to
-  -- `to`.
+  -- Moves the TAT later, by the price of the units or to `to`, but at most a span and the wait
+  -- ahead of now.
   local function take(units, to)
     local moved = to or tat + units * price
     local furthest = now + span + wait
@@ -57,7 +57,7 @@ return function(limit, full, wait)
   end
 
   -- INCRBY keeps the TTL and is cheaper than SET PX, so the TTL is written only when the TAT enters
-  -- another cell of 8.192 s: the TTL is then a cell longer, so it outlives any TAT in this cell.
+  -- another cell of 8.192 s. It is then a cell longer, so it outlives any TAT in this cell.
   local function write(key, reset)
     if stored and stored - stored % CELL == tat - tat % CELL then
       call('INCRBY', key, format('%d', tat - stored))

@@ -81,8 +81,8 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
     if excess == 1 and limit > 0 and count >= limit and finish <= now then begin() end
   end
 
-  -- Until the block ends. Without a block (the limit has been lowered, or blocks start with the
-  -- excess), until the window ends.
+  -- The ms until the block ends or, without a block (the limit has been lowered, or blocks start
+  -- with the excess), until the window ends.
   local function retry_after()
     return (finish > now and finish or began + span) - now
   end
@@ -98,8 +98,8 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
   end
 
   local function life()
-    -- At least for a window, so that a count seen before the block is not restored after it. A
-    -- block set by hand has no level to be forgotten.
+    -- The state is kept for at least a window, so that a count seen before the block is not
+    -- restored after it. A block set by hand has no level to be forgotten.
     local kept = level > 0 and max(forget, span) or span
     return max(reset_ms(), finish + kept - now) * 1000
   end
@@ -120,7 +120,7 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
     local until_ms = floor(until_us / 1000)
     local counted = until_us == huge or until_ms == began + span or blocked and until_ms == finish
     -- An attempt that began a block counts until the block's end. Where a refund has lifted that
-    -- block since, only the time of the charge tells that the attempt is one of the count.
+    -- block since, only the time of the charge shows that the attempt belongs to the count.
     if charged_us then
       local charged_ms = floor(charged_us / 1000)
       counted = counted or charged_ms >= began and charged_ms <= now
@@ -132,8 +132,8 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
         level = max(0, level - 1)
         finish, before = before, 0
         settle()
-        -- After a step of the clock the block before may be in force again, which this count did
-        -- not begin.
+        -- After a step of the clock, the previous block may be in force again, and this count did
+        -- not begin it.
         if finish > now then count = 0 end
       end
     end
@@ -164,8 +164,8 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
       end
     end
     if held then
-      -- A count can begin a block beside the one that was seen only where that one was lost. Then
-      -- the block that was seen stands, and its end tells other processes that it was lost.
+      -- A count can have begun a block other than the one that was seen only if that one was lost.
+      -- The block that was seen then stands, and its end shows other processes that it was lost.
       local beside = count > 0 and until_ms ~= finish
       if until_ms > now and (beside or until_ms > finish) then hold_until(until_ms) end
     elseif until_ms > now and finish <= now and last >= finish then

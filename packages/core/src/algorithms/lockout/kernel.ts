@@ -111,7 +111,7 @@ export const lockout: Kernel = {
     const wasBlocked = isBlocked(scratch)
     const untilMs = Math.floor(untilUs / 1_000)
     // An attempt that began a block counts until the block's end. Where a refund has lifted that
-    // block since, only the time of the charge tells that the attempt is one of the count.
+    // block since, only the time of the charge shows that the attempt belongs to the count.
     const chargedMs = chargedUs === undefined ? -1 : Math.floor(chargedUs / 1_000)
     const isOfCount =
       untilUs === Number.POSITIVE_INFINITY ||
@@ -126,8 +126,8 @@ export const lockout: Kernel = {
     scratch.endMs = scratch.beforeMs
     scratch.beforeMs = 0
     settle(scratch)
-    // After a step of the clock the block before may be in force again, which this count did not
-    // begin.
+    // After a step of the clock, the previous block may be in force again, and this count did not
+    // begin it.
     if (isBlocked(scratch)) scratch.count = 0
   },
 
@@ -156,8 +156,8 @@ export const lockout: Kernel = {
       }
     }
     if (wasBlocked) {
-      // A count can begin a block beside the one that was seen only where that one was lost. Then
-      // the block that was seen stands, and its end tells other processes that it was lost.
+      // A count can have begun a block other than the one that was seen only if that one was lost.
+      // The block that was seen then stands, and its end shows other processes that it was lost.
       const isBeside = scratch.count > 0 && untilMs !== scratch.endMs
       if (untilMs > nowMs && (isBeside || untilMs > scratch.endMs)) holdUntil(scratch, untilMs)
     } else if (untilMs > nowMs && !isBlocked(scratch) && lastMs >= scratch.endMs) {
@@ -190,8 +190,8 @@ export const lockout: Kernel = {
 
   longestBlockMs: ([, , forgetMs]) => forgetMs as number,
 
-  // Until the block ends. Without a block (the limit has been lowered, or blocks start with the
-  // excess), until the window ends.
+  // The time until the block ends or, without a block (the limit has been lowered, or blocks start
+  // with the excess), until the window ends.
   retryAfterMs: (scratch) =>
     (isBlocked(scratch) ? scratch.endMs : endOfCount(scratch)) - scratch.nowMs,
 
@@ -202,8 +202,8 @@ export const lockout: Kernel = {
 
   lifeUs(scratch) {
     const { endMs, spanMs, forgetMs, level, nowMs } = scratch
-    // At least for a window, so that a count seen before the block is not restored after it. A
-    // block set by hand has no level to be forgotten.
+    // The state is kept for at least a window, so that a count seen before the block is not
+    // restored after it. A block set by hand has no level to be forgotten.
     const keptMs = level > 0 ? Math.max(forgetMs, spanMs) : spanMs
     return Math.max(resetMs(scratch), endMs + keptMs - nowMs) * 1_000
   },

@@ -28,8 +28,8 @@ const NOBODY = /^(?:unknown|_[\w.-]+)(?::\d{1,5})?$/i
 
 /**
  * Makes the function that finds the client's address, given the address of the connection's other
- * end and the header's value. The result is no address where the last trusted proxy named none
- * (`unknown`, `_hidden`). Where what it sent cannot be read, its own address stands for its
+ * end and the header's value. The result is not an address where the last trusted proxy named none
+ * (`unknown`, `_hidden`). If what that proxy sent cannot be read, its own address stands for its
  * clients.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
  */
@@ -132,7 +132,7 @@ function* forwardedFor(list: string): Generator<string | undefined> {
   }
 }
 
-/** Where the last comma before `end` is that is not in a quoted string; -1: nowhere. */
+/** The place of the last comma before `end` that is not in a quoted string; -1: there is none. */
 function commaBefore(list: string, end: number): number {
   let isQuoted = false
   for (let i = end - 1; i >= 0; i -= 1) {

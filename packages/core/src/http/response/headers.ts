@@ -194,8 +194,8 @@ const FORMATS: Readonly<Record<HeaderFormat, readonly Field[]>> = {
 
 export const HEADER_FORMATS: readonly string[] = Object.keys(FORMATS)
 
-/** The fields of policies with one name; where several limiters have one, those of the one that
- *  binds. */
+/** The fields of policies with one name. If several limiters have such a policy, the binding one is
+ *  shown. */
 function fieldsNamed(name: string): readonly Field[] {
   const field = (what: string, write: (result: PolicyResult) => string | undefined): Field => ({
     name: `x-ratelimit-${what}-${name}`,
@@ -239,7 +239,7 @@ function effectiveMs({ result, isViolated }: HeaderItem): number | undefined {
 }
 
 /**
- * How long the units left in a bucket last at its rate. Computed by the window that is shown, so
+ * How long the units left in a bucket last at its rate. Computed from the window that is shown, so
  * that two roundings do not turn 60 seconds into 61.
  */
 function drainMs({ policy, remaining }: PolicyResult): number {

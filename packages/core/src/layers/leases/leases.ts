@@ -27,7 +27,7 @@ const MAX_REFUSED_US = 1_000_000
  *  Random demand of n varies by the square root of n, so a large lease may cover a larger part. */
 const SHARE = 0.75
 const DEVIATIONS = 2
-/** If units of a lease were left, the next has at most this many times what was spent of it. */
+/** If units of a lease were left, the next has at most this many times the spent ones. */
 const GROWTH = 1.25
 /** The next lease is asked for this many round trips before one is used up. */
 const ROUND_TRIPS = 2

@@ -29,7 +29,7 @@ export class Breaker {
   probeAtMs = 0
   readonly #random: () => number
   #streak = 0
-  /** What was asked since the first failure of the last second. */
+  /** Requests and failures since the first failure of the last second. */
   #sample = { sinceMs: Number.NEGATIVE_INFINITY, requests: 0, failures: 0 }
   #waitMs = 0
   #flaps = 0

@@ -79,7 +79,7 @@ function lesser(result: StoreResult, held: StoreResult): StoreResult {
   return { ...result, granted: Math.min(result.granted, held.granted), policies }
 }
 
-/** The later of two turns of a bucket, as the end of what it takes. */
+/** The later of a bucket's two turns, as the time until which its units count. */
 function laterTurn({ untilUs, nowUs }: StoreResult, held: StoreResult): number[] {
   return untilUs.map((us, i) => Math.max(us, nowUs + (held.untilUs[i] as number) - held.nowUs))
 }

@@ -19,16 +19,17 @@ export interface Timed {
   expire(): void
 }
 
-/** A timer that is later than this shows that the event loop was held up; replies then have as long
- *  again. */
+/** A timer that is later than this shows that the event loop was held up; replies then get as much
+ *  time again. */
 const GRACE_MS = 10
 
 const resolved = Promise.resolve()
 
 /**
- * Expires items that are not removed in time. A blocked event loop is no slow store: time runs from
- * the end of the turn in which an item was added (from the next microtask if nothing else is under
- * way), and when a deadline has passed, replies that have arrived meanwhile come first.
+ * Expires items that are not removed in time. A blocked event loop must not pass for a slow store.
+ * So time runs from the end of the turn in which an item was added (from the next microtask if
+ * nothing else is under way), and when a deadline has passed, replies that have arrived meanwhile
+ * come first.
  */
 export class Deadlines {
   readonly #time: Time
@@ -97,8 +98,8 @@ export class Deadlines {
     this.#cancel?.()
     this.#armedForMs = atMs
     const time = this.#time
-    // Replies are read between a timer and an immediate. Twice, since one read of a socket may
-    // leave a part.
+    // Replies are read between a timer and an immediate. Two turns, because one read of a socket
+    // may leave a part unread.
     const judge = (): void => time.soon(() => time.soon(() => this.#judge()))
     this.#cancel = time.after(atMs - time.nowMs(), () => {
       // Requests made while the event loop was held up may have been sent just now.

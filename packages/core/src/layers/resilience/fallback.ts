@@ -251,7 +251,8 @@ function wholeResult(
   return { ...result, policies: placed, untilUs: until, source: 'local', degraded: true }
 }
 
-/** What policies for outages have admitted, counted as the policies that they replace count it. */
+/** A result of policies for outages: its units count for as long as the policies that were replaced
+ *  may count them. */
 function lasting(result: StoreResult, { each }: LocalPart): StoreResult {
   const untilUs = result.policies.map(({ policy }, i) =>
     typeof each[i] === 'object' ? latestUs(policy, result.nowUs) : (result.untilUs[i] as number),

@@ -22,7 +22,7 @@ const SWEPT = 2
 /** How many are examined when one must make room. */
 const CANDIDATES = 4
 
-/** Clocks and replies differ by less than this, so a smaller difference shows no loss. */
+/** A smaller difference shows no loss: clocks, and the delays of replies, differ by as much. */
 const LOSS_MARGIN_US = 50_000
 
 export interface Seen {
@@ -197,11 +197,11 @@ type Sign = (
 ) => boolean
 
 /**
- * The store lost the target: less is in use than can be, since the units in use before should have
- * lasted longer. For a window with one end, that concerns all units; for a bucket, the time at
- * which it is empty; for the others, it is known only if nothing is in use but what this very
- * request took. A refund by another process looks the same; its mark keeps a restore from undoing
- * it.
+ * The store lost the target: less is in use than is possible, because the units in use before
+ * should have lasted longer. For a window with one end, that concerns all units; for a bucket, the
+ * time at which it is empty; for the others, it is known only if nothing is in use but what this
+ * very request took. A refund by another process looks the same; its mark keeps a restore from
+ * undoing it.
  */
 const isLost: Sign = ({ cost, limit, remaining, policy }, remained, earlierUs, mode, granted) => {
   const traits = policy.kernel?.traits
@@ -220,7 +220,7 @@ const isLost: Sign = ({ cost, limit, remaining, policy }, remained, earlierUs, m
 
 /** Less is in use than was seen, even without the units that were given back. */
 const isLess: Sign = ({ cost, remaining, policy }, remained, earlierUs, mode, granted) => {
-  // A settlement that takes units only makes more used than expected, so it passes for a refund.
+  // A settlement that takes units only raises what is in use, so treating it as a refund is safe.
   const back = traitsOf(mode).gives ? granted * Math.abs(cost) : 0
   if (policy.kernel?.traits.drains) return earlierUs > back * policy.unitMs * 1_000
   return remaining > remained + back

@@ -21,7 +21,7 @@ export class Ledger {
   /** The store's time as this process knows it. */
   readonly #clock: Clock
   readonly #maxKeys: number
-  /** Where the search for an entry that makes room has got to. */
+  /** The rest of the entries to search for one that can make room. */
   #looks: IterableIterator<Admitted> | undefined
 
   /** @param maxKeys the most counters that it remembers */
@@ -91,7 +91,7 @@ export class Ledger {
   }
 
   /**
-   * A late reply shows that the store has counted a request that was then decided here.
+   * A late reply shows that the store has counted a request that was decided here meanwhile.
    * @param untilUs until when the units count there: their window may be over here
    */
   countedLate({ target, costs }: LayerRequest, times: number, untilUs: readonly number[]): void {
@@ -158,7 +158,7 @@ export class Ledger {
     if (this.#admitted.get(admitted.id) === admitted) this.#admitted.delete(admitted.id)
   }
 
-  /** Forgets all of a target that is to be counted, even what is on its way. */
+  /** Forgets all that is yet to be counted for a target, even what is on its way to the store. */
   forgetAll(target: Target): void {
     for (let i = 0; i < target.policySet.policies.length; i += 1) {
       const admitted = this.of(target, i)

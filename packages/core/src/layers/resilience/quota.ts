@@ -11,7 +11,7 @@ import { type Peers, partOf } from './peers.js'
 
 export interface QuotaOptions {
   readonly peers: () => Peers
-  /** For policies that do not say. */
+  /** For policies that have no choice of their own. */
   readonly whenUnavailable: WhenUnavailable
 }
 

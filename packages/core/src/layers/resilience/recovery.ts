@@ -39,7 +39,7 @@ export class Guard {
   isTrying = false
   /** Something may be left to be counted in it. */
   isOwed = false
-  /** How many keys were counted in it since the last event that said so. */
+  /** How many keys were counted in it since the last `reconciled` event. */
   counted = 0
   /** Requests that the store has not answered yet, even after their deadline. */
   inFlight = 0
@@ -159,7 +159,7 @@ export class Recovery {
   /** Probes a node that is away; counts what is to be counted in one that is not. */
   async #try(guard: Guard): Promise<void> {
     const { breaker, node } = guard
-    // Nothing is sent, so this is no probe: the next one is made once the client is connected.
+    // Nothing is sent, so this is not a probe: the next one is made once the client is connected.
     if (this.#backend.unready() !== undefined) return
     if (breaker.state !== 'open') {
       await this.#countAll(guard)
@@ -175,7 +175,7 @@ export class Recovery {
   /** Counts all that is due, most units first. What cannot be counted is left for the next time. */
   async #countAll(guard: Guard): Promise<void> {
     guard.isOwed = false
-    // A key is counted with its node's keys or, if its node is well, with any other's.
+    // A key is counted together with those of its node or, if that node is well, of any node.
     const isOfGuard = (admitted: Admitted): boolean => {
       const home = this.#homeOf(admitted)
       return home === guard || home.breaker.state !== 'open'

@@ -31,7 +31,7 @@ export interface Holding {
   readonly signal: AbortSignal
   /** Keeps the slots until `work` has settled as well, however it settles. Returns `work`: handle
    *  its rejection yourself, as Node does not report it as unhandled. Throws WEIR_INVALID_OPTION if
-   *  `work` is no promise. */
+   *  `work` is not a promise. */
   until<Work extends PromiseLike<unknown>>(work: Work): Work
   /** Call it when the work has ended. Resolves once the slots are free again; does nothing the
    *  second time, or if the decision was denied. Rejects if the store cannot be asked: the slots

@@ -119,7 +119,7 @@ export function slotsTaken(request: StoreRequest, result: StoreResult): Slots | 
 
 export interface Releasing {
   readonly layer: Layer
-  /** These are free again: whoever waits for them here may ask. */
+  /** These slots are free again, so the calls that wait for them here may ask. */
   freed(slots: Pick<StoreRequest, 'target' | 'costs'>): void
 }
 
@@ -127,7 +127,7 @@ export interface Releasing {
 export async function releaseSlots(releasing: Releasing, slots: Slots): Promise<void> {
   if (slots.isReleased) return
   slots.end()
-  // Otherwise released in the same turn, to share a write with a settlement.
+  // Otherwise, they are released in the same turn, to share a write with a settlement.
   if (slots.renewing !== undefined) await slots.renewing
   await slots.release(releasing)
 }

@@ -29,7 +29,7 @@ export class SlotWaits {
     }
   }
 
-  /** Wakes as many as slots were released, those that have waited longest first. */
+  /** Wakes one request for each slot released, those that have waited longest first. */
   freed({ target, costs }: Pick<StoreRequest, 'target' | 'costs'>): void {
     if (this.#waiting.size === 0) return
     let slots = Math.max(...costs)

@@ -1,7 +1,7 @@
 // The entry @weir/core/glide: clients of Valkey GLIDE, version 2, for one server and for a Cluster.
 //
 // GLIDE is a Rust library that connects, waits, retries and writes in a thread of its own. It has
-// no events, and a property for its state only once it is closed. So the adapter learns about a
+// no events, and of its state it shows only whether it is closed. So the adapter learns about a
 // client from its replies and errors.
 
 import type { AdaptedClient, Adapter } from '../client.js'
@@ -16,7 +16,7 @@ export * from './glide/recommended.js'
 
 /**
  * A client of Valkey GLIDE, version 2, for `redisStore`: a `GlideClient` or a `GlideClusterClient`.
- * It stays yours to close.
+ * You close it yourself.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION: it is none of these clients, is closed, or
  * reads from replicas only
  * @example

@@ -27,9 +27,8 @@ export * from './node-redis/recommended.js'
 
 /**
  * A client of node-redis, version 5 or 6, for `redisStore`: one of `createClient`, `createCluster`,
- * `createSentinel` or `createClientPool`. It stays yours to connect and to close. Weir listens to
- * its `error` event, so that an outage does not end the process; listen to it yourself to hear of
- * one.
+ * `createSentinel` or `createClientPool`. You connect and close it yourself. Weir listens to its
+ * `error` event, so that an outage does not end the process; listen to it yourself to hear of one.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION: it is none of these clients, or subscribes
  * with RESP2, so that it can send no commands
  * @example
@@ -140,7 +139,7 @@ function poolConnection(client: PoolClient, options: ConnectionOptions): Connect
 }
 
 /** Once they have a connection again, these clients send a command late, or a second time. By then
- *  it was decided without Redis, and would be counted twice. */
+ *  its requests have been decided without Redis, and would be counted twice. */
 function inTime(how: Options, { deadlineMs }: ConnectionOptions): object {
   return { ...how, abortSignal: AbortSignal.timeout(Math.ceil(deadlineMs)) }
 }

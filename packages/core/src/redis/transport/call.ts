@@ -49,10 +49,10 @@ export function prepareScript(
 }
 
 /**
- * A class, and an array that is a copy, as V8 watches literals: if most of a literal's first
- * hundred objects survive a collection, it allocates all later ones where only a major collection
- * frees them. While one key is hot, few entries are made. Then distinct keys bring many at a time,
- * these survive, and all later entries would keep their decisions alive.
+ * This is a class, and its array is a copy, because V8 watches literals: if most of a literal's
+ * first hundred objects survive a collection, it allocates all later ones where only a major
+ * collection frees them. While one key is hot, few entries are made. When distinct keys then bring
+ * many at a time, these survive, and all later entries would keep their decisions alive.
  */
 export class JoinedEntry {
   readonly request: LayerRequest

@@ -1,4 +1,4 @@
-// Sends calls to their nodes once the client is connected, those to one node in one write.
+// Sends calls to their nodes once the client is connected. Calls to one node share a write.
 
 import type { Connection, Send } from '../connection.js'
 import { type Call, fail } from './call.js'
@@ -6,7 +6,7 @@ import type { FirstConnection } from './first-connection.js'
 import type { Nodes, RedisNode } from './nodes.js'
 
 /**
- * The most calls in one write to a single server: it begins with these while the others are made.
+ * The most calls in one write to a single server, which begins with them while the others are made.
  * One write for all would save 13 % more CPU, at 40 % less throughput. The nodes of a Cluster work
  * in parallel, so all calls to one of them leave together.
  */

@@ -16,7 +16,7 @@ export interface RedisNode extends BackendNode {
 
 /** Name of the node that stands for slots whose node the client does not know. */
 const UNKNOWN = 'unknown'
-/** How many tags are tried to find one whose keys lie on a node: enough for a node with some ten
+/** How many tags are tried to find one whose keys lie on a node: enough for a node with about ten
  *  slots. */
 const TRIES = 10_000
 

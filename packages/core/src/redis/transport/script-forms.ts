@@ -4,8 +4,8 @@
 // command's key is anything but KEYS and a number. Alibaba Cloud's does, unless its parameter
 // `script_check_enable` is 0. Such a script decides one request, so that each key has a number.
 //
-// With replies in text: for clients that decode bulk strings as text, in which packed numbers would
-// be lost.
+// With replies in text: for clients that decode bulk strings as text, which would destroy packed
+// numbers.
 
 import { quote } from '../../base/errors.js'
 
