@@ -49,9 +49,9 @@ export const algorithmRows: readonly AlgorithmRow[] = [
     formula: 'anyWindow',
     examples: [example('', `${LIMIT}`, anyWindow(LIMIT))],
     exact:
-      'strict: units of one part (1/60 of the window by default) come back together at the end ' +
-      'of the part, so at least 60/61 of the limit can be used; exact where the limit is at most ' +
-      'parts + 1',
+      'strict: units taken in one part (1/60 of the window by default) come back together, a ' +
+      'window after its end, so at least 60/61 of the limit can be used; exact where the limit is ' +
+      'at most parts + 1',
   },
   {
     when: '`slidingCounter`',

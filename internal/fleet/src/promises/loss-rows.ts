@@ -35,7 +35,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     ],
   },
   returnOfProcesses: {
-    when: 'a process is back more than 5 s before others have returned and counted what they admitted; or it is back before them and has no ceiling, as its q is 0 or its breaker did not open (fewer than 5 requests in the outage)',
+    when: 'a process is back before others have returned and counted what they admitted: either more than 5 s before, or without a ceiling, as its q is 0 or its breaker did not open (fewer than 5 requests in the outage)',
     passes: 'L + the q of each of those others',
     examples: [
       example('two others', `${LIMIT} + ${2 * q}`, bounds.returnOfProcesses(LIMIT, [q, q])),
@@ -84,7 +84,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
   lossOfLevels: {
     when: 'Redis forgets a [lock-out](lock-outs.md), and the processes that ask have not seen its last blocks',
     passes:
-      'L + L for each unseen level, until a block is as long as the next one would have been; a process that has seen a block grants nothing before its end',
+      'L + L for each unseen level, until a block is as long as it would have been without the loss; a process that has seen a block grants nothing before its end',
     examples: [
       example(
         'two of three levels not seen',
@@ -111,7 +111,8 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
   },
   slotsInOutage: {
     when: 'processes cannot reach Redis for longer than the slots of a [`concurrency`](concurrency.md) last, and come back one by one',
-    passes: 'in progress at once: L + what each of them held + its q; if all are away, L held + L',
+    passes:
+      'in progress at once: L + what each of them held + its q; if all are away, the L that they held + L',
     examples: [
       example('one that held 40', `${LIMIT} + 40 + ${q}`, bounds.slotsInOutage(LIMIT, [40], [q])),
     ],
