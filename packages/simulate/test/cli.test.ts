@@ -34,10 +34,10 @@ keys           2        1  50.0 %
 policy                   limit  units passed  refusals   of all  most in a window  bound  which holds
 sliding-window-5-per-1s      5            12        10  100.0 %                 5      5  in any window: the limit (1 s)
 
-The most affected keys:
+The most affected keys. Each counts as refused until one of its requests passes, or the wait of its last refusal is over:
 
 key        requests  refused  first refused (UTC)      last refused (UTC)       refused for
-192.0.2.1        20       10  2026-10-10 00:00:00.500  2026-10-10 00:00:01.900       900 ms
+192.0.2.1        20       10  2026-10-10 00:00:00.500  2026-10-10 00:00:01.900          1 s
 `)
   })
 

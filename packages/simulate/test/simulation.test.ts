@@ -1,4 +1,4 @@
-import { fixedWindow, lockout, slidingLog, unlimited } from '@weir/core'
+import { fixedWindow, lockout, type Policy, slidingLog, unlimited } from '@weir/core'
 import { describe, expect, test, vi } from 'vitest'
 import { START_US } from './log-lines.js'
 import { at, EXACT_US, first, S, simulate } from './simulate.js'
@@ -24,10 +24,53 @@ describe('a report', () => {
         refused: 3,
         firstRefusedUs: EXACT_US + 2 * S,
         lastRefusedUs: EXACT_US + 13 * S,
-        // From 2 s to 11 s, when a request passed, and from 13 s to 40 s.
-        refusedMs: 9_000 + 27_000,
+        // From 2 s to 10 s, and from 13 s to 21 s, when the waits were over.
+        refusedMs: 8_000 + 8_000,
       },
     ])
+  })
+
+  describe('does not call it refused when a key', () => {
+    const refusedMs = (seconds: readonly number[], policy: Policy = policies): number | undefined =>
+      first(simulate({ policies: policy }, at(seconds))).run.mostAffected[0]?.refusedMs
+
+    test('stays away for an hour after the refusal, and then passes, or never comes back', () => {
+      expect(refusedMs([0, 1, 2, 3_600])).toBe(8_000)
+      expect(refusedMs([0, 1, 2])).toBe(8_000)
+    })
+
+    const costs = (all: readonly (readonly [second: number, cost: number])[]) => {
+      const lines = all.flatMap(([second, cost]) => at([second], { status: 200 + cost }))
+      const api = { policy: policies, cost: ({ status = 200 }) => status - 200 }
+      return first(simulate({ policies: { api } }, lines)).run.mostAffected[0]?.refusedMs
+    }
+
+    test('passes before the wait is over, as its next request is smaller', () => {
+      // The large one would have passed at 10 s.
+      expect(
+        costs([
+          [0, 1],
+          [1, 2],
+          [4, 1],
+        ]),
+      ).toBe(3_000)
+    })
+
+    test('is refused, stays away for an hour, and is refused for another reason', () => {
+      expect(
+        costs([
+          [0, 1],
+          [1, 2],
+          [3_600, 5],
+          [7_200, 1],
+        ]),
+      ).toBe(9_000)
+    })
+
+    test('can never pass: it is refused from its first refusal to its last', () => {
+      expect(refusedMs([0, 60, 3_600], slidingLog({ limit: 0, window: '10s' }))).toBe(3_600_000)
+      expect(refusedMs([60], slidingLog({ limit: 0, window: '10s' }))).toBe(0)
+    })
   })
 
   test('has what each policy passed and refused, and the most in any window', () => {

@@ -28,7 +28,9 @@ export const SIMULATE_HELP: string = `weir simulate: which requests of a log wou
 
 Replays the log through the limiters of @weir/core, by the log's own times, and says who would have
 been refused, when and for how long, and the most that passed in any window beside the bound that
-the policy promises. Nothing is sent anywhere.
+the policy promises. A key counts as refused until one of its requests passes, or the wait of its
+last refusal (Retry-After) is over; how long it stays away after that is left out. Nothing is
+sent anywhere.
 
 Policies
   --limit N --window D     one policy: at most N requests in a window such as 10s, 1m or 1h

@@ -207,13 +207,16 @@ function affectedBlocks({ mostAffected, times }: RunReport, isOfTwo: boolean): r
     mostAffected.map(({ key, refused }) => ({ label: key, value: refused })),
     'Most affected keys, by refused requests',
   )
-  const text = `The most affected keys${isOfTwo ? `, with requests ${how}` : ''}:`
+  const text = `The most affected keys${isOfTwo ? `, with requests ${how}` : ''}. ${REFUSED_FOR}:`
   return [
     { kind: 'text', text },
     { kind: 'table', head, rows: mostAffected.map(affectedRow) },
     { kind: 'plot', svg },
   ]
 }
+
+const REFUSED_FOR =
+  'Each counts as refused until one of its requests passes, or the wait of its last refusal is over'
 
 function affectedRow(affected: AffectedKey): readonly string[] {
   const { key, requests, refused, firstRefusedUs, lastRefusedUs, refusedMs } = affected

@@ -9,8 +9,9 @@ export interface AffectedKey {
   readonly refused: number
   readonly firstRefusedUs: number
   readonly lastRefusedUs: number
-  /** How long the key was refused, in ms: from each refusal to its next request that passed, or to
-   *  its last refusal if none did. */
+  /** How long the key was refused, in ms: from each refusal until one of its requests passed, or
+   *  the wait of the last refusal (`retryAfterMs`) was over. Where that is for ever, to the last
+   *  refusal. */
   readonly refusedMs: number
 }
 
@@ -22,38 +23,50 @@ export class AffectedKeys {
   readonly #last: Counts = new Counts()
   /** Since when each key is refused; 0: its last request passed. */
   readonly #since: Counts = new Counts()
+  /** When the wait of each key's last refusal is over. */
+  readonly #until: Counts = new Counts()
+  /** Of the times that are over. */
   readonly #refusedUs: Counts = new Counts()
 
-  refuse(key: number, timeUs: number): void {
+  refuse(key: number, timeUs: number, retryAfterMs: number): void {
     if (this.refused.of(key) === 0) {
       this.count += 1
       this.#first.set(key, timeUs)
     }
+    // The wait was over before the key came back: it could have passed in between.
+    if (timeUs > this.#until.of(key)) this.pass(key, timeUs)
     this.refused.add(key, 1)
     this.#last.set(key, timeUs)
+    this.#until.set(key, timeUs + retryAfterMs * 1_000)
     if (this.#since.of(key) === 0) this.#since.set(key, timeUs)
   }
 
   pass(key: number, timeUs: number): void {
-    const since = this.#since.of(key)
-    if (since === 0) return
-    this.#refusedUs.add(key, Math.max(0, timeUs - since))
+    if (this.#since.of(key) === 0) return
+    this.#refusedUs.add(key, this.#openUs(key, timeUs))
     this.#since.set(key, 0)
+  }
+
+  /** How long a key has been refused since a request of its last passed. */
+  #openUs(key: number, nowUs: number): number {
+    const since = this.#since.of(key)
+    if (since === 0) return 0
+    const until = this.#until.of(key)
+    const end = until === Number.POSITIVE_INFINITY ? this.#last.of(key) : Math.min(nowUs, until)
+    return Math.max(0, end - since)
   }
 
   /** The `count` keys with the most refusals; among equals, those that the log has first. */
   most(count: number, texts: readonly string[], requests: Counts): readonly AffectedKey[] {
     return largest(count, texts.length, this.refused).map((key) => {
-      const since = this.#since.of(key)
-      const lastRefusedUs = this.#last.of(key)
-      const restUs = since === 0 ? 0 : Math.max(0, lastRefusedUs - since)
+      const openUs = this.#openUs(key, Number.POSITIVE_INFINITY)
       return {
         key: texts[key] as string,
         requests: requests.of(key),
         refused: this.refused.of(key),
         firstRefusedUs: this.#first.of(key),
-        lastRefusedUs,
-        refusedMs: Math.round((this.#refusedUs.of(key) + restUs) / 1_000),
+        lastRefusedUs: this.#last.of(key),
+        refusedMs: Math.round((this.#refusedUs.of(key) + openUs) / 1_000),
       }
     })
   }

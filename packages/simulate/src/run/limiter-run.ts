@@ -107,7 +107,7 @@ export class LimiterRun {
     const options = isPlain ? undefined : { cost, priority, policy }
     // A memory store answers at once.
     const decision = this.#limiter.decide(text, options) as Decision
-    const { allowed, policies } = decision
+    const { allowed, policies, retryAfterMs } = decision
     this.#series.add(timeUs, !allowed)
     if (allowed) {
       this.affected.pass(key, timeUs)
@@ -120,7 +120,7 @@ export class LimiterRun {
       return decision
     }
     this.refused += 1
-    this.affected.refuse(key, timeUs)
+    this.affected.refuse(key, timeUs, retryAfterMs)
     this.#refuse(decision)
     return decision
   }
