@@ -1,3 +1,6 @@
+import { closeSync, linkSync, openSync, readFileSync, symlinkSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { folder } from './folder.js'
 import { LINES, SHORT, weir } from './weir.js'
@@ -53,6 +56,53 @@ test.each([
   const failing = weir(group, args)
   await expect(failing).rejects.toThrow(message)
   await expect(failing).rejects.toMatchObject({ code: /^WEIR_/, exitCode: 2 })
+})
+
+describe('--html FILE, where FILE is', () => {
+  const policies = files.write(
+    'policies.mjs',
+    `import { slidingWindow } from '@weir/core'\nexport default slidingWindow({ limit: 5, window: '1s' })\n`,
+  )
+  const [symbolic, hard] = [files.path('symbolic.log'), files.path('hard.log')]
+  symlinkSync(log, symbolic)
+  linkSync(log, hard)
+  const roundabout = join(dirname(log), '..', basename(dirname(log)), 'access.log')
+
+  test.each([
+    ['the log', 'simulate', [log, ...SHORT], log],
+    ['the log of suggest', 'suggest', [log, '--affect', '1%'], log],
+    ['the log by another path', 'simulate', [log, ...SHORT], roundabout],
+    ['a link to the log', 'simulate', [log, ...SHORT], symbolic],
+    ['the log, of which a link is read', 'simulate', [symbolic, ...SHORT], log],
+    ['another name of the log', 'simulate', [log, ...SHORT], hard],
+    ['the policies file', 'simulate', [log, '--policy', policies], policies],
+    ['a file that is compared', 'simulate', [log, '--compare', policies, policies], policies],
+  ] as const)('%s, is refused: exit code 2', async (_, group, args, html) => {
+    const before = readFileSync(html, 'utf8')
+    const failing = weir(group, [...args, '--html', html])
+    await expect(failing).rejects.toThrow(
+      /--html is ".*"; give another file: this one is ".*", and/,
+    )
+    await expect(failing).rejects.toMatchObject({ code: 'WEIR_INVALID_OPTION', exitCode: 2 })
+    expect(readFileSync(html, 'utf8')).toBe(before)
+  })
+
+  test('standard input, is refused', async () => {
+    const fd = openSync(log, 'r')
+    try {
+      const input = Object.assign(Readable.from([LINES.join('\n')]), { fd })
+      const failing = weir('simulate', ['-', ...SHORT, '--html', log], { input })
+      await expect(failing).rejects.toThrow(/another file: this one is standard input/)
+    } finally {
+      closeSync(fd)
+    }
+  })
+
+  test('a page of an earlier run, is overwritten', async () => {
+    const page = files.write('page.html', 'old')
+    await weir('simulate', [log, ...SHORT, '--html', page])
+    expect(readFileSync(page, 'utf8')).toContain('<!doctype html>')
+  })
 })
 
 describe('a policies file that', () => {

@@ -1,6 +1,5 @@
 // The commands `weir simulate` and `weir suggest`.
 
-import { writeFile } from 'node:fs/promises'
 import type { Policy } from '@weir/core'
 import { quote } from '@weir/core/http'
 import { misuse, misused } from '../errors.js'
@@ -15,6 +14,7 @@ import { suggestionWith } from '../suggestion.js'
 import type { CommandIo } from './command.js'
 import { asHtml, asMarkdown, asText, type Block } from './document.js'
 import { SIMULATE_HELP, SUGGEST_HELP } from './help.js'
+import { checkHtml, writeHtml } from './html-file.js'
 import { asPercent } from './numbers.js'
 import {
   checkCompared,
@@ -36,6 +36,7 @@ export async function simulateCommand(args: readonly string[], io: CommandIo): P
   const { values, compare } = options
   if (values.help) return help(SIMULATE_HELP, io)
   checkLogs('simulate', options)
+  await checkHtml(options, io.input)
   const read = { ...logSettings(options), ...sourcesOf(options, io) }
   const wanted: Wanted = {
     refused: shareIn('--max-refused', values['max-refused']),
@@ -66,6 +67,7 @@ export async function suggestCommand(args: readonly string[], io: CommandIo): Pr
   const { values } = options
   if (values.help) return help(SUGGEST_HELP, io)
   checkLogs('suggest', options)
+  await checkHtml(options, io.input)
   const ofKeys = shareIn('--affect', values.affect)
   const ofRequests = shareIn('--affect-requests', values['affect-requests'])
   const affect = ofKeys ?? ofRequests
@@ -164,11 +166,7 @@ async function print(
   { out }: CommandIo,
 ): Promise<void> {
   const { html } = values
-  if (html !== undefined) {
-    await writeFile(html, asHtml(blocks)).catch(({ message }: Error) => {
-      throw misuse('--html', html, `a file that can be written: ${message}`)
-    })
-  }
+  if (html !== undefined) await writeHtml(html, asHtml(blocks))
   if (values.json) out(JSON.stringify(report, undefined, 2))
   else for (const line of values.markdown ? asMarkdown(blocks) : asText(blocks)) out(line)
 }

@@ -16,7 +16,7 @@ const LOGS = `Logs
 const OUTPUT = `Output
   --json           one JSON document
   --markdown       Markdown, for a pull request
-  --html FILE      also writes a page with plots`
+  --html FILE      also writes a page with plots; FILE may not be one that is read`
 
 export const SIMULATE_HELP: string = `weir simulate: which requests of a log would have been refused
 
