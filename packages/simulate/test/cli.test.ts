@@ -318,7 +318,7 @@ test.each(['simulate', 'suggest'] as const)(
     const options = ['--key', '--fields', '--format', '--from', '--sample', '--max-keys', '--html']
     const own = {
       simulate: ['--compare', '--max-refused', '--limit'],
-      suggest: ['--affect-requests'],
+      suggest: ['--affect-requests', 'at most 33,554,432', 'with --sample 1/16'],
     }
     for (const option of [...options, ...own[group]]) expect(out).toContain(option)
   },

@@ -7,13 +7,14 @@ import {
   gcra,
   leakyBucket,
   type Policy,
+  RateLimiter,
   slidingCounter,
   slidingLog,
   slidingWindow,
   tokenBucket,
 } from '@weir/core'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import {
   type LogEntry,
   type SuggestedAlgorithm,
@@ -21,6 +22,7 @@ import {
   simulation,
   suggestion,
 } from '../src/index.js'
+import { Entries } from '../src/suggest/entries.js'
 import { START_US } from './log-lines.js'
 
 const MAKERS: Readonly<Record<SuggestedAlgorithm, (limit: number, window: Duration) => Policy>> = {
@@ -132,6 +134,62 @@ describe.each(ALGORITHMS)('%s', (algorithm) => {
       { numRuns: 10 },
     )
   })
+})
+
+test('is found as by hand where keys need limits on both sides of 62', () => {
+  const busy = logs({ entries: 160, cost: 1, wait: 3 })
+  fc.assert(
+    fc.property(busy, affects, fc.boolean(), (log, affect, isOfKeys) => {
+      const [algorithm, of] = ['sliding-window', isOfKeys ? 'keys' : 'requests'] as const
+      const { limit } = suggested({ algorithm, of, affect }, log)
+      expect(limit).toBe(byHand(algorithm, log, { of, affect, least: 0 }))
+    }),
+    {
+      numRuns: 15,
+      examples: [
+        [both(), 0.5, true],
+        [both(), 0.34, false],
+      ],
+    },
+  )
+})
+
+/** A key that needs a limit of 70, one that needs 30, and one that needs 63. */
+function both(): Log {
+  const entries = [70, 30, 63].flatMap((count, key) =>
+    Array.from({ length: count }, () => ({ timeUs: START_US + 1, key: `k${key}`, cost: 1 })),
+  ) as unknown as LogEntry[]
+  return { entries, units: 163 }
+}
+
+test('keys that no limit of a range can refuse are not replayed', () => {
+  const decide = vi.spyOn(RateLimiter.prototype, 'decide')
+  const replayed = (algorithm: SuggestedAlgorithm, count: number): number => {
+    decide.mockClear()
+    const entries = Array.from({ length: count }, () => ({
+      timeUs: START_US + 1,
+      key: 'k',
+      cost: 1,
+    }))
+    suggested({ algorithm, affect: 0 }, { entries: entries as unknown as LogEntry[], units: count })
+    return decide.mock.calls.length
+  }
+  try {
+    // Below a limit of 62, and not also above.
+    expect(replayed('sliding-window', 40)).toBe(40)
+    // At the limits of 1, and not also at those of 2 and more.
+    expect(replayed('token-bucket', 2)).toBe(2)
+  } finally {
+    decide.mockRestore()
+  }
+})
+
+test('a log of too many requests is refused, with what is most and what to do', () => {
+  const entries = new Entries(1, 1_000)
+  for (let i = 0; i < 1_000; i += 1) entries.add(START_US, 0, 1)
+  expect(() => entries.add(START_US, 0, 1)).toThrow(
+    /more than 1,000 requests, and a search keeps no more in memory; take one key in 16, with --sample 1\/16/,
+  )
 })
 
 /** One key, with a burst that passes at 61 exactly, and at 62 must wait for the end of a part. */

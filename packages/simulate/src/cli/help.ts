@@ -68,7 +68,9 @@ export const SUGGEST_HELP: string = `weir suggest: the smallest limit that refus
   weir suggest usage.jsonl --affect 1% --fields time=ts,key=user.id,cost=tokens
 
 For each window, prints the smallest limit that, like every larger one, would have refused no more
-of the log than you accept, and how much other limits would have refused.
+of the log than you accept, and how much other limits would have refused. Keeps the requests in
+memory, at most 33,554,432: of a longer log, take one key in 16 with --sample 1/16, or a part with
+--from and --to.
 
   --affect P%              the share of keys that may be refused, each at least once
   --affect-requests P%     instead: the share of requests that may be refused

@@ -2,6 +2,7 @@
 // has whole seconds, and 8 more if costs differ.
 
 import { failed } from '../errors.js'
+import { Counts } from '../run/key-table.js'
 
 /** The most entries that are kept. */
 const MOST = 2 ** 25
@@ -9,13 +10,17 @@ const BLOCK = 2 ** 16
 
 export class Entries {
   count = 0
+  /** Units of each key, in all of its entries. */
+  readonly units: Counts = new Counts()
+  readonly #most: number
   /** Times of the entries, for each run. */
   readonly #times: Float64Array[][]
   readonly #keys: Int32Array[] = []
   /** Undefined: all cost 1. */
   #costs: Float64Array[] | undefined
 
-  constructor(runs: number) {
+  constructor(runs: number, most: number = MOST) {
+    this.#most = most
     this.#times = Array.from({ length: runs }, () => [])
   }
 
@@ -26,12 +31,14 @@ export class Entries {
   /** Adds an entry, with its time in the first run. `setTime` gives its times in the other runs,
    *  before the next entry is added. */
   add(timeUs: number, key: number, cost: number): void {
+    if (this.count >= this.#most) throw this.#tooMany()
     const block = Math.floor(this.count / BLOCK)
     const place = this.count % BLOCK
     if (place === 0) this.#addBlock()
     if (cost !== 1) this.#costs ??= this.#keys.map(() => new Float64Array(BLOCK).fill(1))
     ;(this.#keys[block] as Int32Array)[place] = key
     if (this.#costs !== undefined) (this.#costs[block] as Float64Array)[place] = cost
+    this.units.add(key, cost)
     this.count += 1
     this.setTime(0, timeUs)
   }
@@ -54,14 +61,14 @@ export class Entries {
     }
   }
 
+  #tooMany(): Error {
+    const most = this.#most.toLocaleString('en-US')
+    const what = `the log has more than ${most} requests, and a search keeps no more in memory`
+    const right = 'one key in 16, with --sample 1/16 (sample: 16), or a part, with --from and --to'
+    return failed('WEIR_LOG_UNREADABLE', `${what}; take ${right}`)
+  }
+
   #addBlock(): void {
-    if (this.count >= MOST) {
-      const what = `a search replays the log, and keeps at most ${MOST} entries`
-      throw failed(
-        'WEIR_LOG_UNREADABLE',
-        `${what}; give --sample 1/16 (sample: 16), --from or --to`,
-      )
-    }
     for (const times of this.#times) times.push(new Float64Array(BLOCK))
     this.#keys.push(new Int32Array(BLOCK))
     this.#costs?.push(new Float64Array(BLOCK).fill(1))

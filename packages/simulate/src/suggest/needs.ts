@@ -18,14 +18,19 @@ export function needsOf(candidates: Candidates, range: LimitRange, replayed: Rep
     : bisectedNeeds(candidates, range, replayed)
 }
 
-/** By one replay, at the range's largest limit: a key needs the most that it ever has in use. */
+/**
+ * By one replay, at the range's largest limit: a key needs the most that it ever has in use. Keys
+ * that have no more units in the whole log than the smallest limit are left out, as no limit of the
+ * range refuses them.
+ */
 function countedNeeds(candidates: Candidates, range: LimitRange, replayed: Replayed): Needs {
+  const { units } = replayed.entries
   const needs = new Float64Array(replayed.keys.count)
   const policy = candidates.policy(range.most)
   replay(
     replayed,
     policy,
-    (key) => needs[key] !== Number.POSITIVE_INFINITY,
+    (key) => units.of(key) > range.least && needs[key] !== Number.POSITIVE_INFINITY,
     (key, { allowed, used }) => {
       if (!allowed) needs[key] = Number.POSITIVE_INFINITY
       else if (used > (needs[key] as number)) needs[key] = used
@@ -55,9 +60,10 @@ function countUpTo(sorted: Float64Array, limit: number): number {
  *  smaller ones; a key that is not is refused at no larger one. */
 function bisectedNeeds(candidates: Candidates, range: LimitRange, replayed: Replayed): Needs {
   const { count } = replayed.keys
-  /** The largest limit at which a key was refused, and the smallest at which it was not. */
+  /** The largest limit at which a key was refused, and the smallest at which it was not: a bucket
+   *  that holds all units of a key refuses none of them. */
   const refusedAt = new Float64Array(count).fill(-1)
-  const passedAt = new Float64Array(count).fill(Number.POSITIVE_INFINITY)
+  const passedAt = Float64Array.from(refusedAt, (_, key) => replayed.entries.units.of(key))
   const isOpen = (key: number, limit: number): boolean =>
     (refusedAt[key] as number) < limit && (passedAt[key] as number) > limit
 
