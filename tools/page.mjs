@@ -42,8 +42,18 @@ function styles() {
   const ours = ['base.css', 'layout.css', 'parts.css']
   const others = readdirSync(folder).filter((name) => !ours.includes(name))
   if (others.length > 0) throw new Error(`tools/page.mjs has no place for ${others.join(', ')}`)
-  const paths = [join(charts, 'dist/uPlot.min.css'), ...ours.map((name) => join(folder, name))]
-  return paths.map((path) => compact(readFileSync(path, 'utf8'))).join('\n')
+  const library = readFileSync(join(charts, 'dist/uPlot.min.css'), 'utf8')
+  const texts = ours.map((name) => readFileSync(join(folder, name), 'utf8'))
+  return [withoutUnused(library), ...texts].map(compact).join('\n')
+}
+
+/** The library's style without what the page does not show: its title, its legend, points under the
+ *  pointer, and text outside of the canvas. */
+function withoutUnused(css) {
+  const isUnused = (selector) => /\.u-(title|legend|inline|series|cursor-pt)\b/.test(selector)
+  return css
+    .replace(/([^{}]*)\{[^{}]*\}/g, (rule, list) => (list.split(',').every(isUnused) ? '' : rule))
+    .replace(/font-family:[^;]*;/, '')
 }
 
 /** Removes comments and insignificant white space from a style. */

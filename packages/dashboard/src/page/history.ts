@@ -11,6 +11,11 @@ export const OUTCOMES = ['allowed', 'shadow_denied', 'denied', 'error'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 export type Totals = Readonly<Record<Outcome, number>>
 
+/** A limiter's decisions that were made without the shared store. */
+export function degradedOf({ decisions }: LimiterFrame): number {
+  return decisions.reduce((sum, { degraded, count }) => sum + (degraded ? count : 0), 0)
+}
+
 /** A limiter's decisions, by outcome. */
 export function totalsOf(limiter: LimiterFrame): Totals {
   const totals = { allowed: 0, shadow_denied: 0, denied: 0, error: 0 }
@@ -32,11 +37,11 @@ export interface Point {
 export class Rates {
   /** The oldest first. */
   readonly points: Point[] = []
-  readonly #totals: { readonly atMs: number; readonly totals: Totals }[] = []
+  readonly #totals: { readonly atMs: number; readonly totals: Totals; degraded: number }[] = []
 
   /** Takes a frame's totals. After a break, or if the counters began anew, the chart's line is
    *  broken, because an average over the break would mean nothing. */
-  push(atMs: number, totals: Totals): void {
+  push(atMs: number, totals: Totals, degraded = 0): void {
     const last = this.#totals.at(-1)
     if (last !== undefined && atMs <= last.atMs) {
       if (atMs > last.atMs - GAP_MS) return
@@ -48,7 +53,7 @@ export class Rates {
       const rates = isBroken ? null : mapped((of) => (totals[of] - last.totals[of]) / seconds)
       this.points.push({ atMs, rates })
     }
-    this.#totals.push({ atMs, totals })
+    this.#totals.push({ atMs, totals, degraded })
     while ((this.points[0]?.atMs ?? atMs) < atMs - KEPT_MS) this.points.shift()
     while ((this.#totals[0]?.atMs ?? atMs) < atMs - RECENT_MS) this.#totals.shift()
   }
@@ -68,6 +73,11 @@ export class Rates {
     const first = this.#totals[0]?.totals
     const last = this.#totals.at(-1)?.totals
     return mapped((of) => (last?.[of] ?? 0) - (first?.[of] ?? 0))
+  }
+
+  /** The degraded ones of these. */
+  recentDegraded(): number {
+    return (this.#totals.at(-1)?.degraded ?? 0) - (this.#totals[0]?.degraded ?? 0)
   }
 }
 

@@ -4,7 +4,7 @@ import type { Frame } from '../protocol.js'
 import { keyActs, liveActs, switching } from './actions.js'
 import { byId, type Part, setAttribute, setText } from './dom.js'
 import { shown } from './format.js'
-import { Durations, Rates, totalsOf } from './history.js'
+import { Durations, degradedOf, Rates, totalsOf } from './history.js'
 import { fleet } from './parts/fleet.js'
 import { type HeaderData, header, notice, STALE_MS } from './parts/header.js'
 import { health } from './parts/health.js'
@@ -36,7 +36,8 @@ const durations = kept(() => new Durations())
 const durationsOf = (store: string, node: string): Durations => durations.of(`${store} ${node}`)
 
 function remember(frame: Frame): void {
-  for (const limiter of frame.limiters) rates.of(limiter.id).push(frame.atMs, totalsOf(limiter))
+  for (const limiter of frame.limiters)
+    rates.of(limiter.id).push(frame.atMs, totalsOf(limiter), degradedOf(limiter))
   for (const store of frame.stores)
     for (const node of store.nodes) durationsOf(store.id, node.node).push(frame.atMs, node)
 }
@@ -69,7 +70,7 @@ const top = header(() => {
 })
 const trouble = notice(() => stream.retry())
 const parts: readonly (readonly [id: string, part: Part<Frame>])[] = [
-  ['health', health(durationsOf)],
+  ['health', health(durationsOf, rates.of)],
   ['keys', look],
   [
     'limiters',

@@ -123,6 +123,29 @@ test('decisions are not called shared if counters are in memory', async () => {
   expect(await tile.locator('.pill').textContent()).toBe('none degraded')
 })
 
+test('whether decisions are degraded follows the last minute, not all time', async () => {
+  const next = busyFrames()
+  const degraded = (frame: Frame, count: number): Frame => {
+    const [limiter] = frame.limiters as [LimiterFrame]
+    const row = { outcome: 'allowed', source: 'local', degraded: true, count } as const
+    return { ...frame, limiters: [{ ...limiter, decisions: [row] }] }
+  }
+  // Five before the page was opened, and one in its third second.
+  const frames = Array.from({ length: 64 }, (_, i) => degraded(next(), i < 2 ? 5 : 6))
+  const page = await shown(frames.slice(0, 2))
+  const tile = page.locator('#health .tile', { hasText: 'Decisions' })
+  const [total, pill] = [tile.locator('dd').nth(1), tile.locator('.pill')]
+  const said = async () => [await total.textContent(), await pill.textContent()]
+  await expect.poll(said).toEqual(['5', 'none degraded'])
+  fixture.send(frames[2] as Frame)
+  await expect.poll(said).toEqual(['6', 'some degraded'])
+  for (const frame of frames.slice(3, 61)) fixture.send(frame)
+  await page.locator('.state[data-kind="live"]').waitFor()
+  expect(await said()).toEqual(['6', 'some degraded'])
+  for (const frame of frames.slice(61)) fixture.send(frame)
+  await expect.poll(said).toEqual(['6', 'none degraded'])
+})
+
 test('for each process of the fleet, the page shows the sums of its limiters', async () => {
   const frames = Array.from({ length: 3 }, busyFrames())
   const page = await shown(frames)

@@ -1,9 +1,9 @@
 // The health of stores, of their nodes, and of overload guards.
 
-import type { Frame, GuardFrame, StoreFrame } from '../../protocol.js'
+import type { Frame, GuardFrame, LimiterFrame, StoreFrame } from '../../protocol.js'
 import { el, type Part, rowsOf, setAttribute, setText } from '../dom.js'
 import { bytes, count, counted, duration, NOTHING, share, shown } from '../format.js'
-import type { Durations } from '../history.js'
+import { type Durations, degradedOf, type Rates, sumOf, totalsOf } from '../history.js'
 import { facts } from './facts.js'
 import { table } from './table.js'
 
@@ -15,11 +15,17 @@ const STATES = {
   open: ['bad', 'The node failed, and is not asked'],
 } as const
 
-/** @param durations returns a node's durations, over all frames */
-export function health(durations: (store: string, node: string) => Durations): Part<Frame> {
+/**
+ * @param durations returns a node's durations, over all frames
+ * @param ratesOf returns a limiter's rates
+ */
+export function health(
+  durations: (store: string, node: string) => Durations,
+  ratesOf: (limiter: string) => Rates,
+): Part<Frame> {
   const stores = el('div', 'contents')
   const guards = el('div', 'contents')
-  const decisions = decisionsTile()
+  const decisions = decisionsTile(ratesOf)
   const updateStores = rowsOf(
     stores,
     ({ id }: StoreFrame) => id,
@@ -152,10 +158,11 @@ function localTile(): Part<StoreFrame> {
   }
 }
 
-/** The share of all decisions that were made without the shared store. */
-function decisionsTile(): Part<Frame> {
+/** The share of all decisions that were made without the shared store, and whether any of the last
+ *  minute was. */
+function decisionsTile(ratesOf: (limiter: string) => Rates): Part<Frame> {
   const numbers = facts()
-  const state = el('span', 'pill')
+  const state = el('span', { class: 'pill', title: 'In the last minute' })
   return {
     element: el(
       'article',
@@ -164,20 +171,19 @@ function decisionsTile(): Part<Frame> {
       numbers.element,
     ),
     update({ limiters }) {
-      const rows = limiters.flatMap(({ decisions }) => decisions)
-      const sum = (some: typeof rows): number => some.reduce((all, each) => all + each.count, 0)
-      const all = sum(rows)
-      const degraded = sum(rows.filter((row) => row.degraded))
-      const errors = sum(rows.filter(({ outcome }) => outcome === 'error'))
-      const waiting = limiters.reduce((sum, limiter) => sum + limiter.waiting, 0)
-      setAttribute(state, 'data-kind', degraded === 0 ? 'good' : 'fair')
-      setText(state, `${degraded === 0 ? 'none' : 'some'} degraded`)
+      const sum = (of: (limiter: LimiterFrame) => number): number =>
+        limiters.reduce((sum, limiter) => sum + of(limiter), 0)
+      const all = sum((limiter) => sumOf(totalsOf(limiter)))
+      const degraded = sum(degradedOf)
+      const isWell = sum(({ id }) => ratesOf(id).recentDegraded()) === 0
+      setAttribute(state, 'data-kind', isWell ? 'good' : 'fair')
+      setText(state, `${isWell ? 'none' : 'some'} degraded`)
       numbers.update([
         ['In all', count(all), 'Since this process began'],
-        ['Degraded', count(degraded), 'Decided without the shared store'],
+        ['Degraded in all', count(degraded), 'Decided without the shared store'],
         ['Share', share(degraded, all), 'Degraded decisions of all'],
-        ['Errors', count(errors)],
-        ['Waiting', count(waiting), 'Requests that wait now'],
+        ['Errors', count(sum((limiter) => totalsOf(limiter).error))],
+        ['Waiting', count(sum(({ waiting }) => waiting)), 'Requests that wait now'],
       ])
     },
   }

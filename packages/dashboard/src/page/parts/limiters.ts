@@ -3,7 +3,7 @@
 import type { Frame, LimiterFrame } from '../../protocol.js'
 import { button, el, type Part, rowsOf, setAttribute, setText } from '../dom.js'
 import { count, counted, measured, NOTHING, share, shown } from '../format.js'
-import { type Rates, sumOf, totalsOf } from '../history.js'
+import { degradedOf, type Rates, sumOf, totalsOf } from '../history.js'
 import { stillWater } from '../icons.js'
 import { allCounts, decisionsOverTime, sources } from './decisions.js'
 import { type Fact, facts } from './facts.js'
@@ -142,7 +142,6 @@ function headline(limiter: LimiterFrame, rates: Rates): readonly Fact[] {
   const now = rates.now()
   const recent = rates.recent()
   const totals = totalsOf(limiter)
-  const degraded = limiter.decisions.reduce((sum, row) => sum + (row.degraded ? row.count : 0), 0)
   return [
     ['Decisions/s', now === undefined ? NOTHING : measured(sumOf(now)), 'In the last second'],
     [
@@ -152,7 +151,7 @@ function headline(limiter: LimiterFrame, rates: Rates): readonly Fact[] {
     ],
     ['In all', count(sumOf(totals)), 'Decisions since the limiter was made'],
     ['Denied in all', share(totals.denied, sumOf(totals)), 'Of all decisions'],
-    ['Degraded', share(degraded, sumOf(totals)), 'Decided without the shared store'],
+    ['Degraded', share(degradedOf(limiter), sumOf(totals)), 'Decided without the shared store'],
     ['Waiting', count(limiter.waiting), 'Requests that wait for their turn now'],
   ]
 }
