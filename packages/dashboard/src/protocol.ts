@@ -16,6 +16,8 @@ export interface Frame {
   readonly live: readonly LiveFrame[]
   /** The processes that have reported, this one first. */
   readonly fleet: readonly ProcessFrame[]
+  /** A store did not answer when it was last asked for reports, so others may be missing. */
+  readonly isFleetSilent: boolean
   /** Actions that this process was asked for, the latest first; at most 100. */
   readonly actions: readonly ActionNote[]
   /** How many limiters beyond the first 200 are not shown. */

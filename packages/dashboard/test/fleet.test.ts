@@ -22,10 +22,12 @@ function sharedStore(time: FakeTime) {
   const listeners = new Set<(isWatched: boolean) => void>()
   let watchedUntilMs = 0
   let isAway = false
+  let isHanging = false
   const asked: string[] = []
 
   function ask<Value>(what: string, answer: () => Value): Promise<Value> {
     asked.push(what)
+    if (isHanging) return new Promise(() => {})
     return isAway ? Promise.reject(new Error('away')) : Promise.resolve(answer())
   }
 
@@ -64,6 +66,10 @@ function sharedStore(time: FakeTime) {
     hide: () => Object.assign(settings, { hidden: (key: string) => `hash of ${key}` }),
     setAway: (away: boolean) => {
       isAway = away
+    },
+    /** From now on, it never answers. */
+    hang: () => {
+      isHanging = true
     },
     /** The view of a process. */
     view(): Store {
@@ -210,16 +216,35 @@ test('a store that is away is asked again, and its last answer is shown until it
   const time = fakeTime()
   const shared = sharedStore(time)
   const [one] = [1, 2].map(() => started(time, shared.view()))
+  const seen = () => {
+    const { fleet, isFleetSilent } = one?.collector.frame() ?? {}
+    return [fleet?.length, isFleetSilent]
+  }
   one?.collector.watch(true)
+  expect(seen()).toEqual([1, false])
   await shared.pass(6_000)
+  expect(seen()).toEqual([2, false])
   shared.setAway(true)
   await shared.pass(4_000)
-  expect(one?.collector.frame().fleet).toHaveLength(2)
+  expect(seen()).toEqual([2, true])
   await shared.pass(8_000)
-  expect(one?.collector.frame().fleet).toHaveLength(1)
+  expect(seen()).toEqual([1, true])
   shared.setAway(false)
   await shared.pass(6_000)
-  expect(one?.collector.frame().fleet).toHaveLength(2)
+  expect(seen()).toEqual([2, false])
+})
+
+test('a store that leaves a question open is silent, once its last answer is old', async () => {
+  const time = fakeTime()
+  const shared = sharedStore(time)
+  const [one] = [1, 2].map(() => started(time, shared.view()))
+  one?.collector.watch(true)
+  await shared.pass(6_000)
+  shared.hang()
+  await shared.pass(4_000)
+  expect(one?.collector.frame().isFleetSilent).toBe(false)
+  await shared.pass(8_000)
+  expect(one?.collector.frame()).toMatchObject({ fleet: [{ isThis: true }], isFleetSilent: true })
 })
 
 const toggle = (kind: 'enable' | 'disable') => ({ kind, limiter: 'api', confirm: 'api' })

@@ -107,6 +107,7 @@ export class Collector {
       guards: [...all.guards].map(([id, guard]) => guardFrame(id, guard)),
       live: [...all.live].map(([id, live]) => this.live.frame(id, live)),
       fleet: [own, ...this.fleet.others()],
+      isFleetSilent: this.fleet.isSilent,
       actions: this.#notes(),
       omitted: all.omitted,
     }

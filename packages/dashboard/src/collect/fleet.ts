@@ -40,6 +40,9 @@ interface Peers {
   reportedAtMs: number
   processes: readonly ProcessFrame[]
   readAtMs: number
+  /** Since when reports have been asked for without an answer: -Infinity if asking failed;
+   *  undefined: there was an answer. */
+  unansweredMs: number | undefined
 }
 
 export class Fleet {
@@ -81,6 +84,7 @@ export class Fleet {
       reportedAtMs: Number.NEGATIVE_INFINITY,
       processes: [],
       readAtMs: Number.NEGATIVE_INFINITY,
+      unansweredMs: undefined,
     }
     this.#peers.set(store, peers)
     peers.forget = settings.onWatched((isWatched) => {
@@ -108,6 +112,12 @@ export class Fleet {
     for (const { processes, readAtMs } of this.#peers.values())
       if (readAtMs > oldestMs) for (const each of processes) all.set(each.process, each)
     return [...all.values()].sort((one, two) => (one.process < two.process ? -1 : 1))
+  }
+
+  /** Whether a store does not answer the question who has reported. */
+  get isSilent(): boolean {
+    const oldestMs = this.#options.time.steadyMs() - REPORT_TTL_MS
+    return [...this.#peers.values()].some(({ unansweredMs = oldestMs }) => unansweredMs < oldestMs)
   }
 
   /** The switches for limiters in other processes. Undefined: processes on that store cannot see
@@ -144,8 +154,8 @@ export class Fleet {
     }
   }
 
-  /** Reads what others report. In an outage the last reports are shown until they are old; the
-   *  store's health shows the outage itself. */
+  /** Reads what others report. In an outage the last reports are shown until they are old, and
+   *  `isSilent` says why they become fewer. */
   async #look(peers: Peers): Promise<void> {
     const { time, mark, snapshot } = this.#options
     const { settings, switches } = peers
@@ -169,7 +179,12 @@ export class Fleet {
 
   async #readReports(peers: Peers): Promise<void> {
     const { mark, time } = this.#options
-    const reports = await peers.settings.reports(SETTINGS_NAME)
+    peers.unansweredMs ??= time.steadyMs()
+    const reports = await peers.settings.reports(SETTINGS_NAME).catch((error) => {
+      peers.unansweredMs = Number.NEGATIVE_INFINITY
+      throw error
+    })
+    peers.unansweredMs = undefined
     const others = reports.filter(({ process }) => !process.endsWith(mark))
     peers.processes = others.map(processFrame).filter((each) => each !== undefined)
     peers.readAtMs = time.steadyMs()

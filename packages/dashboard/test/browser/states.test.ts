@@ -37,6 +37,19 @@ test('a limiter without requests says so until it has one', async () => {
   expect(await page.getByText('No decision yet').isVisible()).toBe(false)
 })
 
+test('a process alone says that no other has reported, or that the store cannot tell', async () => {
+  const { page } = await openPage(fixture.address)
+  await expect.poll(() => fixture.viewers()).toBe(1)
+  const about = page.locator('#fleet .fleet > p')
+  fixture.send(emptyFrame(1))
+  await expect.poll(() => about.textContent()).toContain('No other process has reported.')
+  fixture.send({ ...emptyFrame(2), isFleetSilent: true })
+  await expect.poll(() => about.textContent()).toContain('The store does not answer')
+  expect(await about.textContent()).not.toContain('No other process')
+  fixture.send(emptyFrame(3))
+  await expect.poll(() => about.textContent()).toContain('No other process has reported.')
+})
+
 test('figures older than 3 s are marked as stale, with their time, and as live when new ones come', async () => {
   const next = busyFrames()
   fixture.send(next())

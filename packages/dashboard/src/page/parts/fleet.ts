@@ -32,13 +32,13 @@ export function fleet(): Part<Frame> {
     element: el('div', 'fleet', rows.element, about),
     update(frame) {
       rows.update(frame.fleet)
-      const others = frame.fleet.length - 1
-      setText(
-        about,
-        others > 0
-          ? 'Each process counts since its own start; the chart and the cards above show this process.'
-          : 'No other process has reported. While somebody watches, processes with a dashboard on the same store do.',
-      )
+      const isAlone = frame.fleet.length < 2
+      const words = frame.isFleetSilent
+        ? 'The store does not answer, so other processes may be missing.'
+        : isAlone
+          ? 'No other process has reported. While somebody watches, processes with a dashboard on the same store do.'
+          : 'Each process counts since its own start; the chart and the cards above show this process.'
+      setText(about, words)
     },
   }
 }
