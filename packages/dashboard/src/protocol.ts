@@ -233,13 +233,15 @@ export interface Lookup {
 export type Action = { readonly confirm: string } & (
   | { readonly kind: 'set'; readonly live: string; readonly name: string; readonly policy: object }
   | { readonly kind: 'unset'; readonly live: string; readonly name: string }
-  | {
+  | ({
       readonly kind: 'override'
       readonly live: string
-      readonly key: string
+      /** Whose key the handle stands for. */
+      readonly limiter?: string
+      /** Not with a handle. */
       readonly isPrefix: boolean
       readonly policy: object
-    }
+    } & KeyOrHandle)
   | { readonly kind: 'remove'; readonly live: string; readonly handle: string }
   | { readonly kind: 'rollback'; readonly live: string; readonly version: number }
   | ({ readonly kind: 'reset' | 'unblock'; readonly limiter: string } & KeyOrHandle)

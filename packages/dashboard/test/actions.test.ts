@@ -39,6 +39,11 @@ function acting(limiters: DashboardOptions['limiters'], options: Partial<Dashboa
       const answer = await made.fetch(request)
       return { status: answer.status, answer: (await answer.json()) as Answer }
     },
+    /** Begins to watch, so that keys are seen. */
+    async watch(): Promise<void> {
+      const { body } = await made.fetch(new Request(`${URL_OF_PAGE}events`))
+      open.push({ close: () => body?.cancel() })
+    },
     /** A frame that is made now. */
     async frame(): Promise<Frame> {
       const answer = await made.fetch(new Request(`${URL_OF_PAGE}events`))
@@ -171,6 +176,37 @@ test('live policies are set, overridden, removed, rolled back and unset', async 
   expect(live.for('plan').limit).toBe(9)
   await done({ kind: 'unset', live: 'plans', name: 'plan', confirm: 'plan' })
   await expect.poll(() => live.for('plan').limit).toBe(2)
+})
+
+test('a key of a list is overridden by its handle, whole, and noted by its mask', async () => {
+  const live = liveOn()
+  const limiter = new RateLimiter({ name: 'of-handles', policy: hourly })
+  const notes: (ActionNote & { key?: string | undefined })[] = []
+  const { act, watch, frame } = acting([limiter, live], {
+    onAction: (note) => void notes.push(note),
+  })
+  await watch()
+  for (let i = 0; i < 3; i += 1) await limiter.consume('user-42-of-acme')
+  const handleNow = async () => (await frame()).limiters[0]?.refusedKeys[0]?.handle
+  await expect.poll(handleNow, { timeout: 5_000 }).toBeDefined()
+  const handle = await handleNow()
+  const policy = { algorithm: 'fixed-window', name: 'hourly', limit: 9, window: '1h' }
+  const of = { kind: 'override', live: 'plans', confirm: 'plans', handle, policy }
+  const { answer } = await act({ ...of, limiter: 'of-handles', isPrefix: false })
+  expect(answer.note).toMatchObject({ outcome: 'done' })
+  expect(answer.note.what).toMatch(/^override use…~[0-9a-f]{4} of plans by /)
+  expect(notes).toMatchObject([{ key: 'user-42-of-acme' }])
+  await expect.poll(() => live.for('plan', 'user-42-of-acme').limit).toBe(9)
+
+  const refused = [
+    { ...of, limiter: 'of-handles', isPrefix: true },
+    { ...of, limiter: 'of-handles', isPrefix: false, key: 'user-42-of-acme' },
+    { ...of, limiter: 'of-handles', isPrefix: false, handle: 'h999' },
+    { ...of, isPrefix: false },
+  ]
+  for (const each of refused) expect((await act(each)).status).toBe(400)
+  expect((await act({ ...of, limiter: 'nobody', isPrefix: false })).status).toBe(404)
+  expect(live.overrides()).toHaveLength(1)
 })
 
 test('the present policy, the earlier ones and the history are shown', async () => {

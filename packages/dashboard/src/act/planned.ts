@@ -143,10 +143,16 @@ const liveActions: Readonly<
     const what = `set ${name} of ${id} back to its default`
     return { what, key: undefined, run: async () => (await live.unset(name)).isChanged }
   },
-  override({ show }, fields, live, id) {
+  override(collector, fields, live, id) {
     confirm(fields, id)
-    const key = fields.text('key')
+    const { show } = collector
+    const given = fields.key()
     const isPrefix = fields.flag('isPrefix')
+    if (isPrefix && 'handle' in given) throw invalidRequest('a prefix has no handle; give the key')
+    const key =
+      'key' in given
+        ? given.key
+        : keyOf(collector, limiterOf(collector, fields.name('limiter')), fields)
     const policy = fields.object('policy')
     const whose = `${isPrefix ? 'prefix ' : ''}${show(key)}`
     const what = `override ${whose} of ${id} by ${shownPolicy(policy)}`

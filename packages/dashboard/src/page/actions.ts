@@ -47,7 +47,7 @@ export function switching(limiter: LimiterFrame, enabled: boolean, done: Done): 
 }
 
 /** The actions on a key that was looked up. */
-export function keyActs(live: () => readonly LiveFrame[], done: Done): LookupActs {
+export function keyActs(lives: () => readonly LiveFrame[], done: Done): LookupActs {
   const about = ({ found }: LookedUp): string => `${shown(found.key)} of ${shown(found.limiter)}`
   const deed = (kind: 'reset' | 'unblock', of: LookedUp) =>
     send({ kind, limiter: of.found.limiter, ...of.whose }, of.found.limiter, done)
@@ -93,11 +93,8 @@ export function keyActs(live: () => readonly LiveFrame[], done: Done): LookupAct
             done,
           ),
       }),
-    override: (of) => {
-      const [first] = live()
-      if (first !== undefined) overriding(first, of.whose.key ?? '', done)
-      else done('There are no live policies, and an override needs them.')
-    },
+    lives,
+    override: (live, of) => overriding(live, done, of),
   }
 }
 
@@ -129,7 +126,7 @@ export function liveActs(done: Done): LiveActs {
         does: 'Unset',
         run: () => send({ kind: 'unset', live: live.id, name: row.name }, row.name, done),
       }),
-    override: (live) => overriding(live, '', done),
+    override: (live) => overriding(live, done),
     remove: (live, row) =>
       ask({
         title: `Remove the override of ${shown(row.key)}`,
@@ -155,33 +152,34 @@ export function liveActs(done: Done): LiveActs {
   }
 }
 
-function overriding(live: LiveFrame, key: string, done: Done): void {
+/** @param of a key that was looked up; undefined: the user types one */
+function overriding(live: LiveFrame, done: Done, of?: LookedUp): void {
+  const handle = of?.whose.handle
+  // A key that may be masked is not typed, nor is it a prefix.
+  const whole: readonly Field[] = [
+    { name: 'key', label: 'Key', kind: 'text', value: of?.whose.key ?? '' },
+    { name: 'isPrefix', label: 'All keys that begin like this', kind: 'check', value: '' },
+  ]
+  const name = handle === undefined ? undefined : shown(of?.found.key ?? '')
   ask({
-    title: `Override a key in ${shown(live.id)}`,
-    fields: [
-      { name: 'key', label: 'Key', kind: 'text', value: key },
-      { name: 'isPrefix', label: 'All keys that begin like this', kind: 'check', value: '' },
-      policyField(live.policies[0]?.policy ?? {}),
-    ],
-    says: (values) => {
+    title: `Override ${name ?? 'a key'} in ${shown(live.id)}`,
+    fields: [...(name === undefined ? whole : []), policyField(live.policies[0]?.policy ?? {})],
+    says: ({ key = '', isPrefix, ...values }) => {
       const policy = policyOf(values)
-      if (values.key === '') throw new Error('Type the key whose limit differs.')
+      if (name === undefined && key === '') throw new Error('Type the key whose limit differs.')
       const whose =
-        values.isPrefix === 'on'
-          ? `All keys that begin with ${shown(values.key ?? '')} are`
-          : `${shown(values.key ?? '')} is`
+        isPrefix === 'on'
+          ? `All keys that begin with ${shown(key)} are`
+          : `${name ?? shown(key)} is`
       return `${whose} limited by ${policyWords(policy)}, in place of the policies of the same name.`
     },
     typed: live.id,
     does: 'Override',
-    run: (values) => {
-      const isPrefix = values.isPrefix === 'on'
+    run: ({ key = '', isPrefix, ...values }) => {
+      const whose = handle === undefined ? { key } : { limiter: of?.found.limiter, handle }
       const policy = policyOf(values)
-      return send(
-        { kind: 'override', live: live.id, key: values.key ?? '', isPrefix, policy },
-        live.id,
-        done,
-      )
+      const deed = { kind: 'override', live: live.id, isPrefix: isPrefix === 'on', policy } as const
+      return send({ ...deed, ...whose } as Deed, live.id, done)
     },
   })
 }

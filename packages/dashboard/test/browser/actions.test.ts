@@ -3,6 +3,7 @@
 
 import type { Page } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { LiveFrame } from '../../src/protocol.js'
 import { foundKey } from './fixture/found.js'
 import { busyFrames } from './fixture/frames.js'
 import { type Fixture, startFixture } from './fixture/server.js'
@@ -15,10 +16,12 @@ beforeEach(async () => {
 })
 afterEach(() => fixture.close())
 
-async function acting(): Promise<Page> {
+async function acting(lives?: readonly string[]): Promise<Page> {
   const next = busyFrames(true)
-  fixture.send(next())
-  fixture.send(next())
+  for (const frame of [next(), next()]) {
+    const [live] = frame.live as [LiveFrame]
+    fixture.send({ ...frame, live: lives?.map((id) => ({ ...live, id })) ?? frame.live })
+  }
   const { page } = await openPage(fixture.address)
   await page.locator('.card').first().waitFor()
   return page
@@ -152,6 +155,50 @@ describe('a dialog', () => {
     ])
     // The key is looked up again.
     await expect.poll(() => fixture.posted.filter(([path]) => path === 'lookup').length).toBe(2)
+  })
+
+  test('for a key of a list: an override, in the live policies that are chosen', async () => {
+    fixture.lookup = () => foundKey
+    const page = await acting(['plans', 'quotas'])
+    await page.locator('.key-row').first().click()
+    await page.getByRole('button', { name: 'Override in quotas…' }).click()
+    const dialog = page.locator('dialog')
+    expect(await dialog.locator('h2').textContent()).toBe('Override crawler-7 in quotas')
+    expect(await dialog.getByLabel('Key', { exact: true }).count()).toBe(0)
+    await fillIn(page, { 'Policy, as JSON': JSON.stringify(POLICY) })
+    await expect
+      .poll(() => dialog.locator('.says').textContent())
+      .toContain('crawler-7 is limited by sliding window: 3,000 per 1m')
+    await dialog.getByLabel(/^Type/).fill('quotas')
+    await dialog.getByRole('button', { name: 'Override', exact: true }).click()
+    await expect.poll(() => dialog.count()).toBe(0)
+    const of = { kind: 'override', live: 'quotas', isPrefix: false, policy: POLICY }
+    const whose = { limiter: 'search', handle: 'search-r0' }
+    expect(actions()).toEqual([{ ...of, ...whose, confirm: 'quotas' }])
+  })
+
+  test('for a typed key: an override of it, or of all that begin like it', async () => {
+    fixture.lookup = () => foundKey
+    const page = await acting()
+    await page.getByLabel('Key', { exact: true }).fill('crawler-7')
+    await page.getByRole('button', { name: 'Look up' }).click()
+    await page.getByRole('button', { name: 'Override…', exact: true }).click()
+    const dialog = page.locator('dialog')
+    await fillIn(page, { 'Policy, as JSON': JSON.stringify(POLICY) })
+    await dialog.getByLabel(/^Type/).fill('plans')
+    await dialog.getByRole('button', { name: 'Override', exact: true }).click()
+    await expect.poll(() => dialog.count()).toBe(0)
+    const of = { kind: 'override', live: 'plans', isPrefix: false, policy: POLICY }
+    expect(actions()).toEqual([{ ...of, key: 'crawler-7', confirm: 'plans' }])
+  })
+
+  test('for an override is not offered where there are no live policies', async () => {
+    fixture.lookup = () => foundKey
+    const page = await acting([])
+    await page.locator('.key-row').first().click()
+    await page.getByRole('button', { name: 'Reset…' }).waitFor()
+    expect(await page.getByRole('button', { name: /^Override/ }).count()).toBe(0)
+    await page.getByText('No live policies are watched').waitFor()
   })
 
   test('for a key under a lock-out: block for a time, and unblock', async () => {

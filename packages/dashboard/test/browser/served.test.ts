@@ -14,6 +14,8 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
+/** What is asked of the store every two seconds. */
+const SLOW = { timeout: 15_000 }
 const OUTCOMES = ['allowed', 'shadow_denied', 'denied', 'error'] as const
 
 /** All decisions by outcome, according to `stats()`. */
@@ -130,8 +132,11 @@ test('under load and during an outage of Redis, the page shows the figures of st
   await expect.poll(() => breaker.textContent()).toBe('closed')
   await proxy.set('refuse')
   await expect.poll(() => breaker.textContent()).not.toBe('closed')
+  const fleet = page.locator('#fleet')
+  await expect.poll(() => fleet.textContent(), SLOW).toContain('The store does not answer')
   await proxy.set('pass')
   await expect.poll(() => breaker.textContent()).toBe('closed')
+  await expect.poll(() => fleet.textContent(), SLOW).toContain('No other process has reported')
   isOver = true
   await load
   await expect.poll(() => totals(page)).toEqual(counted(limiter))

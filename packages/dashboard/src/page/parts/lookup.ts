@@ -1,7 +1,7 @@
 // A key that was looked up: a gauge for each policy, and why a request would be refused. A lookup
 // takes no units.
 
-import type { Frame, KeyOrHandle, Lookup, LookupRequest } from '../../protocol.js'
+import type { Frame, KeyOrHandle, LiveFrame, Lookup, LookupRequest } from '../../protocol.js'
 import { button, el, type Part, setText } from '../dom.js'
 import { clock, shown } from '../format.js'
 import { messageOf } from '../stream.js'
@@ -17,7 +17,9 @@ export interface LookupActs {
   readonly reset: (of: LookedUp) => void
   readonly block: (of: LookedUp) => void
   readonly unblock: (of: LookedUp) => void
-  readonly override: (of: LookedUp) => void
+  /** The live policies that can have an override of the key. */
+  readonly lives: () => readonly LiveFrame[]
+  readonly override: (live: LiveFrame, of: LookedUp) => void
 }
 
 export interface LookupPart extends Part<Frame> {
@@ -166,9 +168,15 @@ function resultOf(of: LookedUp, acts: LookupActs, again: () => void): HTMLElemen
           button('Unblock…', () => acts.unblock(of), 'button quiet act'),
         ]
       : []),
-    ...(of.whose.key === undefined
-      ? []
-      : [button('Override…', () => acts.override(of), 'button quiet act')]),
+    ...acts
+      .lives()
+      .map((live, _, { length }) =>
+        button(
+          length === 1 ? 'Override…' : `Override in ${shown(live.id)}…`,
+          () => acts.override(live, of),
+          'button quiet act',
+        ),
+      ),
   ]
   return [header, why, gauges, unknown, el('div', 'doings', ...doings)]
 }
