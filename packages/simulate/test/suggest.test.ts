@@ -164,21 +164,24 @@ function both(): Log {
 
 test('keys that no limit of a range can refuse are not replayed', () => {
   const decide = vi.spyOn(RateLimiter.prototype, 'decide')
-  const replayed = (algorithm: SuggestedAlgorithm, count: number): number => {
+  const replayed = (algorithm: SuggestedAlgorithm, times: readonly number[]): number => {
     decide.mockClear()
-    const entries = Array.from({ length: count }, () => ({
-      timeUs: START_US + 1,
-      key: 'k',
-      cost: 1,
-    }))
-    suggested({ algorithm, affect: 0 }, { entries: entries as unknown as LogEntry[], units: count })
+    const entries = times.map((ms) => ({ timeUs: START_US + 1 + ms * 1_000, key: 'k', cost: 1 }))
+    suggested({ algorithm, affect: 0 }, { entries: entries as unknown as LogEntry[], units: 0 })
     return decide.mock.calls.length
   }
+  const every = (ms: number, count: number) => Array.from({ length: count }, (_, i) => i * ms)
   try {
-    // Below a limit of 62, and not also above.
-    expect(replayed('sliding-window', 40)).toBe(40)
-    // At the limits of 1, and not also at those of 2 and more.
-    expect(replayed('token-bucket', 2)).toBe(2)
+    // Below a limit of 62, and not also above: it has only 40 requests, or at most 20 in a window.
+    expect(replayed('sliding-window', every(0, 40))).toBe(40)
+    expect(replayed('sliding-window', every(5, 100))).toBe(100)
+    // Above as well: it has 50 in a window, so it might have 62 in a window and a part.
+    expect(replayed('sliding-window', every(2, 100))).toBe(200)
+    // Above as well, because its clock goes back, which no bound is for.
+    expect(replayed('sliding-window', every(5, 9_000))).toBe(9_000)
+    expect(replayed('sliding-window', [...every(5, 9_000), 0])).toBe(2 * 9_001)
+    // At the limit of 1, and not also at 2.
+    expect(replayed('token-bucket', every(0, 2))).toBe(2)
   } finally {
     decide.mockRestore()
   }
@@ -193,11 +196,11 @@ test('a log of too many requests is refused, with what is most and what to do', 
 })
 
 /** One key, with a burst that passes at 61 exactly, and at 62 must wait for the end of a part. */
-function burst(): Log {
+function burst(first = 61, second = 30): Log {
   // From a limit of 62 on, windows of 100 ms are counted in parts of 2 ms.
   const times = [
-    ...Array.from({ length: 61 }, () => 0),
-    ...Array.from({ length: 30 }, () => 100_001),
+    ...Array.from({ length: first }, () => 0),
+    ...Array.from({ length: second }, () => 100_001),
   ]
   const entries = times.map((us) => ({ timeUs: START_US + 1 + us, key: 'k', cost: 1 }) as LogEntry)
   return { entries, units: times.length }
@@ -210,6 +213,16 @@ test('if a larger limit refuses more than a smaller one, the smaller one is not 
   expect([60, 61, 62, 90, 91].map(refusedAt)).toEqual([1, 0, 1, 1, 0])
   const { limit } = suggested({ affect: 0 }, log)
   expect(limit).toBe(91)
+})
+
+test.each([
+  [31, 31, 31],
+  [32, 31, 63],
+  [32, 32, 64],
+])('a key with %i and %i requests in a window and a part needs %i', (first, second, needed) => {
+  const log = burst(first, second)
+  expect(suggested({ affect: 0 }, log).limit).toBe(needed)
+  expect(byHand('sliding-window', log, { of: 'keys', affect: 0, least: 0 })).toBe(needed)
 })
 
 test('a limit that suffices, between two that do not, is not suggested', () => {

@@ -38,6 +38,9 @@ export interface LimitRange {
   readonly most: number
   /** False: the count depends on the limit. */
   readonly isCounted: boolean
+  /** In a log whose times do not go back, a key's count is at most this many times its count in the
+   *  range before. Undefined: nothing is known. */
+  readonly timesBefore?: number
 }
 
 export interface Candidates {
@@ -79,7 +82,8 @@ const KINDS: Readonly<Record<SuggestedAlgorithm, Kind>> = {
     make: (limit, window) => slidingWindow({ limit, window }),
     ranges: () => [
       { least: 0, most: EXACT, isCounted: true },
-      { least: EXACT + 1, most: MOST, isCounted: true },
+      // What is in use has passed in a window and a part of one, which two windows cover.
+      { least: EXACT + 1, most: MOST, isCounted: true, timesBefore: 2 },
     ],
     isMonotone: true,
   },

@@ -15,6 +15,8 @@ export class Entries {
   readonly #most: number
   /** Times of the entries, for each run. */
   readonly #times: Float64Array[][]
+  /** The last time of each run; NaN once its times have gone back. */
+  readonly #lastUs: Float64Array
   readonly #keys: Int32Array[] = []
   /** Undefined: all cost 1. */
   #costs: Float64Array[] | undefined
@@ -22,6 +24,7 @@ export class Entries {
   constructor(runs: number, most: number = MOST) {
     this.#most = most
     this.#times = Array.from({ length: runs }, () => [])
+    this.#lastUs = new Float64Array(runs).fill(Number.NEGATIVE_INFINITY)
   }
 
   get areAllOne(): boolean {
@@ -47,6 +50,13 @@ export class Entries {
     const at = this.count - 1
     const block = this.#times[run]?.[Math.floor(at / BLOCK)] as Float64Array
     block[at % BLOCK] = timeUs
+    const inOrder = timeUs >= (this.#lastUs[run] as number)
+    this.#lastUs[run] = inOrder ? timeUs : Number.NaN
+  }
+
+  /** Whether the times of a run never go back. */
+  isInOrder(run: number): boolean {
+    return !Number.isNaN(this.#lastUs[run])
   }
 
   /** Calls back with each entry of a run, in the log's order. */

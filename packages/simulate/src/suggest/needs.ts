@@ -12,25 +12,40 @@ export interface Needs {
   isAffectedAt(key: number, limit: number): boolean
 }
 
-export function needsOf(candidates: Candidates, range: LimitRange, replayed: Replayed): Needs {
+/** @param before what they need in the range before, if there is one */
+export function needsOf(
+  candidates: Candidates,
+  range: LimitRange,
+  replayed: Replayed,
+  before: Needs | undefined,
+): Needs {
   return range.isCounted
-    ? countedNeeds(candidates, range, replayed)
+    ? countedNeeds(candidates, range, replayed, before)
     : bisectedNeeds(candidates, range, replayed)
 }
 
 /**
  * By one replay, at the range's largest limit: a key needs the most that it ever has in use. Keys
- * that have no more units in the whole log than the smallest limit are left out, as no limit of the
- * range refuses them.
+ * that no limit of the range refuses are left out: those that have no more units in the whole log
+ * than its smallest limit, or cannot have more in use.
  */
-function countedNeeds(candidates: Candidates, range: LimitRange, replayed: Replayed): Needs {
-  const { units } = replayed.entries
+function countedNeeds(
+  candidates: Candidates,
+  range: LimitRange,
+  replayed: Replayed,
+  before: Needs | undefined,
+): Needs {
+  const { entries, run } = replayed
+  const { least, timesBefore = Number.POSITIVE_INFINITY } = range
+  const few = entries.isInOrder(run) ? Math.floor(least / timesBefore) : 0
+  const isAsked = (key: number): boolean =>
+    entries.units.of(key) > least && (before === undefined || before.isAffectedAt(key, few))
   const needs = new Float64Array(replayed.keys.count)
   const policy = candidates.policy(range.most)
   replay(
     replayed,
     policy,
-    (key) => units.of(key) > range.least && needs[key] !== Number.POSITIVE_INFINITY,
+    (key) => needs[key] !== Number.POSITIVE_INFINITY && isAsked(key),
     (key, { allowed, used }) => {
       if (!allowed) needs[key] = Number.POSITIVE_INFINITY
       else if (used > (needs[key] as number)) needs[key] = used

@@ -38,7 +38,9 @@ export function search(
   of: 'keys' | 'requests',
   most: number,
 ): Found {
-  const needs = candidates.ranges.map((range) => needsOf(candidates, range, replayed))
+  const needs: Needs[] = []
+  for (const range of candidates.ranges)
+    needs.push(needsOf(candidates, range, replayed, needs.at(-1)))
   const inRange = (limit: number): Needs =>
     needs.find(({ range }) => limit <= range.most) ?? (needs.at(-1) as Needs)
   const affectedAt = (limit: number): number => inRange(limit).affectedAt(limit)
