@@ -1,6 +1,6 @@
 // A layer answers a request or asks the next layer. It calls exactly one method of the request's
-// `Pending`, once, now or later. So layers that answer at once and layers that do not share one
-// code path, and no layer needs a promise: only the limiter makes one.
+// `Pending`, once, now or later. So one code path serves layers that answer at once and layers that
+// answer later, and no layer needs a promise for a decision: only the limiter makes one.
 //
 // A layer that has nothing to do after the answer passes the `Pending` on; otherwise, it wraps it.
 

@@ -198,7 +198,7 @@ export interface StoreRequestBase {
   readonly costs: readonly number[]
   /**
    * How many equal requests, each with these costs, this one stands for: as many are granted as
-   * fit. Limiters ask for 1.
+   * fit. More than 1 for `consumeUpTo`, and for requests that wait together.
    */
   readonly count: number
   /**

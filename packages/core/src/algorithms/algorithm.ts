@@ -58,11 +58,12 @@ export interface Kernel<S extends Scratch = Scratch> {
   ahead?(scratch: S, untilUs: number): void
   /** Gives back units that count until `untilUs` (the receipt's now plus its reset, or Infinity
    *  without a receipt), but no more than are in use or still count, and none in a later window.
-   *  With `chargedUs`, the instant of the charge, the same holds after an earlier refund. */
+   *  `chargedUs`, the instant of the charge, is given if units were given back since then, because
+   *  the units may then count until another time than `untilUs`. */
   refund(scratch: S, units: number, untilUs: number, chargedUs: number | undefined): void
   /** True: a request that this policy alone refuses begins a block, so `refuse` is to be called. */
   mayBegin?(scratch: S): boolean
-  /** Notes a refused request that all policies granted, except those that may begin a block. */
+  /** Notes that a request was refused only by policies that may begin a block. */
   refuse?(scratch: S): void
   /** Blocks for `ms`, whatever was taken. A longer block stays. */
   block?(scratch: S, ms: number): void
@@ -86,8 +87,8 @@ export interface Kernel<S extends Scratch = Scratch> {
    *  most the limit. */
   retryAfterMs(scratch: S, cost: number): number
   /** Microseconds until the key answers like a new one; 0: it does now. Kernels that count whole
-   *  milliseconds count them from the last whole one. A kernel that `blocks` puts a code into the
-   *  microseconds below a millisecond (block-code.ts). */
+   *  milliseconds count from the start of the current one. A kernel that `blocks` puts a code into
+   *  the microseconds below a millisecond (block-code.ts). */
   resetAfterUs(scratch: S): number
   /** Microseconds for which the state is kept, where that may be longer than the reset. Such a
    *  kernel is asked about all corrections, and itself ignores units that no longer count. */
@@ -105,8 +106,8 @@ export interface Traits {
   readonly drains: boolean
   /** All units in use come back at once, at the reset, and none before. */
   readonly hasOneEnd: boolean
-  /** Units that it takes for a request that other policies refuse do harm: across Cluster slots it
-   *  is asked last, and none of its units are leased. */
+  /** It does harm if it takes units and another policy then refuses the request. So it is asked
+   *  last across Cluster slots, and none of its units are leased. */
   readonly isAskedLast: boolean
   /** It counts attempts, whatever they cost, and then blocks, as the kernel's `block` does. */
   readonly blocks: boolean

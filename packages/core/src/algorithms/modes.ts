@@ -70,7 +70,7 @@ export interface ModeTraits {
   readonly frees: boolean
   /** Concerns what the store itself holds, so it means nothing where something else decides. */
   readonly isForStore: boolean
-  /** Equal requests may be decided as one, except where they take units past the limit. */
+  /** The results of equal requests follow from the last one's, so they may be decided as one. */
   readonly merges: boolean
 }
 
@@ -135,8 +135,8 @@ export const CALL_MODES: Readonly<Record<CallMode, ModeTraits>> = Object.freeze(
   lease: MODES.consume,
 })
 
-/** Whether a call carries the units that must remain, and how long its caller waits or keeps the
- *  units. */
+/** Whether a call carries the `atLeast` and the `keep` of its requests, and the time for which they
+ *  wait for units or keep them. */
 export function reserves(mode: CallMode): boolean {
   return mode === 'reserve' || mode === 'preview' || mode === 'lease'
 }

@@ -55,7 +55,7 @@ export type Consume<Req, Res, Rest extends unknown[]> = (
   rest: Rest,
 ) => Consumed | Promise<Consumed>
 
-/** Not the method of a limiter by address, which would look for the key once more. */
+/** Not the limiter's own method, which would find the key once more where it counts by address. */
 const decideByKey = RateLimiter.prototype.decide
 
 /** Decides on requests. */
@@ -221,8 +221,8 @@ export function policySource<Req, Rest extends unknown[]>(
     return ofKey.takesKey === true ? { ofKey: ofKey as PolicyOfKey<Chosen> } : { of: policy }
   }
   if (policy !== undefined) return { fixed: reserving(policy, waitMsOf(options)) }
-  // Named after the limiter, so that the count goes on when the numbers change, and headers show
-  // the name that users chose.
+  // Named after the limiter, so that the count goes on when the limit changes, and headers show the
+  // name that users chose.
   if (typeof limit !== 'function' && typeof window !== 'function')
     return { fixed: slidingWindow({ name, limit, window }) }
   const windowOf = windowsByNumbers(name)

@@ -1,12 +1,13 @@
 // Answers requests like one that was denied a moment ago, without asking the store again. A denied
-// request changes nothing, and only a refund, a reset or a changed limit lets it pass before its
-// wait is over. Such a change shows at once if it is made through this store, and within a second
-// if it is made elsewhere. So do units taken meanwhile, which leave less and make waits longer.
+// request changes nothing, and only a refund, a reset, the end of a block by `unblock` or a changed
+// limit lets it pass before its wait is over. Such a change shows at once if it is made through
+// this store, and within a second if it is made elsewhere. So do units taken meanwhile, which leave
+// less and make waits longer.
 //
-// A denial is repeated no longer than the store would deny. Its end is counted from when the store
-// was asked, which is before the store decided, and is the earliest at which a wait that the store
-// rounded up to whole ms can end. There is one exception: if the store's clock steps back, which
-// this process does not learn, the key is refused for that much longer.
+// A denial is repeated no longer than the store would deny. Its end is the earliest instant at
+// which the wait can be over: the store rounds waits up to whole ms, and the wait is counted from
+// when the store was asked, not from when it decided. There is one exception: if the store's clock
+// steps back, which this process does not learn, the key is refused for that much longer.
 
 import { traitsOf } from '../algorithms/modes.js'
 import { perName, Recent } from '../base/cache.js'
@@ -182,8 +183,8 @@ class Denials {
       // A slot may be released at any moment.
       if (retryAfterMs > 0 && policy.kernel?.traits.holds) return
       if (retryAfterMs > 0) waitMs = Math.min(waitMs, retryAfterMs)
-      // What a result says about a window holds until the window's end, even if another policy
-      // denies.
+      // What a result says about a window holds only until the window ends, even if another policy
+      // denies for longer.
       if (policy.kernel?.traits.hasOneEnd && resetAfterMs > 0)
         waitMs = Math.min(waitMs, resetAfterMs)
     }

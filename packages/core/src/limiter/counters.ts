@@ -1,5 +1,5 @@
 // What a limiter counts: plain numbers in arrays that are made once, so that counting a decision
-// allocates nothing and looks nothing up. stats.ts reads them.
+// allocates nothing and looks up only its class, if it has one. stats.ts reads them.
 
 import { traitsOf } from '../algorithms/modes.js'
 import type { Policy } from '../algorithms/policy.js'

@@ -1,8 +1,8 @@
-// The queue of a key whose turns cannot be reserved, because a window or several policies decide.
-// First come, first served in this process: the first waiter asks, together with those behind it
-// that have the same costs, and asks again when the store says that it may pass. So there is one
-// call at a time, and small costs do not overtake a large one. Between processes, the first to ask
-// is first.
+// The queue of a key whose turns cannot be reserved, for example because a window decides. First
+// come, first served in this process: the first waiter asks, together with those behind it that
+// have the same costs, and asks again when the store says that it may pass. So there is one call at
+// a time, and small costs do not overtake a large one. Between processes, the first to ask is
+// first.
 
 import type { Time } from '../base/time.js'
 import type { Layer } from '../layer.js'

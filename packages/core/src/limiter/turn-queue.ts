@@ -70,8 +70,8 @@ export class TurnQueue implements Queue {
     const place = this.#places
     const cost = costOf(waiter)
     const atMs = this.#time.nowMs()
-    // Spare units of waiters that have left need no call. So a client that joins and leaves again
-    // and again asks ever less often, and its spare units can be cancelled.
+    // A waiter needs no call if it can take units of others that have left. So a client that joins
+    // and leaves again and again asks ever less often, and its spare units can be cancelled.
     const isNext = this.#asking.size === 0
     const isEnough = cost > 0 && this.#spare >= cost
     if (isNext && isEnough && this.#dueMs(this.#waitedFor + cost) <= waiter.untilMs) {

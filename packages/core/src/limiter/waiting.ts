@@ -1,6 +1,6 @@
-// The calls that wait in this process, and how many there may be. A key has one of two queues: if a
-// bucket decides alone, turns are reserved in the store (turn-queue.ts); otherwise, the first
-// waiter asks again when it may pass (retry-queue.ts).
+// The calls that wait in this process, and how many there may be. A key has one of two queues: if
+// turns can be reserved in the store, each waiter reserves its own (turn-queue.ts); otherwise, the
+// first waiter asks again when it may pass (retry-queue.ts).
 
 import type { Policy } from '../algorithms/policy.js'
 import { memoized } from '../base/cache.js'

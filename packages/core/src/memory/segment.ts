@@ -18,8 +18,8 @@ export interface Form {
 
 const SMALLEST = 16
 /**
- * The shares of a segment's places that are in use when it is new, at most, and at least. They keep
- * searches short.
+ * The share of its places that a new segment uses, and the shares above and below which its entries
+ * move to another. They keep searches short.
  */
 const NEW = 0.65
 const FULLEST = 0.84

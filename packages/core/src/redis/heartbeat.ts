@@ -118,7 +118,7 @@ export class Heartbeat {
   }
 }
 
-/** A number, or its text if the client's option stringNumbers says so. */
+/** The number in a part of a reply, which is text if the client's option `stringNumbers` is set. */
 function numberOf(part: unknown): unknown {
   return typeof part === 'string' && part !== '' ? Number(part) : part
 }

@@ -56,8 +56,8 @@ export interface GcraOptions {
   readonly limit: number
   /** The time in which `limit` units come back, from 1 ms to 3,650 days. */
   readonly period: Duration
-  /** The most units that can pass at once. A whole number from 0. Default: `limit`, rounded
-   *  down, and at least 1. */
+  /** The most units that can pass at once. A whole number from 0; with a `limit` of 0, only 0.
+   *  Default: `limit`, rounded down, and at least 1 if `limit` is above 0. */
   readonly burst?: number | undefined
   /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days. If given, it is part of the
    *  time scale. Default: the time in which all units come back. */

@@ -7,11 +7,11 @@
 //
 // Bound: the limit at any instant, and beyond it the slots that are renewed after they were gone
 // (`renew`). A slot that nobody gives back is free within hold + part. Expiries are multiples of
-// the part, later than now and at most hold + part ahead, so there are at most 61 runs. A run is
-// named by its expiry, until which a decision's slots count. Slots are given back from that run and
-// from no other, so nobody frees the slot of a holder who came at another time. After the clock has
-// stepped back, an expiry further ahead than a new slot's is brought forward to that one. With
-// another limit on the same state, slots stay taken.
+// the part, later than now and at most hold + part ahead, so there are at most 61 runs. A decision
+// names the run of its slots by the run's expiry. Slots are given back from that run and from no
+// other, so nobody frees the slot of a holder who came at another time. After the clock has stepped
+// back, an expiry further ahead than a new slot's is brought forward to that one. With another
+// limit on the same state, slots stay taken.
 //
 // `restore` does nothing: renewals name the slots that they held, so they repair a loss of data.
 

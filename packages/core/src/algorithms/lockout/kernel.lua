@@ -4,7 +4,7 @@
 -- the last block, and the end of the block before.
 
 local MAX_LEVEL = 99
--- One step of a code in seen units.
+-- Units to restore carry the code, times this number.
 local SEEN = 2 ^ 40
 
 return function(limit, span, forget, excess, one, two, three, four, five, six, seven, eight)
@@ -164,8 +164,8 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
       end
     end
     if held then
-      -- A count can have begun a block other than the one that was seen only if that one was lost.
-      -- The block that was seen then stands, and its end shows other processes that it was lost.
+      -- No block begins while another stands. So if a count has begun this block while the one that
+      -- was seen should have stood, that one was lost. It stands again, until its own end.
       local beside = count > 0 and until_ms ~= finish
       if until_ms > now and (beside or until_ms > finish) then hold_until(until_ms) end
     elseif until_ms > now and finish <= now and last >= finish then

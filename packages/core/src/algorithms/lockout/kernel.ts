@@ -5,7 +5,7 @@
 //   block  while now < end: nothing is left. It begins with the attempt that brings the count to
 //          the limit or, if blocks start with the excess, with the refusal of the next attempt.
 //          It lasts as `blocks` says for the level; the last length repeats
-//   level  how many blocks began; 0 again `forget` after the end of the last one
+//   level  how many blocks began; 0 again once `forget` has passed since the last one ended
 //
 // Bound: the limit, and then nothing until the block ends; somebody who stops one attempt below the
 // limit has that many in each window. A refund that leaves less than the limit lifts the block that
@@ -156,8 +156,8 @@ export const lockout: Kernel = {
       }
     }
     if (wasBlocked) {
-      // A count can have begun a block other than the one that was seen only if that one was lost.
-      // The block that was seen then stands, and its end shows other processes that it was lost.
+      // No block begins while another stands. So if a count has begun this block while the one that
+      // was seen should have stood, that one was lost. It stands again, until its own end.
       const isBeside = scratch.count > 0 && untilMs !== scratch.endMs
       if (untilMs > nowMs && (isBeside || untilMs > scratch.endMs)) holdUntil(scratch, untilMs)
     } else if (untilMs > nowMs && !isBlocked(scratch) && lastMs >= scratch.endMs) {

@@ -155,8 +155,8 @@ export class Fallback {
       return Math.min(part, Math.max(0, part - left) + Math.ceil(admitted?.units ?? 0))
     })
     const counted = { target: localTarget(target, local), count: 1 }
-    // Without `seenUs`, because a later refund in memory, such as one of what the store denied
-    // while a node was half-open, must not lift the store's block.
+    // Without `seenUs`: with it, memory would restore no block that was seen before memory's last
+    // refund, such as a refund of what the store denied while a node was half-open.
     if (lockouts.some((units) => units > 0))
       this.#store.decide({ ...counted, mode: 'restore', costs: lockouts, untilUs })
     if (used.every((units) => units === 0)) return

@@ -185,8 +185,8 @@ export class LastSeen {
 
 /**
  * What a policy's result may show, compared with what was seen before.
- * @param earlierUs how much earlier than seen before all units will have expired; 0 or less: not
- * earlier
+ * @param earlierUs by how much the time at which all units will have expired is now earlier than
+ * was seen, beyond the margin; 0 or less: not earlier
  */
 type Sign = (
   now: PolicyResult,
@@ -198,8 +198,8 @@ type Sign = (
 
 /**
  * The store lost the target: less is in use than is possible, because the units in use before
- * should have lasted longer. For a window with one end, that concerns all units; for a bucket, the
- * time at which it is empty; for the others, it is known only if nothing is in use but what this
+ * should have lasted longer. A window with one end shows it by the units that remain, a bucket by
+ * the time at which all of them are back, and the others only if nothing is in use but what this
  * very request took. A refund by another process looks the same; its mark keeps a restore from
  * undoing it.
  */

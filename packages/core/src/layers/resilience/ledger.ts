@@ -92,7 +92,7 @@ export class Ledger {
 
   /**
    * A late reply shows that the store has counted a request that was decided here meanwhile.
-   * @param untilUs until when the units count there: their window may be over here
+   * @param untilUs until when the units count in the store: the entry may have dropped them
    */
   countedLate({ target, costs }: LayerRequest, times: number, untilUs: readonly number[]): void {
     for (let i = 0; i < costs.length; i += 1) {

@@ -148,7 +148,7 @@ export class Recovery {
     guard.cancel = this.#options.time.after(Math.max(leastMs, waitMs), async () => {
       guard.cancel = undefined
       guard.isTrying = true
-      // A user's client may throw where it should not; the next attempt finds out.
+      // A user's client may throw where it should not; there is another attempt later.
       await this.#try(guard).catch(() => {})
       guard.isTrying = false
       this.#watch(guard)
@@ -175,7 +175,7 @@ export class Recovery {
   /** Counts all that is due, most units first. What cannot be counted is left for the next time. */
   async #countAll(guard: Guard): Promise<void> {
     guard.isOwed = false
-    // A key is counted together with those of its node or, if that node is well, of any node.
+    // Counts the keys of this node, and those of all other nodes that are not away.
     const isOfGuard = (admitted: Admitted): boolean => {
       const home = this.#homeOf(admitted)
       return home === guard || home.breaker.state !== 'open'

@@ -1,8 +1,8 @@
 // The layer that decides in time, whatever the store does: a deadline for each request, a circuit
 // breaker for each node, and a decision without the store where it cannot make one. It remembers
-// what it last saw of each target, so that an outage gives nobody a new budget, and what the store
-// has lost is restored (losses.ts). fallback.ts decides without the store; recovery.ts brings a
-// node back.
+// what it last saw of each target. So an outage gives nobody a new budget, and losses.ts can
+// restore what the store has lost. fallback.ts decides without the store; recovery.ts brings a node
+// back.
 
 import { traitsOf } from '../../algorithms/modes.js'
 import { storeClosed } from '../../base/errors.js'

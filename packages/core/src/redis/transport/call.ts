@@ -107,8 +107,9 @@ export class OpenCall {
   node: RedisNode | undefined = undefined
   args: readonly string[] = NONE
   sentAtMs = 0
-  /** For calendar periods, unless the clock is injected: the server's time, first as a guess, the
-   *  second time as the server named it. */
+  /** For calendar periods, unless the clock is injected: the server's time. It is guessed at first;
+   *  if the guess lies in other periods, the call is sent again with the time that the server
+   *  named. */
   periodUs?: number | undefined = undefined
   isSecond?: boolean | undefined = undefined
 
