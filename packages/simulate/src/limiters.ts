@@ -1,15 +1,21 @@
 // The limiters to simulate: what a policies file exports, checked.
 
-import type { Cost, Key, Policy, PolicyInput, PolicyUse } from '@weir/core'
+import {
+  type Cost,
+  type Duration,
+  type Key,
+  type Policy,
+  type PolicyInput,
+  type PolicyUse,
+  slidingWindow,
+} from '@weir/core'
 import { quote } from '@weir/core/http'
 import { misuse, misused } from './errors.js'
 import type { LogEntry } from './log/entry.js'
 import { whyRefused } from './run/algorithms.js'
 
-/** A limiter's policy, and the functions that say what it is asked about a log entry. */
-export interface LimiterInput {
-  /** One policy or several, or a function of the key. */
-  readonly policy: PolicyInput | ((key: string) => PolicyInput)
+/** What a limiter is asked about a log entry. */
+interface LimiterSettings {
   /** Who is limited. Returns undefined for an entry that is not to be decided on. Default: as the
    *  option `key` says. */
   readonly key?: ((entry: LogEntry) => Key | undefined) | undefined
@@ -23,13 +29,35 @@ export interface LimiterInput {
   readonly priority?: ((entry: LogEntry) => string | undefined) | undefined
 }
 
+interface WithPolicy extends LimiterSettings {
+  /** One policy or several, or a function of the key. */
+  readonly policy: PolicyInput | ((key: string) => PolicyInput)
+  readonly limit?: undefined
+  readonly window?: undefined
+}
+
+interface WithLimit extends LimiterSettings {
+  /** Units allowed in any window: short for `policy: slidingWindow({ limit, window })`, named after
+   *  the limiter, as middlewares name it. */
+  readonly limit: number
+  /** The window of `limit`: `60_000` or `'1m'`. */
+  readonly window: Duration
+  readonly policy?: undefined
+}
+
+/** A limiter's policy, or its limit and window, and what it is asked about a log entry. */
+export type LimiterInput = WithPolicy | WithLimit
+
 /**
  * What a policies file exports as its default: a policy, a list of policies, or limiters by name.
  */
 export type PoliciesInput = PolicyInput | Readonly<Record<string, PolicyInput | LimiterInput>>
 
+/** How a limiter is called that was given no name. */
+export const UNNAMED = 'default'
+
 /** A limiter, checked. */
-export interface Limiter extends LimiterInput {
+export interface Limiter extends LimiterSettings, Pick<WithPolicy, 'policy'> {
   /** Undefined: the limiter was given no name, and is called `default`. */
   readonly name: string | undefined
   /** Its policies. Undefined: a function chooses them. */
@@ -59,11 +87,13 @@ export function isUnnamed(input: PoliciesInput): input is PolicyInput {
 }
 
 const FUNCTIONS = ['key', 'cost', 'skip', 'priority'] as const
-const KNOWN: readonly string[] = ['policy', 'reserve', ...FUNCTIONS]
+const KNOWN: readonly string[] = ['policy', 'limit', 'window', 'reserve', ...FUNCTIONS]
 
 function checkedLimiter(name: string | undefined, input: LimiterInput, whose: string): Limiter {
-  if (typeof input !== 'object' || input === null || !('policy' in input)) {
-    const right = 'a policy, a list of policies, or { policy, key, cost, skip }'
+  const isShort = isLimitAndWindow(input)
+  if (typeof input !== 'object' || input === null || isShort === hasPolicy(input)) {
+    const right =
+      'a policy, a list of policies, or { policy, key, cost, skip } with policy or limit and window'
     throw misuse(whose, input, right, 'WEIR_INVALID_POLICY')
   }
   const unknown = Object.keys(input).find((option) => !KNOWN.includes(option))
@@ -73,10 +103,38 @@ function checkedLimiter(name: string | undefined, input: LimiterInput, whose: st
     if (value !== undefined && typeof value !== 'function')
       throw misuse(`${whose}, ${option}`, value, 'a function of an entry of the log')
   }
-  return { ...input, name, uses: usesOf(input.policy, whose) }
+  const policy = isShort ? policyOfLimiter(name, input, whose) : input.policy
+  return { ...input, name, policy, uses: usesOf(policy, whose) }
 }
 
-function usesOf(policy: LimiterInput['policy'], whose: string): readonly PolicyUse[] | undefined {
+/** Whether a limiter has a limit or a window of its own. */
+export function isLimitAndWindow(input: unknown): input is WithLimit {
+  const { limit, window } = (input ?? {}) as Partial<WithLimit>
+  return !isPolicy(input) && (limit !== undefined || window !== undefined)
+}
+
+export function hasPolicy(input: object): input is WithPolicy {
+  return (input as Partial<WithPolicy>).policy !== undefined
+}
+
+/**
+ * What middlewares make of `limit` and `window`.
+ * @param name the limiter's; `default` is that of one without a name
+ * @throws {SimulateError} WEIR_INVALID_POLICY
+ */
+export function policyOfLimiter(
+  name: string | undefined,
+  { limit, window }: WithLimit,
+  whose: string,
+): Policy {
+  try {
+    return slidingWindow({ name: name === UNNAMED ? undefined : name, limit, window })
+  } catch (error) {
+    throw misused('WEIR_INVALID_POLICY', `${whose}: ${(error as Error).message}`, error)
+  }
+}
+
+function usesOf(policy: Limiter['policy'], whose: string): readonly PolicyUse[] | undefined {
   if (typeof policy === 'function') {
     if (!('factor' in policy)) return undefined
     const why = 'follows the load of its process, which no log has'

@@ -166,6 +166,13 @@ describe('a policies file that', () => {
     ['policy, key: (entry) => entry.a.b', /key\(entry\) of limiter "a" threw Cannot read/],
     ['policy, cost: () => "5"', /cost is "5"/],
     ['policy: []', /limiter "a" has no policy/],
+    ['limit: 5', /limiter "a": sliding-window: window is undefined; give /],
+    ['limit: -5, window: "1m"', /limiter "a": sliding-window: limit is -5; give /],
+    [
+      'policy, limit: 5, window: "1m"',
+      /limiter "a" is \{ .*; give .* with policy or limit and window/,
+    ],
+    ['key: () => "k"', /limiter "a" is \{ key \}; give .* with policy or limit and window/],
   ])('has a limiter { %s } fails with exit code 2', async (limiter, message) => {
     const file = files.write(
       `${Buffer.from(limiter).toString('hex')}.mjs`,

@@ -108,6 +108,25 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
     expect((await weir('suggest', [log, ...suggested])).code).toBe(0)
   })
 
+  test('takes a limit and a window as a middleware does, and names the policy after the limiter', async () => {
+    const file = files.write(
+      'short.mjs',
+      `export default {
+        hello: { limit: 5, window: '1s' },
+        default: { limit: 5, window: '1s', skip: (entry) => entry.ip === '192.0.2.1' },
+      }`,
+    )
+    const { out } = await weir('simulate', [log, '--policy', file, '--json'])
+    expect(JSON.parse(out).limiters).toMatchObject([
+      { limiter: 'hello', runs: [{ refused: 10, policies: [{ policy: 'hello', limit: 5 }] }] },
+      { limiter: 'default', requests: 2, runs: [{ policies: [{ policy: 'sliding-window-1s' }] }] },
+    ])
+    const suggest = [log, '--affect', '0%', '--policy', file, '--limiter', 'default', '--json']
+    expect(JSON.parse((await weir('suggest', suggest)).out)).toMatchObject({ skipped: 20 })
+    const same = await weir('simulate', [log, '--compare', file, file])
+    expect(same.out).toContain('requests refused      10     10')
+  })
+
   test('takes one limiter from a file whose others cannot be simulated', async () => {
     const file = files.write(
       'slots.mjs',

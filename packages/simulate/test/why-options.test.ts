@@ -60,12 +60,28 @@ test.each([
   ["{ 'a\\u001bb': null }", 'what it has for "a\\u001bb"'],
   ['{ api: [5] }', 'what it has for "api"'],
   ['{ api: { policy: {} } }', 'what it has for "api"'],
+  [
+    "{ api: { policy: slidingLog({ limit: 5, window: '1h' }), limit: 5 } }",
+    'what it has for "api"',
+  ],
 ])('a file that exports %s has no policies', async (exported, what) => {
   await expect(asked(exported)).rejects.toMatchObject({
     code: 'WEIR_INVALID_POLICY',
     exitCode: 2,
     message: expect.stringContaining(`${what} in `),
   })
+})
+
+test.each([
+  ['{ api: { limit: 5 } }', /limiter "api" in ".*": sliding-window: window is undefined; give /],
+  ["{ api: { window: '1m' } }", /limiter "api" in ".*": sliding-window: limit is undefined; give /],
+  [
+    "{ api: { limit: () => 5, window: '1m' } }",
+    /limiter "api" in ".*": sliding-window: limit is a function/,
+  ],
+])('a limit and a window that are wrong are refused: %s', async (exported, message) => {
+  await expect(asked(exported)).rejects.toMatchObject({ code: 'WEIR_INVALID_POLICY', exitCode: 2 })
+  await expect(asked(exported)).rejects.toThrow(message)
 })
 
 test.each([

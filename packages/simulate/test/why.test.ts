@@ -1,6 +1,7 @@
 // `weir why` with a policies file, on a real Redis: it agrees with `peek` of the application.
 
 import { type PolicyInput, RateLimiter } from '@weir/core'
+import { type HttpAdapter, httpLimiter } from '@weir/core/http'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -247,6 +248,29 @@ test('a limiter without a name, and policies without one, are found as the appli
     ['sliding-window-5-per-1m', 4],
     ['sliding-window-9-per-1h', 4],
   ])
+})
+
+test('a limit and a window are found as a middleware counts them', async () => {
+  const adapter = { isMiddleware: true } as HttpAdapter<object, unknown>
+  for (const name of ['hello', undefined]) {
+    const options = {
+      store: storeOf(client),
+      name,
+      limit: 5,
+      window: '10m',
+      key: () => 'u42',
+    } as const
+    const { limiter } = httpLimiter<object, unknown>(options, adapter)
+    await limiter.consume('u42', { cost: 4 })
+    await limiter.consume('u42')
+    const file = policiesFile(
+      `{ ${name ?? 'default'}: { limit: 5, window: '10m', key: ({ user }) => user } }`,
+    )
+    const said = await askJson('--key', 'u42', '--policy', file, ...at)
+    expect(said).toMatchObject({ code: 3, limiters: [{ policies: [{ used: 5 }] }] })
+    const [{ policy } = expect.fail()] = (await limiter.peek('u42')).policies
+    expect(said.limiters[0]?.policies[0]?.name).toBe(policy.name)
+  }
 })
 
 test('for an IPv6 address, under which nothing is stored, its network is named', async () => {

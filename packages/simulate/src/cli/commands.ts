@@ -6,7 +6,7 @@ import { misuse, misused } from '../errors.js'
 import { policiesIn } from '../files/policies-file.js'
 import { readLogs } from '../files/read-logs.js'
 import type { LogSource } from '../files/texts.js'
-import { isUnnamed, type Limiter, limitersOf, type PoliciesInput } from '../limiters.js'
+import { isUnnamed, type Limiter, limitersOf, type PoliciesInput, UNNAMED } from '../limiters.js'
 import { compareLogs, simulateLog } from '../node.js'
 import type { SimulationReport } from '../report.js'
 import { candidatesOf, type SuggestedAlgorithm } from '../suggest/candidates.js'
@@ -143,9 +143,6 @@ function limiterIn(policies: PoliciesInput, name: string, file: string): Policie
   const names = Object.keys(known).map(quote).join(', ')
   throw misuse('--limiter', name, `one of ${names}, which ${file} has`)
 }
-
-/** How a limiter is called that was given no name. */
-const UNNAMED = 'default'
 
 /** The key, cost and skip of a limiter in a policies file. */
 async function baseOf(file: unknown, name: unknown): Promise<Partial<Limiter>> {

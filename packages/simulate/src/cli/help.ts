@@ -41,6 +41,7 @@ Policies
                              import { slidingWindow } from '@weir/core'
                              export default {
                                api: slidingWindow({ limit: 100, window: '1m' }),
+                               hello: { limit: 5, window: '10s' }, // as middlewares take it
                                search: {
                                  policy: slidingWindow({ limit: 10, window: '1m' }),
                                  skip: (entry) => !entry.path?.startsWith('/search'),

@@ -11,7 +11,9 @@ export const HELP = `weir why: why a key is refused, or whether it would be, by 
 
   --key KEY           who is limited, as the limiter's option key says: u42, 203.0.113.7
   --policy FILE       a module whose default export is a policy, a list of policies, or an object
-                      of these by limiter name
+                      of these by limiter name. Names, algorithms and windows are those of the
+                      application. For a middleware with limit and window, give them as it takes
+                      them: { hello: { limit: 5, window: '10s' } }
   --name NAME         the name of the application's livePolicies. If --policy is also given, the
                       policies that are set take precedence, and the answer says where they differ
   --limiter NAME      the limiter's name; default: all limiters in the file

@@ -4,6 +4,7 @@ import type { Policy, PolicyInput, PolicyUse } from '@weir/core'
 import { quote } from '@weir/core/http'
 import { misuse, misused } from '../errors.js'
 import { policiesIn } from '../files/policies-file.js'
+import { hasPolicy, isLimitAndWindow, policyOfLimiter, UNNAMED } from '../limiters.js'
 import { threw } from '../run/call-user.js'
 import type { Question } from './options.js'
 
@@ -36,20 +37,26 @@ export async function limitersIn({
 
 /** What the default export has, by limiter name. */
 function givenIn(exported: unknown, file: string): readonly (readonly [string, Given])[] {
-  if (isGiven(exported)) return [['default', exported]]
+  if (isGiven(exported)) return [[UNNAMED, exported]]
   const isObject = typeof exported === 'object' && exported !== null
   const entries = isObject ? Object.entries(exported) : []
-  const all = entries.map(([name, value]) => [name, ofLimiter(value)] as const)
+  const all = entries.map(([name, value]) => [name, ofLimiter(name, value, file)] as const)
   const wrong = all.find(([, given]) => given === undefined)
   if (all.length > 0 && wrong === undefined) return all as [string, Given][]
   const what = wrong === undefined ? 'its default export' : `what it has for ${quote(wrong[0])}`
-  const right = 'a policy, a list of them, or an object of those by the names of limiters'
+  const right =
+    'a policy, a list of them, or an object of those, or of { limit, window }, by the names of limiters'
   throw misused('WEIR_INVALID_POLICY', `${what} in ${quote(file)} is no policy; give ${right}`)
 }
 
-/** A limiter's policy, or `{ policy }`, whose other properties are about logs. */
-function ofLimiter(value: unknown): Given | undefined {
+/** A limiter's policy, or an object with `policy`, or with `limit` and `window`, whose other
+ *  properties are about logs. */
+function ofLimiter(name: string, value: unknown, file: string): Given | undefined {
   if (isGiven(value)) return value
+  if (isLimitAndWindow(value)) {
+    if (hasPolicy(value)) return undefined
+    return policyOfLimiter(name, value, `limiter ${quote(name)} in ${quote(file)}`)
+  }
   const { policy } = (value ?? {}) as { policy?: unknown }
   return isGiven(policy) || typeof policy === 'function' ? (policy as Given) : undefined
 }
