@@ -104,6 +104,7 @@ export interface JsonSaid {
   readonly limiters: readonly {
     readonly name: string
     readonly wouldPass: boolean
+    readonly isNewKey: boolean
     readonly retryAfterMs: number | null
     readonly policies: readonly PolicySaid[]
   }[]

@@ -1,6 +1,6 @@
 // `weir why` with a policies file, on a real Redis: it agrees with `peek` of the application.
 
-import { type PolicyInput, RateLimiter } from '@weir/core'
+import { type PolicyInput, RateLimiter, slidingWindow } from '@weir/core'
 import { type HttpAdapter, httpLimiter } from '@weir/core/http'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
@@ -271,6 +271,73 @@ test('a limit and a window are found as a middleware counts them', async () => {
     const [{ policy } = expect.fail()] = (await limiter.peek('u42')).policies
     expect(said.limiters[0]?.policies[0]?.name).toBe(policy.name)
   }
+})
+
+describe('if nothing is stored under the key', () => {
+  const SHORT = "limit: 5, window: '10m'"
+  const used = async (options: { name?: string; policy: PolicyInput }) =>
+    new RateLimiter({ ...options, store: storeOf(client), shared: true }).consume('u42', {
+      cost: 4,
+    })
+
+  test('the answer is that of a new key, and names what the application must have', async () => {
+    const file = policiesFile(`{
+      api: [slidingWindow({ ${SHORT} }), fixedWindow({ name: 'daily', limit: 9, window: '1d' })],
+      login: lockout({ limit: 2, window: '15m', block: ['1m'], forget: '1d' }),
+      free: unlimited({}),
+    }`)
+    const command = ['--key', 'u42', '--policy', file, ...at]
+    const { code, text } = await ask(...command)
+    expect(code).toBe(0)
+    expect(text).toContain(
+      '"u42" would pass limiter "api" as a new key: nothing is stored under it\n',
+    )
+    expect(text).toContain('"u42" would pass limiter "free"\n')
+    expect(text).toContain(
+      "\nthe application's policies must have these names, algorithms and windows: limiter " +
+        '"api" has "sliding-window-10m" (sliding-window, 10m), "daily" (fixed-window, 1d); limiter ' +
+        '"login" has "lockout-15m-forget-1d" (lockout, 15m-forget-1d)\n',
+    )
+    const isNewOf = async () => (await askJson(...command)).limiters.map((each) => each.isNewKey)
+    expect(await isNewOf()).toEqual([true, true, false])
+
+    const { api } = await policiesIn<{ api: PolicyInput }>(file)
+    await used({ name: 'api', policy: api })
+    expect(await isNewOf()).toEqual([false, true, false])
+    const known = await askJson(...command)
+    expect(known.hint).toBeUndefined()
+    expect((await ask(...command)).text).toContain('"u42" would pass limiter "api"\n')
+  })
+
+  test.each([
+    ['a middleware', 'api', { name: 'api' }, 'slidingWindow({ SHORT })', 'api'],
+    ['no name', 'api', {}, "slidingWindow({ SHORT, name: 'own' })", 'sliding-window-10m'],
+    [
+      'a limiter without a name',
+      undefined,
+      {},
+      "slidingWindow({ SHORT, name: 'own' })",
+      '5-per-10m',
+    ],
+  ])('a policy with the name of %s is found', async (_, name, own, source, found) => {
+    const policy = slidingWindow({ limit: 5, window: '10m', ...own })
+    await used({ ...(name !== undefined && { name }), policy })
+    const exported = source.replace('SHORT', SHORT)
+    const file = policiesFile(name === undefined ? exported : `{ ${name}: ${exported} }`)
+    const command = ['--key', 'u42', '--policy', file, ...at]
+    const { code, text } = await ask(...command)
+    expect(code).toBe(0)
+    expect(text).toMatch(
+      new RegExp(
+        `^limiter "${name ?? 'default'}" has counted this key under the policy name ` +
+          `"\\S*${found}"(, as a middleware .* window)?: 4 of 5 used; give the policy this name`,
+        'm',
+      ),
+    )
+    expect(text.includes('as a middleware names')).toBe(found === 'api')
+    expect((await askJson(...command)).hint).toContain('give the policy this name in the file')
+    expect((await ask('--key', 'x', ...command.slice(2))).text).not.toContain('has counted')
+  })
 })
 
 test('for an IPv6 address, under which nothing is stored, its network is named', async () => {

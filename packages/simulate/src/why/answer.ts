@@ -7,6 +7,9 @@ import type { Finding, Limiter } from './look.js'
 /** A limiter and what its policies say. */
 export interface Judged extends Omit<Limiter, 'sources'> {
   readonly findings: readonly Finding[]
+  /** What is stored under other names of its policies. Empty if something is stored under their
+   *  own. */
+  readonly renamed: readonly Finding[]
 }
 
 export interface Answer {
@@ -30,19 +33,53 @@ export function wouldPass({ limiters }: Answer): boolean {
   return limiters.every((each) => refusingOf(each).length === 0)
 }
 
-/** A hint for when nothing is stored: the key may be unused, or the wrong place was asked. */
-export function emptyHint({ key, limiters, isHashed }: Answer): string | undefined {
-  const limiting = limiters.flatMap(({ findings }) => findings).filter(isLimiting)
-  if (limiting.length === 0 || limiting.some(({ isStored }) => isStored)) return undefined
+/** Whether the key is a new one to the limiter: nothing is stored under it. */
+export function isNew({ findings }: Pick<Judged, 'findings'>): boolean {
+  const limiting = findings.filter(isLimiting)
+  return limiting.length > 0 && !limiting.some(({ isStored }) => isStored)
+}
+
+/** Hints for when nothing is stored: the key may be unused, or the wrong place was asked. */
+export function hintsOf(answer: Answer): readonly string[] {
+  const { limiters } = answer
+  const renamed = limiters.flatMap(({ name, renamed: all }) => all.map(renamedHint(name)))
+  if (renamed.length > 0) return renamed
+  const limiting = limiters.filter(({ findings }) => findings.some(isLimiting))
+  return limiting.length > 0 && limiting.every(isNew) ? emptyHints(answer) : []
+}
+
+function renamedHint(limiter: string): (finding: Finding) => string {
+  return ({ name, used, limit }) => {
+    const what = `limiter ${quote(limiter)} has counted this key under the policy name`
+    const why = name === limiter ? ', as a middleware names the policy of limit and window' : ''
+    const right = 'give the policy this name in the file'
+    return `${what} ${quote(name)}${why}: ${used} of ${limit} used; ${right}`
+  }
+}
+
+function emptyHints({ key, limiters, isHashed }: Answer): readonly string[] {
   const network = key.includes(':') ? addressKey()(key) : undefined
   const what =
     network === undefined || network === key
       ? 'nothing is stored under this key'
       : `nothing is stored under this key; middlewares count this address as ${quote(network)}`
-  if (isHashed)
-    return `${what}: is WEIR_HASH_KEYS right? And --key, --limiter, --prefix and --redis?`
-  const secret = 'If the store has hashKeys, set WEIR_HASH_KEYS'
-  return `${what}: are --key, --limiter, --prefix and --redis right? ${secret}`
+  const options = '--key, --limiter, --prefix and --redis'
+  const first = isHashed
+    ? `${what}: is WEIR_HASH_KEYS right? And ${options}?`
+    : `${what}: are ${options} right? If the store has hashKeys, set WEIR_HASH_KEYS`
+  const names = limiters.flatMap(namesIn)
+  if (names.length === 0) return [first]
+  const same = "the application's policies must have these names, algorithms and windows"
+  return [first, `${same}: ${names.join('; ')}`]
+}
+
+/** The policies of a file that were asked for, by what their keys in Redis are made of. */
+function namesIn({ name: limiter, findings }: Judged): readonly string[] {
+  const inFile = findings.filter((each) => isLimiting(each) && each.live === undefined)
+  const names = inFile.map(({ name, use: { policy } }) => {
+    return `${quote(name)} (${policy.algorithm}, ${policy.timeScale})`
+  })
+  return names.length === 0 ? [] : [`limiter ${quote(limiter)} has ${names.join(', ')}`]
 }
 
 function isLimiting({ limit }: Finding): boolean {

@@ -1,12 +1,21 @@
 // The answer for programs. null stands for a wait that never ends, and for no limit.
 
-import { type Answer, emptyHint, type Judged, refusingOf, unknownsOf, wouldPass } from './answer.js'
+import {
+  type Answer,
+  hintsOf,
+  isNew,
+  type Judged,
+  refusingOf,
+  unknownsOf,
+  wouldPass,
+} from './answer.js'
 import type { LivePolicy } from './live.js'
 import type { Finding } from './look.js'
 import { dataOf } from './words.js'
 
 export function jsonOf(answer: Answer): string {
   const { key, cost, limiters, live } = answer
+  const hints = hintsOf(answer)
   return JSON.stringify(
     {
       ...{ key, cost },
@@ -20,7 +29,7 @@ export function jsonOf(answer: Answer): string {
           notes: live.notes,
         },
       }),
-      hint: emptyHint(answer),
+      hint: hints.length > 0 ? hints.join('\n') : undefined,
       unknown: unknownsOf(answer),
     },
     null,
@@ -34,6 +43,7 @@ function limiterOf(judged: Judged): object {
   return {
     name,
     wouldPass: first === undefined,
+    isNewKey: isNew(judged),
     retryAfterMs: first === undefined ? 0 : finite(first.retryAfterMs),
     isOneDecision: areTogether,
     policies: findings.map(policyOf),

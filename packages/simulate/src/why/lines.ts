@@ -2,20 +2,20 @@
 
 import type { Policy } from '@weir/core'
 import { quote } from '@weir/core/http'
-import { type Answer, emptyHint, type Judged, refusingOf, unknownsOf } from './answer.js'
+import { type Answer, hintsOf, isNew, type Judged, refusingOf, unknownsOf } from './answer.js'
 import { whyText } from './live.js'
 import type { Finding } from './look.js'
 import { lasting, plural, policyText } from './words.js'
 
 export function linesOf(answer: Answer): readonly string[] {
   const { limiters, live } = answer
-  const hint = emptyHint(answer)
+  const hints = hintsOf(answer)
   const lines = limiters.flatMap((judged) => [
     verdict(answer, judged),
     ...judged.findings.flatMap(linesOfFinding).map((line) => `  ${line}`),
     '',
   ])
-  if (hint !== undefined) lines.push(hint, '')
+  if (hints.length > 0) lines.push(...hints, '')
   if (live !== undefined) {
     const processes = plural(live.processes, 'process', 'processes')
     lines.push(`livePolicies ${quote(live.name)}: version ${live.version}, ${processes}`)
@@ -28,7 +28,10 @@ function verdict({ key, cost }: Answer, judged: Judged): string {
   const what = cost === 1 ? quote(key) : `a cost of ${cost} of ${quote(key)}`
   const [first] = refusingOf(judged)
   const limiter = `limiter ${quote(judged.name)}`
-  if (first === undefined) return `${what} would pass ${limiter}`
+  if (first === undefined) {
+    const known = isNew(judged) ? ' as a new key: nothing is stored under it' : ''
+    return `${what} would pass ${limiter}${known}`
+  }
   const { retryAfterMs } = first
   const where = judged.areTogether ? '' : ', where it takes this policy'
   const how = retryAfterMs === Number.POSITIVE_INFINITY ? '' : ` for ${lasting(retryAfterMs)}`

@@ -4,13 +4,14 @@ import type { PolicyUse } from '@weir/core'
 import { quote } from '@weir/core/http'
 import type { CommandIo } from '../cli/command.js'
 import { misuse } from '../errors.js'
-import { type Answer, wouldPass } from './answer.js'
+import { type Answer, isNew, wouldPass } from './answer.js'
 import { jsonOf } from './json.js'
 import { linesOf } from './lines.js'
 import { type Live, liveFor } from './live.js'
 import { type Limiter, look, type Source, sourcesOf, sourcesOfLive } from './look.js'
 import { HELP, type Question, questionIn } from './options.js'
 import { type FileLimiter, limitersIn } from './policies.js'
+import { storedOtherwise } from './renamed.js'
 import type { AskedStore, StorePlace } from './tools.js'
 
 const PASSES = 0
@@ -57,9 +58,11 @@ async function answerTo(
   const live = name === undefined ? undefined : await liveFor(asked, name, key, policies)
   const limiters = limitersFor(question, inFile, live)
   const judged = await Promise.all(
-    limiters.map(async ({ sources, ...limiter }) => {
-      const findings = await look(asked.store, { ...limiter, sources }, key, cost)
-      return { ...limiter, findings }
+    limiters.map(async (limiter) => {
+      const findings = await look(asked.store, limiter, key, cost)
+      const renamed = isNew({ findings }) ? await storedOtherwise(asked.store, limiter, key) : []
+      const { name: limiterName, areTogether } = limiter
+      return { name: limiterName, areTogether, findings, renamed }
     }),
   )
   return {
