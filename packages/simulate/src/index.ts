@@ -39,6 +39,7 @@ export {
 } from './simulation.js'
 export {
   type CurvePoint,
+  type Plateau,
   type SuggestedAlgorithm,
   type Suggesting,
   type SuggestionOptions,

@@ -12,10 +12,12 @@ import { Timeline } from './run/timeline.js'
 import { checkWhole, keysBy, type SimulationOptions } from './simulation.js'
 import { type Candidates, candidatesOf, type SuggestedAlgorithm } from './suggest/candidates.js'
 import { Entries } from './suggest/entries.js'
+import { type Plateau, plateausOf } from './suggest/plateau.js'
 import type { Replayed } from './suggest/replay.js'
 import { type Found, search } from './suggest/search.js'
 
 export type { SuggestedAlgorithm } from './suggest/candidates.js'
+export type { Plateau } from './suggest/plateau.js'
 
 export interface SuggestionOptions
   extends Omit<SimulationOptions, 'policies' | 'source' | 'onDecision'> {
@@ -68,6 +70,10 @@ export interface WindowSuggestion {
   readonly limit: number | undefined
   /** False: there are too many limits to try each, so a smaller one might do. */
   readonly isSmallest: boolean
+  /** Ranges of limits that all affect equally many keys, at most one in ten, if the limit after the
+   *  range is at least three times its smallest. If these keys are abusers, the smallest limit of
+   *  the range stops them and nobody else. */
+  readonly plateaus: readonly Plateau[]
   /** What this limit and others around it refuse, the smallest first. */
   readonly curve: readonly CurvePoint[]
 }
@@ -206,14 +212,20 @@ export class Suggested implements Suggesting {
     const all = of === 'keys' ? keys.count : this.#entries.count
     const found = search(candidates, replayed, of, partOf(affect, all))
     const { windowMs } = candidates
-    const curve = this.#curve(candidates, found)
-    return { windowMs, times, limit: found.limit, isSmallest: found.isSmallest, curve }
+    const plateaus = plateausOf(candidates.ranges, found.affectedAt, keys.count)
+    const curve = this.#curve(candidates, found, plateaus)
+    return { windowMs, times, limit: found.limit, isSmallest: found.isSmallest, plateaus, curve }
   }
 
-  #curve(candidates: Candidates, found: Found): readonly CurvePoint[] {
+  #curve(
+    candidates: Candidates,
+    found: Found,
+    plateaus: readonly Plateau[],
+  ): readonly CurvePoint[] {
     const { count } = this.#limiter.keys
     const isOfRequests = this.#options.of === 'requests'
-    return limitsAround(candidates, found, isOfRequests).map((limit) => {
+    const around = limitsAround(candidates, found, isOfRequests)
+    return withEdges(around, plateaus).map((limit) => {
       const affected = found.affectedAt(limit)
       const affectedShare = shareOfKeys(affected, count, this.#sample)
       if (!isOfRequests) return { limit, affected, affectedShare }
@@ -227,6 +239,12 @@ export class Suggested implements Suggesting {
 /** How many of all may be refused. A share such as 0.1 has no exact double, but 0.1 of 10 is 1. */
 function partOf(affect: number, all: number): number {
   return Math.floor(affect * all + 1e-9 * all)
+}
+
+/** The limits, with the smallest of each plateau and the one below it, which affects more keys. */
+function withEdges(limits: readonly number[], plateaus: readonly Plateau[]): readonly number[] {
+  const edges = plateaus.flatMap(({ from }) => (from === 1 ? [from] : [from - 1, from]))
+  return [...new Set([...limits, ...edges])].sort((one, other) => one - other)
 }
 
 /**

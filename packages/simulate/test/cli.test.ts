@@ -256,6 +256,32 @@ describe('weir suggest', () => {
     expect(out).toContain('In 1 s\n------\nlimit')
   })
 
+  test('prints down to where ordinary clients begin, and which limits affect only abusers', async () => {
+    const per = (ip: string, count: number) =>
+      Array.from({ length: count }, (_, i) => ({ ip, timeUs: START_US + 1 + i * 50_000 }))
+    const clients = Array.from({ length: 400 }, (_, i) =>
+      per(`10.0.${i >> 8}.${i & 255}`, 1 + (i % 38)),
+    )
+    const abusers = [236, 300, 400, 500].map((count, i) => per(`192.0.2.${i}`, count))
+    const lines = [...clients, ...abusers].flat().sort((one, two) => one.timeUs - two.timeUs)
+    const abused = files.write('abused.log', lines.map((line) => combined(line)).join('\n'))
+    const command = [abused, '--affect', '0.1%', '--windows', '1m']
+    const { out } = await weir('suggest', command)
+    expect(out).toContain('1 min             500             0')
+    expect(out).toContain(`
+4 keys are affected by every limit from 38 to 235; if these abuse you, the limit is 38.
+
+limit`)
+    const rows = [...out.matchAll(/^ *(\d+)(?: <)? +(\d+) +[\d.]+ %$/gm)].map(([, ...row]) => row)
+    expect(rows.slice(0, 2)).toEqual([
+      ['37', '14'],
+      ['38', '4'],
+    ])
+    expect(rows.map(([limit]) => Number(limit))).toContain(500)
+    const sample = await weir('suggest', [...command, '--sample', '1/2'])
+    expect(sample.out).toMatch(/ keys? of the sample (is|are) affected by every limit from /)
+  })
+
   test('counts requests, with another algorithm, as JSON and as a page', async () => {
     const html = files.path('suggest.html')
     const args = ['--affect-requests', '10%', '--windows', '1s', '--algorithm', 'token-bucket']

@@ -280,6 +280,75 @@ test('requests without a key or a cost, and skipped ones, take no part', () => {
   expect(windows[0]?.limit).toBe(4)
 })
 
+/** The wide stretches of limits that affect equally many keys, by a simulation at each limit. */
+function plateausByHand(algorithm: SuggestedAlgorithm, log: Log, keys: number) {
+  const affected = Array.from({ length: Math.max(log.units, 63) }, (_, i) =>
+    Math.round(keys * shareAt(MAKERS[algorithm](i + 1, WINDOW), log, 'keys')),
+  )
+  const all: { affected: number; from: number; to: number }[] = []
+  for (const [i, count] of affected.entries()) {
+    const last = all.at(-1)
+    if (last?.affected === count) last.to = i + 1
+    else all.push({ affected: count, from: i + 1, to: i + 1 })
+  }
+  return all.filter(
+    ({ affected: count, from, to }) => count > 0 && count <= keys / 10 && (to + 1) / from >= 3,
+  )
+}
+
+/** Requests of 20 keys, of which the first two may have many more than the others, in any order. */
+const abused: fc.Arbitrary<Log> = fc
+  .record({
+    ordinary: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 18, maxLength: 18 }),
+    others: fc.tuple(fc.integer({ min: 1, max: 90 }), fc.integer({ min: 1, max: 90 })),
+    everyUs: fc.constantFrom(0, 10, 400, 1_500),
+  })
+  .map(({ ordinary, others, everyUs }) => {
+    const entries = [...others, ...ordinary].flatMap((count, key) =>
+      Array.from(
+        { length: count },
+        (_, i) =>
+          ({ timeUs: START_US + 1 + i * everyUs + key, key: `k${key}`, cost: 1 }) as LogEntry,
+      ),
+    )
+    entries.sort((one, other) => one.timeUs - other.timeUs)
+    return { entries, units: entries.length }
+  })
+
+describe('plateaus', () => {
+  test.each(ALGORITHMS)('are found as by hand, for %s', (algorithm) => {
+    fc.assert(
+      fc.property(abused, affects, (log, affect) => {
+        const { plateaus, curve } = suggested({ algorithm, affect }, log)
+        expect(plateaus).toEqual(plateausByHand(algorithm, log, 20))
+        const at = (limit: number) => curve.find((point) => point.limit === limit)?.affected
+        for (const { affected, from } of plateaus) {
+          expect(at(from)).toBe(affected)
+          if (from > 1) expect(at(from - 1)).toBeGreaterThan(affected)
+        }
+      }),
+      { numRuns: 15 },
+    )
+  })
+
+  test('have at most one key in ten, and are wide', () => {
+    const of = (counts: readonly number[]) => {
+      const entries = counts.flatMap((count, key) =>
+        Array.from({ length: count }, () => ({ timeUs: START_US + 1, key: `k${key}`, cost: 1 })),
+      ) as unknown as LogEntry[]
+      return suggested({ algorithm: 'sliding-log', affect: 0 }, { entries, units: 0 }).plateaus
+    }
+    const ordinary = Array.from({ length: 18 }, () => 4)
+    expect(of([...ordinary, 13, 11])).toEqual([])
+    expect(of([...ordinary, 13, 12])).toEqual([{ affected: 2, from: 4, to: 11 }])
+    expect(of([...ordinary, 36, 12])).toEqual([
+      { affected: 2, from: 4, to: 11 },
+      { affected: 1, from: 12, to: 35 },
+    ])
+    expect(of([...ordinary, 13, 13, 13])).toEqual([])
+  })
+})
+
 test('if no limit is large enough, there is none', () => {
   const search = suggestion({ affect: 0, windows: ['1s'], algorithm: 'token-bucket' })
   search.add({ timeUs: START_US + 1, key: 'k', cost: 80_000 } as LogEntry)

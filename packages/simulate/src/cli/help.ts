@@ -73,6 +73,9 @@ of the log than you accept, and how much other limits would have refused. Keeps 
 memory, at most 33,554,432: of a longer log, take one key in 16 with --sample 1/16, or a part with
 --from and --to.
 
+Also prints each range of limits, from one to three times as many or more, that all affect the same
+few keys, at most one in ten. If these abuse you, the smallest limit of the range stops them alone.
+
   --affect P%              the share of keys that may be refused, each at least once
   --affect-requests P%     instead: the share of requests that may be refused
   --windows LIST           default 1s,10s,1m,1h

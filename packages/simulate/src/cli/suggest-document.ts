@@ -1,7 +1,7 @@
 // What `weir suggest` prints.
 
 import type { LogsReport } from '../files/read-logs.js'
-import type { CurvePoint, SuggestionReport, WindowSuggestion } from '../suggestion.js'
+import type { CurvePoint, Plateau, SuggestionReport, WindowSuggestion } from '../suggestion.js'
 import type { Block, Row } from './document.js'
 import { asCount, asDuration, asPercent, asRange, asShare, asTime } from './numbers.js'
 import { curve } from './plots.js'
@@ -37,7 +37,7 @@ export function suggestionDocument(
       ],
       rows: byWindow.map((runs) => limitRow(runs, of)),
     },
-    ...byWindow.flatMap((runs) => curveBlocks(runs, of)),
+    ...byWindow.flatMap((runs) => curveBlocks(runs, report)),
   ]
 }
 
@@ -90,9 +90,12 @@ function limitRow(runs: readonly WindowSuggestion[], of: 'keys' | 'requests'): R
 /** The most points to print; the plot in HTML has all. */
 const PRINTED = 12
 
-function curveBlocks(runs: readonly WindowSuggestion[], of: 'keys' | 'requests'): readonly Block[] {
+function curveBlocks(
+  runs: readonly WindowSuggestion[],
+  { of, sample }: Pick<SuggestionReport, 'of' | 'sample'>,
+): readonly Block[] {
   const worst = runs.reduce((one, other) => ((other.limit ?? 0) > (one.limit ?? 0) ? other : one))
-  const { windowMs, curve: points, limit } = worst
+  const { windowMs, curve: points, limit, plateaus } = worst
   if (points.length === 0) return []
   const shares = points.map((point) => ({
     limit: point.limit,
@@ -107,7 +110,8 @@ function curveBlocks(runs: readonly WindowSuggestion[], of: 'keys' | 'requests')
   const what = of === 'keys' ? 'keys' : 'requests'
   return [
     { kind: 'heading', text: `In ${asDuration(windowMs)}` },
-    { kind: 'table', head, rows: around(points, limit).map((point) => pointRow(point, of, limit)) },
+    ...plateaus.map((one) => ({ kind: 'text', text: plateauText(one, sample) }) as const),
+    { kind: 'table', head, rows: printed(worst).map((point) => pointRow(point, of, limit)) },
     { kind: 'plot', svg: curve(shares, limit, `Share of ${what} that a limit refuses`) },
   ]
 }
@@ -123,12 +127,18 @@ function pointRow(point: CurvePoint, of: 'keys' | 'requests', limit: number | un
   ]
 }
 
-/** The points nearest to the limit, on both sides. */
-function around(points: readonly CurvePoint[], limit: number | undefined): readonly CurvePoint[] {
-  const at = Math.max(
-    0,
-    points.findIndex((point) => point.limit === limit),
-  )
+function plateauText({ affected, from, to }: Plateau, sample: number): string {
+  const [keys, are, these] = affected === 1 ? ['key', 'is', 'this'] : ['keys', 'are', 'these']
+  const whose = sample === 1 ? '' : ' of the sample'
+  const what = `${asCount(affected)} ${keys}${whose} ${are} affected by every limit`
+  const abuse = affected === 1 ? 'abuses' : 'abuse'
+  return `${what} from ${asCount(from)} to ${asCount(to)}; if ${these} ${abuse} you, the limit is ${asCount(from)}.`
+}
+
+/** The points nearest to the limit, on both sides, and those down to the edge of a plateau. */
+function printed({ curve: points, limit, plateaus }: WindowSuggestion): readonly CurvePoint[] {
+  const at = points.findIndex((point) => point.limit === limit)
   const from = Math.max(0, Math.min(at - PRINTED / 2, points.length - PRINTED))
-  return points.slice(from, from + PRINTED)
+  const edges = plateaus.map((one) => points.findIndex((point) => point.limit === one.from) - 1)
+  return points.slice(Math.max(0, Math.min(from, ...edges)), from + PRINTED)
 }
