@@ -75,7 +75,7 @@ export interface Kernel<S extends Scratch = Scratch> {
   /** The longest block, in ms. For kernels that `block`. */
   longestBlockMs?(numbers: PolicyNumbers): number
   /** Gives back reserved units whose turn has not come, unless units taken or reserved later build
-   *  on them. Without it nothing can be reserved, and `refund` serves instead. */
+   *  on them. A kernel without it reserves nothing; the mode `cancel` then calls `refund`. */
   cancel?(scratch: S, units: number, untilUs: number): void
   /** Takes units that were taken elsewhere and count until `untilUs`: no more than still count. */
   reconcile(scratch: S, units: number, untilUs: number): void
@@ -157,8 +157,8 @@ export interface KernelLua {
    * - read(key) reads a key's state, and heals it. Returns whether the key is ours.
    * - used() returns the units in use.
    * - take(units) takes them, past the limit if need be.
-   * - retry_after(cost) returns the ms until `cost` units are available, which they are not now;
-   *   `cost` is at most the limit; nil: the key is not ours.
+   * - retry_after(cost) returns the ms until `cost` units are available, or nil if the key is not
+   *   ours. `cost` is more than is left now, and at most the limit.
    * - reset_after() returns the us until the key answers like a new one, and whether the state
    *   differs from what is stored.
    * - write(key, reset) writes the state. Called only if it differs and the reset is above 0.

@@ -136,7 +136,7 @@ export const CALL_MODES: Readonly<Record<CallMode, ModeTraits>> = Object.freeze(
 })
 
 /** Whether a call carries the `atLeast` and the `keep` of its requests, and the time for which they
- *  wait for units or keep them. */
+ *  wait for units or hold leased ones. */
 export function reserves(mode: CallMode): boolean {
   return mode === 'reserve' || mode === 'preview' || mode === 'lease'
 }

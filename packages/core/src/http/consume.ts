@@ -37,7 +37,8 @@ export class InvalidCost {
   }
 }
 
-/** A request that is refused for what it is, without a decision. */
+/** A request that is refused without a decision: a key is too long, its client has left, or the
+ *  limiter is closed. */
 export class Undecided {
   readonly refusal: Refusal
 
@@ -66,7 +67,8 @@ export function consumer<Req, Res, Rest extends unknown[]>(
   adapter: Pick<HttpAdapter<Req, Res, Rest>, 'afterResponse'>,
 ): Consume<Req, Res, Rest> {
   const consume = consumerOf(options, limiter, source, adapter)
-  // A key can be too long only where the request chooses the policy. Shadow mode refuses nobody.
+  // `identify` has checked the key of the request, so only a policy key can be too long here, where
+  // the request chooses the policy. Shadow mode refuses nobody.
   if (source.of === undefined || options.shadow) return consume
   const { undecided } = countersOfLimiter(limiter)
   function failed(error: unknown): Undecided {

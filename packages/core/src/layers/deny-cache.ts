@@ -2,12 +2,13 @@
 // request changes nothing, and only a refund, a reset, the end of a block by `unblock` or a changed
 // limit lets it pass before its wait is over. Such a change shows at once if it is made through
 // this store, and within a second if it is made elsewhere. So do units taken meanwhile, which leave
-// less and make waits longer.
+// less and make waits longer; denials of other classes stay, for that second.
 //
 // A denial is repeated no longer than the store would deny. Its end is the earliest instant at
 // which the wait can be over: the store rounds waits up to whole ms, and the wait is counted from
 // when the store was asked, not from when it decided. There is one exception: if the store's clock
-// steps back, which this process does not learn, the key is refused for that much longer.
+// steps back, which this process does not learn, the key may be refused for up to a second longer
+// than the store would.
 
 import { traitsOf } from '../algorithms/modes.js'
 import { perName, Recent } from '../base/cache.js'
@@ -123,8 +124,8 @@ class Denials {
     this.#options = options
   }
 
-  /** What the store would answer; undefined: it must be asked. Answers only a request with the same
-   *  costs, for which as much must remain. */
+  /** What the store would answer; undefined: it must be asked. Answers only requests with the same
+   *  costs and the same `keep` as the denied one. */
   answer(id: string, { mode, target, costs, count, keep }: LayerRequest): StoreResult | undefined {
     if (mode !== 'consume' || this.#denials.isEmpty || count !== 1) return undefined
     let denial = this.#denials.get(id)
@@ -137,7 +138,8 @@ class Denials {
     return later(denial.result, Math.floor(nowUs - denial.atUs))
   }
 
-  /** Remembers a denial by the store; forgets the key after anything that changes what is left. */
+  /** Remembers a denial by the store; after a change of what is left, forgets the denials that it
+   *  concerns. */
   noted(id: string, request: LayerRequest, result: StoreResult): void {
     const { mode, target, atLeast } = request
     const { judges, frees } = traitsOf(mode)

@@ -156,8 +156,9 @@ export const lockout: Kernel = {
       }
     }
     if (wasBlocked) {
-      // No block begins while another stands. So if a count has begun this block while the one that
-      // was seen should have stood, that one was lost. It stands again, until its own end.
+      // No block begins while another stands. So if a count began the present block while the seen
+      // block should still have stood, the seen one was lost. The seen block is put back, until its
+      // own end.
       const isBeside = scratch.count > 0 && untilMs !== scratch.endMs
       if (untilMs > nowMs && (isBeside || untilMs > scratch.endMs)) holdUntil(scratch, untilMs)
     } else if (untilMs > nowMs && !isBlocked(scratch) && lastMs >= scratch.endMs) {
@@ -231,7 +232,7 @@ function resetMs(scratch: LockoutScratch): number {
   return scratch.count > 0 ? endOfCount(scratch) - scratch.nowMs : 0
 }
 
-/** Drops the block, the count and the level that are over. */
+/** Begins a block anew that ends too far ahead, and drops the count and the level that are over. */
 function settle(scratch: LockoutScratch): void {
   const { nowMs, endMs, forgetMs, beganMs } = scratch
   if (endMs - nowMs > forgetMs) {

@@ -1,4 +1,4 @@
-// What was last seen in the store of each target, and what a result shows to have been lost since.
+// What was last seen of each target in the store, and what a result shows to have been lost since.
 // Targets of all policy sets with the same number of policies share a table without objects: every
 // result passes here, and keeping the results themselves would cost more in garbage collection than
 // all the rest of a decision.
@@ -33,7 +33,7 @@ export interface Seen {
   readonly blocks?: SeenBlocksOf | undefined
 }
 
-/** What was last seen of targets with one number of policies. */
+/** What was last seen of targets that have the same number of policies. */
 export class LastSeen {
   readonly #policies: number
   readonly #maxKeys: number
@@ -218,7 +218,7 @@ const isLost: Sign = ({ cost, limit, remaining, policy }, remained, earlierUs, m
   return traits?.hasOneEnd === true && remaining > remained - took
 }
 
-/** Less is in use than was seen, even without the units that were given back. */
+/** Less is in use than was seen, by more than the units that this request gave back. */
 const isLess: Sign = ({ cost, remaining, policy }, remained, earlierUs, mode, granted) => {
   // A settlement that takes units only raises what is in use, so treating it as a refund is safe.
   const back = traitsOf(mode).gives ? granted * Math.abs(cost) : 0

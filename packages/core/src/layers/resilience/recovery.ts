@@ -16,8 +16,8 @@ import { concernsNode } from './failures.js'
 import type { Ledger } from './ledger.js'
 
 export interface RecoveryOptions {
-  /** Asks the store, with a deadline, whatever a breaker says. Breakers do not count failures of
-   *  these requests. */
+  /** Asks the store, with a deadline, whatever a breaker says. It reports no failures to breakers:
+   *  this class does. */
   readonly store: Layer
   readonly events: Events
   readonly time: Time
@@ -33,7 +33,7 @@ export class Guard {
   cancel: (() => void) | undefined = undefined
   /** When it last came back, by the store's clock. */
   backUs = 0
-  /** Cancels the timer that closes the breaker; undefined: it is not half-open. */
+  /** Cancels the timer that closes the breaker; undefined: none was ever set. */
   cancelReturn: (() => void) | undefined = undefined
   /** An attempt is under way. */
   isTrying = false
@@ -242,8 +242,8 @@ export class Recovery {
       return undefined
     }
     // First restores what was last seen, in case it was lost: what was admitted since adds to it.
-    // Replies come in order, so late ones, which show that a request was counted after all, arrive
-    // before this one.
+    // Replies come in order. So late replies, which show that a failed request was counted after
+    // all, arrive before the reply to this one.
     const { target: seenOf, seen } = admitted
     const first: LayerRequest = seen ?? { mode: 'peek', target: seenOf, costs: [0], count: 1 }
     let failure = await this.#failureOf({ ...first, isForStore: true })
