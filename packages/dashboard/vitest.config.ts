@@ -5,5 +5,7 @@ export default defineConfig({
     setupFiles: ['../../tools/quiet.mjs'],
     include: ['test/**/*.test.ts'],
     testTimeout: 30_000,
+    // They wait for frames and browsers more than they compute.
+    maxWorkers: 3,
   },
 })
