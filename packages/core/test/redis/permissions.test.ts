@@ -191,11 +191,16 @@ describe('with the documented rules and no others', () => {
         async () => (await limiter.peek('k')).remaining <= 18,
       )
     }
+    // On a busy machine, it may be half-open again before anybody looks.
+    let wasOpen = false
+    store.on('breaker', ({ state }) => {
+      wasOpen ||= state === 'open'
+    })
     // The server answers nobody, and forgets nothing.
     await other.command('CONFIG', 'SET', 'maxmemory', 1)
-    await waitUntil('the breaker is open', async () => {
+    await waitUntil('the breaker has opened', async () => {
       for (const limiter of limiters) await limiter.consume('k', { cost: 1 })
-      return store.health().state === 'open'
+      return wasOpen
     })
     await other.command('CONFIG', 'SET', 'maxmemory', 0)
     await waitUntil('all is counted', async () => {
