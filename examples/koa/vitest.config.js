@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
+import { SHARED } from '../../tools/vitest.mjs'
 
 export default defineConfig({
-  test: { setupFiles: ['../../tools/quiet.mjs'], include: ['test/*.test.js'] },
+  test: { ...SHARED, include: ['test/*.test.js'] },
 })

@@ -1,8 +1,9 @@
 import { defineConfig } from 'vitest/config'
+import { SHARED } from '../../tools/vitest.mjs'
 
 export default defineConfig({
   test: {
-    setupFiles: ['../../tools/quiet.mjs'],
+    ...SHARED,
     include: ['test/*.test.js'],
     // Attackers solve every challenge at no cost.
     env: { CHALLENGE_BITS: '0' },

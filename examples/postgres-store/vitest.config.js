@@ -1,9 +1,10 @@
 import { defineConfig } from 'vitest/config'
+import { SHARED } from '../../tools/vitest.mjs'
 
 export default defineConfig({
   test: {
     globalSetup: ['test/server.js'],
-    setupFiles: ['../../tools/quiet.mjs'],
+    ...SHARED,
     include: ['test/*.test.js'],
   },
 })

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { SHARED } from '../../../tools/vitest.mjs'
 import { platforms } from '../../../packages/nest/test/platforms.mjs'
 import manifest from './package.json' with { type: 'json' }
 
@@ -7,7 +8,7 @@ import manifest from './package.json' with { type: 'json' }
 export default defineConfig({
   resolve: { dedupe: Object.keys(manifest.dependencies) },
   test: {
-    setupFiles: ['../../../tools/quiet.mjs'],
+    ...SHARED,
     dir: '../../../packages/nest/test',
     projects: platforms('', ['**/public-types.test.ts']),
   },

@@ -1,29 +1,34 @@
-// A globalSetup of vitest: one single server and one Cluster for the whole run. The tests get their
-// ports from `inject('redis')`.
+// A globalSetup of vitest: a single server and a Cluster for each worker, so that files run beside
+// each other and none sees what another one does. The tests get their ports from `workerRedis()`.
 import type {} from 'vitest'
 import type { TestProject } from 'vitest/node'
-import { type RedisCluster, startCluster } from './cluster.js'
-import { type RedisServer, startRedis } from './server.js'
+import { startCluster } from './cluster.js'
+import { startRedis } from './server.js'
 
 export interface ProvidedRedis {
   readonly port: number
-  readonly clusterPorts: number[]
+  readonly clusterPorts: readonly number[]
 }
 
 declare module 'vitest' {
   interface ProvidedContext {
-    redis: ProvidedRedis
+    /** One for each worker. */
+    redis: readonly ProvidedRedis[]
   }
 }
 
-let started: readonly [RedisServer, RedisCluster] | undefined
+let started: readonly { stop(): Promise<void> }[] = []
 
 export async function setup(project: TestProject): Promise<void> {
-  started = await Promise.all([startRedis(), startCluster()])
-  const [single, cluster] = started
-  project.provide('redis', { port: single.port, clusterPorts: [...cluster.ports] })
+  const workers = Array.from({ length: Number(project.vitest.config.maxWorkers) })
+  const servers = await Promise.all(workers.map(() => Promise.all([startRedis(), startCluster()])))
+  started = servers.flat()
+  project.provide(
+    'redis',
+    servers.map(([{ port }, { ports }]) => ({ port, clusterPorts: [...ports] })),
+  )
 }
 
 export async function teardown(): Promise<void> {
-  await Promise.all((started ?? []).map((servers) => servers.stop()))
+  await Promise.all(started.map((servers) => servers.stop()))
 }

@@ -4,10 +4,11 @@ import { execFile, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { weir } from '../../src/cli/main.js'
+import { workerRedis } from './servers.js'
 
-const { port } = inject('redis')
+const { port } = workerRedis()
 const core = join(import.meta.dirname, '../..')
 const cli = join(core, 'dist/cli.cjs')
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { waitUntil } from '@weir/testkit'
-import { expect, inject, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { weir } from '../../src/cli/main.js'
 import {
   gcra,
@@ -21,9 +21,10 @@ import {
 import { livePolicies } from '../../src/live/live-policies.js'
 import type { Settings } from '../../src/settings.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
+import { workerRedis } from './servers.js'
 
 const execute = promisify(execFile)
-const { port, clusterPorts } = inject('redis')
+const { port, clusterPorts } = workerRedis()
 const policy = (limit: number, window = '1m', name = 'api') =>
   JSON.stringify({ algorithm: 'sliding-window', name, limit, window })
 const api = (limit: number, window: '1m' | '2m' = '1m') =>

@@ -17,7 +17,7 @@ import {
 } from '@weir/testkit'
 import { Cluster, Redis } from 'ioredis'
 import { generate } from 'selfsigned'
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
   fixedWindow,
   RateLimiter,
@@ -28,11 +28,12 @@ import {
   redisStore,
   slidingLog,
 } from '../../src/index.js'
+import { workerRedis } from './servers.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-tls-'))
 const file = (name: string) => join(folder, name)
 /** The shared Cluster, which has a replica for each master. */
-const nodes = inject('redis').clusterPorts.map((port) => ({ host: '127.0.0.1', port }))
+const nodes = workerRedis().clusterPorts.map((port) => ({ host: '127.0.0.1', port }))
 
 let server: RedisServer
 let tlsPort: number

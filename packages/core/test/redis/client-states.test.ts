@@ -2,10 +2,11 @@
 
 import * as tested from 'ioredis'
 import * as ioredis5 from 'ioredis5'
-import { describe, expect, inject, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { recommendedRedisOptions, redisStore } from '../../src/index.js'
+import { workerRedis } from './servers.js'
 
-const { port } = inject('redis')
+const { port } = workerRedis()
 
 describe.each([
   ['the ioredis that is tested', tested as never as typeof ioredis5],

@@ -1,7 +1,7 @@
 // Clients for the servers that the test run started, ready for use, which end after the file.
 
 import { Cluster, Redis } from 'ioredis'
-import { afterAll, inject } from 'vitest'
+import { afterAll } from 'vitest'
 import {
   type RedisLike,
   type RedisStore,
@@ -9,8 +9,9 @@ import {
   redisStore,
 } from '../../src/index.js'
 import { patientClusterOptions, patientOptions } from './patient.js'
+import { workerRedis } from './servers.js'
 
-const { port, clusterPorts } = inject('redis')
+const { port, clusterPorts } = workerRedis()
 const nodes = clusterPorts.map((each) => ({ host: '127.0.0.1', port: each }))
 const single = new Redis(port, patientOptions)
 const cluster = new Cluster(nodes, patientClusterOptions)

@@ -4,7 +4,7 @@
 import { Batch, Decoder, GlideMonitorClient, ProtocolVersion } from '@valkey/valkey-glide'
 import { type RedisServer, startCluster, startProxy, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, describe, expect, inject, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { processTime } from '../../src/base/time.js'
 import { redisStore } from '../../src/index.js'
 import type { Adapter } from '../../src/redis/client.js'
@@ -27,8 +27,9 @@ import {
   redisDecides,
   STRICT,
 } from './other-clients.js'
+import { workerRedis } from './servers.js'
 
-const { port, clusterPorts } = inject('redis')
+const { port, clusterPorts } = workerRedis()
 const single = await glideClient(port)
 const cluster = await glideCluster(clusterPorts)
 afterAll(() => {

@@ -3,7 +3,7 @@
 
 import { startProxy, startRedis, waitUntil } from '@weir/testkit'
 import { Cluster, Redis } from 'iovalkey'
-import { afterAll, afterEach, inject, test } from 'vitest'
+import { afterAll, afterEach, test } from 'vitest'
 import { recommendedRedisOptions, redisStore } from '../../src/index.js'
 import {
   ALONE,
@@ -15,8 +15,9 @@ import {
   redisDecides,
 } from './other-clients.js'
 import { patientClusterOptions, patientOptions } from './patient.js'
+import { workerRedis } from './servers.js'
 
-const { port, clusterPorts } = inject('redis')
+const { port, clusterPorts } = workerRedis()
 const nodes = clusterPorts.map((each) => ({ host: '127.0.0.1', port: each }))
 const single = new Redis(port, patientOptions)
 const cluster = new Cluster(nodes, patientClusterOptions)

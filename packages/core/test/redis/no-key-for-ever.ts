@@ -18,8 +18,8 @@ export function setup(tested: TestProject): void {
  * stopped.
  */
 export async function teardown(): Promise<void> {
-  const { port, clusterPorts } = (project as TestProject).getProvidedContext().redis
-  for (const node of [port, ...clusterPorts]) {
+  const { redis } = (project as TestProject).getProvidedContext()
+  for (const node of redis.flatMap(({ port, clusterPorts }) => [port, ...clusterPorts])) {
     const connection = openConnection(node)
     const names = await keysWithoutTtl(connection)
     connection.close()

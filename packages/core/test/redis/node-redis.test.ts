@@ -2,7 +2,7 @@
 // are noticed as with ioredis.
 
 import { startCluster, startProxy, startRedis, startSentinel, waitUntil } from '@weir/testkit'
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { processTime } from '../../src/base/time.js'
 import { type RateLimiter, type RedisStoreOptions, redisStore } from '../../src/index.js'
 import type { Adapter } from '../../src/redis/client.js'
@@ -18,8 +18,9 @@ import {
   redisDecides,
   STRICT,
 } from './other-clients.js'
+import { workerRedis } from './servers.js'
 
-const { port, clusterPorts } = inject('redis')
+const { port, clusterPorts } = workerRedis()
 
 const open: (() => unknown)[] = []
 afterEach(async () => {

@@ -5,7 +5,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fixedWindow, RateLimiter, slidingLog } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import {
@@ -24,6 +24,7 @@ import {
   WINDOW_MS,
 } from './classes/classes.js'
 import { singleClient, strictStore } from './clients.js'
+import { workerRedis } from './servers.js'
 
 const client = singleClient()
 const leases = { units: 50, holdMs: 1_000 }
@@ -133,7 +134,7 @@ test('units leased to requests without a class are still available to those with
 describe('4 processes at ten times the limit', () => {
   const PROCESSES = 4
   const script = fileURLToPath(new URL('classes/start.mjs', import.meta.url))
-  const { port } = inject('redis')
+  const { port } = workerRedis()
   let processes: readonly ChildProcess[]
   beforeAll(async () => {
     processes = await Promise.all(

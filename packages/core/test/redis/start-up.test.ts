@@ -11,7 +11,7 @@ import {
   waitUntil,
 } from '@weir/testkit'
 import { Cluster, Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
   fixedWindow,
   RateLimiter,
@@ -22,8 +22,9 @@ import {
   recommendedRedisOptions,
   redisStore,
 } from '../../src/index.js'
+import { workerRedis } from './servers.js'
 
-const { port, clusterPorts } = inject('redis')
+const { port, clusterPorts } = workerRedis()
 const policy = fixedWindow({ name: 'p', limit: 3, window: '5m' })
 
 let sentinel: RedisSentinel

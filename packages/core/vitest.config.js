@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { SHARED } from '../../tools/vitest.mjs'
 
 // The tests import 'ioredis'; IOREDIS_MAJOR=5 runs them against the previous major instead.
 const alias =
@@ -7,7 +8,7 @@ const alias =
 export default defineConfig({
   resolve: { alias },
   test: {
-    setupFiles: ['../../tools/quiet.mjs'],
+    ...SHARED,
     projects: [
       {
         extends: true,
@@ -22,9 +23,8 @@ export default defineConfig({
         test: {
           name: 'redis',
           include: ['test/redis/*.test.ts'],
-          // They share a server, and some count what it does.
-          fileParallelism: false,
           globalSetup: ['@weir/testkit/vitest', './test/redis/no-key-for-ever.ts'],
+          isolate: true,
         },
       },
     ],

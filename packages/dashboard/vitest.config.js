@@ -1,10 +1,10 @@
 import { defineConfig } from 'vitest/config'
+import { SHARED } from '../../tools/vitest.mjs'
 
 export default defineConfig({
   test: {
-    setupFiles: ['../../tools/quiet.mjs'],
+    ...SHARED,
     include: ['test/**/*.test.ts'],
-    testTimeout: 30_000,
     // They wait for frames and browsers more than they compute.
     maxWorkers: 3,
   },

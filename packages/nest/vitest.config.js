@@ -1,10 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { SHARED } from '../../tools/vitest.mjs'
 import { platforms } from './test/platforms.mjs'
 
 // The tests import '@weir/nest', so that internal/nest-versions/* can run them on a built copy with
 // another Nest.
-const source = (name: string) => fileURLToPath(new URL(`./src/${name}.ts`, import.meta.url))
+const source = (name) => fileURLToPath(new URL(`./src/${name}.ts`, import.meta.url))
 
 export default defineConfig({
   resolve: {
@@ -14,7 +15,7 @@ export default defineConfig({
     ],
   },
   test: {
-    setupFiles: ['../../tools/quiet.mjs'],
+    ...SHARED,
     projects: platforms('test/'),
   },
 })

@@ -1,10 +1,10 @@
 import { defineConfig } from 'vitest/config'
+import { SHARED } from '../../tools/vitest.mjs'
 
 export default defineConfig({
   test: {
-    setupFiles: ['../../tools/quiet.mjs'],
+    ...SHARED,
+    setupFiles: [...SHARED.setupFiles, 'test/clock.ts'],
     include: ['test/*.test.ts'],
-    // One browser at a time is enough for two cores.
-    fileParallelism: false,
   },
 })

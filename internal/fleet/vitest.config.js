@@ -1,8 +1,9 @@
 import { defineConfig } from 'vitest/config'
+import { SHARED } from '../../tools/vitest.mjs'
 
 export default defineConfig({
   test: {
-    setupFiles: ['../../tools/quiet.mjs', 'test/clock.ts'],
+    ...SHARED,
     include: ['test/*.test.ts'],
   },
 })

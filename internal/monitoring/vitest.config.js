@@ -1,10 +1,9 @@
 import { defineConfig } from 'vitest/config'
+import { SHARED } from '../../tools/vitest.mjs'
 
 export default defineConfig({
   test: {
-    setupFiles: ['../../tools/quiet.mjs'],
+    ...SHARED,
     include: ['test/*.test.ts'],
-    testTimeout: 600_000,
-    hookTimeout: 240_000,
   },
 })

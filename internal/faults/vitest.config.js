@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { SHARED } from '../../tools/vitest.mjs'
 
 // Rows wait most of the time: three at once fit on two cores, but not beside other tests, which do
 // not wait. The matrix judges times, which other tests on the machine would distort, so it is not
@@ -8,7 +9,7 @@ const include =
 
 export default defineConfig({
   test: {
-    setupFiles: ['../../tools/quiet.mjs'],
+    ...SHARED,
     include,
     maxConcurrency: 3,
     fileParallelism: false,

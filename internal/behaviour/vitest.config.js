@@ -1,11 +1,11 @@
 import { defineConfig } from 'vitest/config'
+import { SHARED } from '../../tools/vitest.mjs'
 
 export default defineConfig({
   test: {
-    setupFiles: ['../../tools/quiet.mjs'],
+    ...SHARED,
     include: ['test/*.test.ts'],
     // Loading three majors of Nest takes longer than most tests; the files share nothing else.
-    isolate: false,
     // For clients that wait in real time.
     maxConcurrency: 20,
     // For the leak test, which looks at what remains after garbage collection.

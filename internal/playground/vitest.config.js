@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config'
+import { SHARED } from '../../tools/vitest.mjs'
+
+export default defineConfig({
+  test: {
+    ...SHARED,
+    include: ['test/*.test.ts'],
+    // One browser at a time is enough for two cores.
+    fileParallelism: false,
+  },
+})

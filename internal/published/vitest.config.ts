@@ -1,5 +1,0 @@
-import { defineConfig } from 'vitest/config'
-
-export default defineConfig({
-  test: { setupFiles: ['../../tools/quiet.mjs'], include: ['test/*.test.ts'] },
-})
