@@ -5,11 +5,7 @@
 // call, and the state of a key. Its own functions follow. Those that are pasted return only on
 // their last line. Those of modes come last, and a script makes only the one of its call's mode.
 // This tool adds what the function returns.
-import { createRequire } from 'node:module'
-
-const { parse } = createRequire(new URL('../packages/core/package.json', import.meta.url))(
-  'luaparse',
-)
+import { parse } from 'luaparse'
 
 const PASTED = ['read', 'used', 'take', 'retry_after', 'reset_after', 'write']
 /** Functions of modes, in the order of their tests. */

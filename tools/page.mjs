@@ -10,7 +10,7 @@ import { gzipSync } from 'node:zlib'
 import { rolldown } from 'rolldown'
 
 const page = resolve('src/page')
-const { resolve: find } = createRequire(resolve('package.json'))
+const { resolve: find } = createRequire(import.meta.url)
 const charts = dirname(find('uplot/package.json'))
 
 const html = readFileSync(join(page, 'index.html'), 'utf8')

@@ -1,4 +1,4 @@
-// Bundles the files of build/ into few files in dist/, for the package in the current folder. There
+// Bundles the sources of src/ into few files in dist/, for the package in the current folder. There
 // are two formats, since Jest and older TypeScript settings cannot load a package that is ESM only.
 //
 // Most packages have each entry twice, as ESM and as CommonJS. A package whose exports name a
@@ -10,37 +10,55 @@
 // The code that Node runs has no comments. The copy of @weir/core for Node also has short names for
 // local variables and no indentation, but keeps its lines; the copy for bundlers, which print code
 // anew anyway, is minified.
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { rolldown } from 'rolldown'
 import { droppable } from './droppable.mjs'
-import { bundleTypes } from './types.mjs'
 
 /**
  * @param {readonly (readonly [name: string, source: string])[]} entries each the name of a file in
- *   dist/, and that of its source in build/
+ *   dist/, and that of its source in src/
  */
 export async function bundle(entries) {
-  const { exports } = JSON.parse(readFileSync('package.json', 'utf8'))
-  const conditionsOf = (name) => exports[name === 'index' ? '.' : `./${name}`]
-  // A command has no types.
-  const imported = entries.filter(([name]) => conditionsOf(name) !== undefined)
+  const imported = importedOf(entries)
   const forBundlers = entries.filter(([name]) => conditionsOf(name)?.module !== undefined)
   const hasOneCopy = forBundlers.length > 0
 
   const commonJs = { dir: 'dist', format: 'cjs', strict: true, comments: false, ...named('.cjs') }
   const esm = { dir: 'dist', format: 'es', comments: ANNOTATIONS, ...named('.js') }
   if (hasOneCopy) {
-    const [chunks] = await write(entries, [{ ...commonJs, ...ROOMS, minify: SHORT_LOCALS }])
+    const [chunks] = await write(inputOf(entries), [
+      { ...commonJs, ...ROOMS, minify: SHORT_LOCALS },
+    ])
     for (const { fileName, type } of chunks) if (type === 'chunk') unindent(join('dist', fileName))
     for (const [name] of imported)
       reexport(chunks.find((chunk) => chunk.isEntry && chunk.name === name))
     const compact = { ...esm, dir: join('dist', 'module'), minify: COMPACT }
-    await write(forBundlers, [{ ...compact, ...ROOMS }], [droppable])
+    await write(inputOf(forBundlers), [{ ...compact, ...ROOMS }], [droppable])
   } else {
-    await write(entries, [commonJs, esm])
+    await write(inputOf(entries), [commonJs, esm])
   }
-  await bundleTypes(imported, { hasOneCopy })
+}
+
+/** The entries that applications import: all but commands. */
+export function importedOf(entries) {
+  return entries.filter(([name]) => conditionsOf(name) !== undefined)
+}
+
+/** What package.json says of an entry. */
+export function conditionsOf(name) {
+  const { exports } = JSON.parse(readFileSync('package.json', 'utf8'))
+  return exports[name === 'index' ? '.' : `./${name}`]
+}
+
+/** Writes a file for each source, where the compiler would write it. */
+export async function translate({ rootDir, outDir }) {
+  const sources = readdirSync(rootDir, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /(?<!\.d)\.ts$/.test(file))
+    .map((file) => [file.slice(0, -'.ts'.length), file])
+  const input = Object.fromEntries(sources.map(([name, file]) => [name, join(rootDir, file)]))
+  const output = { dir: outDir, format: 'es', preserveModules: true, preserveModulesRoot: rootDir }
+  await write(input, [{ ...output, ...named('.js') }])
 }
 
 /** Keeps only the comments that tell a bundler what it may drop. */
@@ -68,8 +86,8 @@ const ROOMS = {
       {
         debugName: 'rooms',
         name(path) {
-          const [room, ...rest] = relative(resolve('build'), path).split(sep)
-          if (room === 'index.js' || room === 'cli') return null
+          const [room, ...rest] = relative(resolve('src'), path).split(sep)
+          if (room === 'index.ts' || room === 'cli') return null
           // Stays in its entry, so that nobody loads the adapter of a client that they do not use.
           if (/^clients[\\/](node-redis|glide)/.test(rest.join(sep))) return null
           return ['redis', 'http', 'testing', 'database'].includes(room) ? room : 'core'
@@ -83,12 +101,18 @@ function named(ending) {
   return { entryFileNames: `[name]${ending}`, chunkFileNames: `chunks/[name]${ending}` }
 }
 
+function inputOf(entries) {
+  return Object.fromEntries(entries.map(([name, source]) => [name, `./src/${source}.ts`]))
+}
+
 /** @returns the chunks of each output */
-async function write(entries, outputs, plugins = []) {
+async function write(input, outputs, plugins = []) {
   const build = await rolldown({
-    input: Object.fromEntries(entries.map(([name, source]) => [name, `./build/${source}.js`])),
-    // Dependencies, and modules of Node.
-    external: (id) => !id.startsWith('.') && !isAbsolute(id),
+    input,
+    resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+    tsconfig: 'tsconfig.build.json',
+    // Dependencies, and modules of Node; not what the bundler writes for decorators.
+    external: (id) => !/^(\.|\0|@oxc-project\/runtime\/)/.test(id) && !isAbsolute(id),
     platform: 'node',
     plugins,
     experimental: { attachDebugInfo: 'none' },

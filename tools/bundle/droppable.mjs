@@ -8,7 +8,7 @@ export const droppable = {
   name: 'droppable',
   transform(code) {
     let text = code
-    for (const init of markedIn(this.parse(code)).reverse()) {
+    for (const init of markedIn(this.parse(code, { lang: 'ts' })).reverse()) {
       const value = code.slice(init.start, init.end)
       const isCall = /^(Call|New)/.test(init.type) && init.arguments.every(isPlain)
       const pure = `/* @__PURE__ */ ${isCall ? value : `(function () { return ${value} })()`}`

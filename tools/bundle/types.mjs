@@ -5,12 +5,13 @@ import { writeFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { rollup } from 'rollup'
 import { dts } from 'rollup-plugin-dts'
+import { conditionsOf, importedOf } from './bundle.mjs'
 
-/**
- * @param {readonly (readonly [name: string, source: string])[]} entries
- * @param {{ hasOneCopy: boolean }} options whether ESM has the classes of CommonJS
- */
-export async function bundleTypes(entries, { hasOneCopy }) {
+/** @param {readonly (readonly [name: string, source: string])[]} all the entries */
+export async function bundleTypes(all) {
+  const entries = importedOf(all)
+  // ESM then has the classes of CommonJS.
+  const hasOneCopy = entries.some(([name]) => conditionsOf(name).module !== undefined)
   const build = await rollup({
     input: Object.fromEntries(entries.map(([name, source]) => [name, `build/${source}.d.ts`])),
     external: (id) => !id.startsWith('.') && !isAbsolute(id) && !id.startsWith('build/'),
