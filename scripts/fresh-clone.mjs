@@ -1,6 +1,6 @@
 // Does what a newcomer does: clones the repository and types `npm start`, with an empty home
-// folder. Asserts that the example answers at the address that it prints, and that Ctrl-C ends it
-// without an error.
+// folder. Asserts that the example refuses a request of its burst, answers at the address that it
+// prints, and ends on Ctrl-C without an error. Prints how long the first refusal took.
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -18,7 +18,7 @@ mkdirSync(home)
 try {
   execFileSync('git', ['clone', '--quiet', root, clone])
   const begun = Date.now()
-  const { output, code } = await startAndInterrupt()
+  const { output, code, refusedMs } = await startAndInterrupt()
   // On some systems, the shell in which npm runs scripts dies of the signal itself, so there is no
   // exit code.
   assert.ok(code === 0 || code === null, `Ctrl-C ends npm start with exit code 0, not ${code}`)
@@ -28,7 +28,7 @@ try {
     'Ctrl-C ends the example with exit code 0, and nothing is said after',
   )
   console.log(
-    `fresh clone, empty home: npm start served and ended cleanly, ${Math.round((Date.now() - begun) / 1000)} s`,
+    `fresh clone, empty home: npm start refused its first request after ${((refusedMs - begun) / 1_000).toFixed(1)} s`,
   )
 } finally {
   rmSync(folder, { recursive: true, force: true })
@@ -46,10 +46,12 @@ async function startAndInterrupt() {
   const exit = new Promise((resolve) => child.once('close', resolve))
   const timer = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), LIMIT_MS)
   let output = ''
+  let refusedMs
   let requested
   const read = (chunk) => {
     process.stdout.write(chunk)
     output += chunk
+    if (/^ .* 429 /m.test(output)) refusedMs ??= Date.now()
     const url = /http:\/\/(?:localhost|127\.0\.0\.1):\d+/.exec(output)?.[0]
     if (url && !requested)
       requested = request(url).finally(() => process.kill(-child.pid, 'SIGINT'))
@@ -60,7 +62,8 @@ async function startAndInterrupt() {
   clearTimeout(timer)
   assert.ok(requested, 'npm start prints its address')
   await requested
-  return { output, code }
+  assert.ok(refusedMs, 'the burst has a request that is refused')
+  return { output, code, refusedMs }
 }
 
 /** Retries until the server answers: the address may be printed a moment earlier. */

@@ -6,16 +6,20 @@ import { fileURLToPath } from 'node:url'
 export const root = fileURLToPath(new URL('..', import.meta.url))
 /** The same as in pnpm-workspace.yaml. */
 const PARENTS = ['packages', 'internal', 'internal/nest-versions', 'examples']
+const ALSO = ['tools']
 
 /** @returns {Map<string, string>} */
 export function workspacePackages() {
-  const folders = PARENTS.flatMap((parent) =>
+  const inside = PARENTS.flatMap((parent) =>
     readdirSync(join(root, parent)).map((name) => `${parent}/${name}`),
   )
-  return new Map(
-    folders
-      .map((folder) => [join(root, folder, 'package.json'), folder])
-      .filter(([manifest]) => existsSync(manifest))
-      .map(([manifest, folder]) => [JSON.parse(readFileSync(manifest, 'utf8')).name, folder]),
+  const folders = [...inside, ...ALSO].filter((folder) =>
+    existsSync(join(root, folder, 'package.json')),
   )
+  return new Map(folders.map((folder) => [manifestOf(folder).name, folder]))
+}
+
+/** @param {string} folder from the root */
+export function manifestOf(folder) {
+  return JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
 }

@@ -1,32 +1,55 @@
 // The projects of vitest that a step of CI runs, found by the workspace: each package with a
 // vitest.config.js is a project, or has several, of which each may name a step of its own.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { root, workspacePackages } from './packages.mjs'
+import { manifestOf, root, workspacePackages } from './packages.mjs'
 
+/** @param {string} step */
 export async function projectsOf(step) {
-  const folders = [...workspacePackages().values()].filter((folder) =>
-    existsSync(join(root, folder, 'vitest.config.js')),
-  )
-  const found = await Promise.all(folders.map((folder) => projectsIn(folder, step)))
+  const found = await Promise.all(testedFolders().map((folder) => projectsIn(folder, step)))
   return found.flat()
 }
 
-/** The step that runs the tests of a package; `test` is `npm test`. */
-function stepOf(folder) {
-  const { weir } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
-  return weir?.step ?? 'test'
+/**
+ * The packages whose tests a step runs, except projects that name another one.
+ * @param {string} step
+ */
+export function foldersOf(step) {
+  return testedFolders().filter((folder) => stepOf(folder) === step)
 }
 
+/** The steps that run tests, each once. */
+export function stepNames() {
+  return [...new Set(testedFolders().map(stepOf))]
+}
+
+function testedFolders() {
+  return [...workspacePackages().values()].filter((folder) =>
+    existsSync(join(root, folder, 'vitest.config.js')),
+  )
+}
+
+/**
+ * The step that runs the tests of a package; `test` is `npm test`.
+ * @param {string} folder
+ * @returns {string}
+ */
+function stepOf(folder) {
+  return manifestOf(folder).weir?.step ?? 'test'
+}
+
+/**
+ * @param {string} folder
+ * @param {string} wanted
+ */
 async function projectsIn(folder, wanted) {
   const file = pathToFileURL(join(root, folder, 'vitest.config.js'))
   const { test, ...config } = (await import(file.href)).default
-  const { projects, ...shared } = test
-  const own = projects ?? [{ test: {} }]
-  return own
-    .filter(({ step = stepOf(folder) }) => step === wanted)
-    .map((project) => {
+  const { projects = [{ test: {} }], ...shared } = test
+  return projects
+    .filter((/** @type {{ step?: string }} */ { step }) => (step ?? stepOf(folder)) === wanted)
+    .map((/** @type {{ test: { name?: string } }} */ project) => {
       const name = [basename(folder), project.test.name].filter(Boolean).join(' ')
       return { ...config, root: join(root, folder), test: { ...shared, ...project.test, name } }
     })

@@ -1,165 +1,127 @@
-// Runs `npm start` and `npm test`; needs nothing but Node and npm. It fetches pnpm if it is
-// missing, installs if the lockfile is newer than the installation, builds, and then starts the
-// example or runs turbo.
+// Runs `npm start` and `npm test`; needs nothing but Node and npm. It fetches pnpm if it is missing,
+// installs what the command needs if that is not installed yet, builds, and then starts the example
+// or the tests.
 //
-//   node scripts/run.mjs start | test | <turbo task> [arguments for turbo]
-//   node scripts/run.mjs test --changed [COMMIT]    the tests for what has changed: changed.mjs
+//   node scripts/run.mjs start
+//   node scripts/run.mjs test [arguments for vitest]
+//   node scripts/run.mjs build [PACKAGE...]                  all, with declarations
+//   node scripts/run.mjs exec COMMAND...                     a command of maintainers, such as knip
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { availableParallelism, constants } from 'node:os'
-import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import { delimiter, join } from 'node:path'
 import { redisServerBinary } from '../internal/testkit/servers/redis.mjs'
-import { changedFiles, testsOf } from './changed.mjs'
-import { workspacePackages } from './packages.mjs'
+import { buildScripts } from './builds.mjs'
+import { installation, remember } from './installation.mjs'
+import { root } from './packages.mjs'
 import { pnpmCommand } from './pnpm.mjs'
-import { newSummary } from './summary.mjs'
+import { foldersOf, stepNames } from './projects.mjs'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
 const windows = process.platform === 'win32'
-const env = { ...process.env, TURBO_TELEMETRY_DISABLED: '1', TURBO_NO_UPDATE_NOTIFIER: '1' }
+const tools = join(root, 'tools', 'node_modules', '.bin')
+const env = {
+  ...process.env,
+  PATH: `${tools}${delimiter}${process.env.PATH}`,
+  TURBO_TELEMETRY_DISABLED: '1',
+  TURBO_NO_UPDATE_NOTIFIER: '1',
+  TURBO_GLOBAL_WARNING_DISABLED: '1',
+}
+const EXAMPLE = 'examples/express'
 
-let isEnding = false
-let running
+const running = new Set()
 // Ctrl-C reaches the whole process group: the child ends by itself, and its exit code is passed on.
-process.on('SIGINT', () => {
-  isEnding = true
-})
+process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {
-  isEnding = true
-  running?.kill()
+  for (const child of running) child.kill()
 })
 
-const pnpm = pnpmCommand()
+const tasks = { start, test, build, exec }
 const [task = 'start', ...rest] = process.argv.slice(2)
 try {
-  process.exitCode = await main()
+  process.exitCode = await tasks[task](...rest)
 } catch (error) {
   console.error(`weir: ${error.message}`)
   process.exitCode = 1
 }
 
-async function main() {
-  if (!isInstalled()) {
-    say(`installing the dependencies with ${pnpm.join(' ')}`)
-    const code = await runPnpm('install', '--frozen-lockfile')
-    if (code !== 0) return code
-  }
-  if (task === 'start') return start()
-  if (task !== 'test') return turbo(task, ...rest)
-  env.REDIS_SERVER_BIN = redisServerBinary()
-  // More tasks at once would compete for the CPU, and the tests have real deadlines.
-  env.TURBO_CONCURRENCY ??= String(availableParallelism() + 1)
-  const [option, base = rest[1]] = (rest[0] ?? '').split('=')
-  return option === '--changed' ? testChanged(base) : testAll()
-}
-
-async function testAll() {
-  say(`building, and testing on ${env.REDIS_SERVER_BIN}`)
-  // As on a terminal; on GitHub, turbo would group the lines of a package and omit its name.
-  const lines = ['--log-order=stream', '--log-prefix=task']
-  const args = ['build', 'test', '--continue=dependencies-successful', ...lines, ...rest]
-  const [command, ...before] = pnpm
-  return summed((read) => run(command, [...before, 'exec', 'turbo', 'run', ...args], root, read))
-}
-
-/** @param base a commit; if undefined, the one where this branch left main */
-async function testChanged(base) {
-  const wanted = testsOf(changedFiles(base))
-  if (wanted.length === 0) {
-    say('nothing has changed; for all tests: npm test')
-    return 0
-  }
-  say(`building, and testing what has changed on ${env.REDIS_SERVER_BIN}`)
-  const filters = wanted.map(({ name }) => `--filter=${name}`)
-  const built = await turbo('build', '--output-logs=errors-only', ...filters)
-  if (built !== 0) return built
-  return summed(async (read) => {
-    let worst = 0
-    for (const { name, folder, runs } of wanted) {
-      for (const args of isEnding ? [] : runs) {
-        const code = await vitest(join(root, folder), args, (line) => read(`${name}:test: ${line}`))
-        worst = Math.max(worst, code)
-      }
-    }
-    say('these were the tests that a change reaches at once; for all of them: npm test')
-    return worst
-  })
-}
-
-function vitest(folder, args, read) {
-  const path = createRequire(join(folder, 'package.json')).resolve('vitest/package.json')
-  const command = join(dirname(path), 'vitest.mjs')
-  return run(process.execPath, [command, ...args, '--passWithNoTests'], folder, read)
-}
-
-/** Runs tests, shows and reads their output, and ends with a summary. */
-async function summed(start) {
-  const begun = performance.now()
-  const summary = newSummary()
-  const code = await start((line) => {
-    console.log(line)
-    summary.read(line)
-  })
-  const folders = workspacePackages()
-  const folderOf = (name) => folders.get(name) ?? '.'
-  const tookMs = performance.now() - begun
-  console.log()
-  for (const line of summary.lines({ code, tookMs, folderOf })) say(line)
-  return code
-}
-
 async function start() {
-  say('building')
-  const code = await turbo('build', '--output-logs=errors-only')
-  if (code !== 0) return code
+  const ready = (await install('start')) || (await buildJavaScript([EXAMPLE]))
+  if (ready !== 0) return ready
   say('starting examples/express (Ctrl-C ends it)')
   // Without pnpm, which would report Ctrl-C as a failure.
-  const folder = join(root, 'examples', 'express')
-  const ended = await run(process.execPath, ['src/server.js'], folder)
+  const ended = await run(process.execPath, ['src/server.js'], join(root, EXAMPLE))
   if (ended === 0) say('the example has ended')
   return ended
 }
 
-function turbo(...args) {
-  return runPnpm('exec', 'turbo', 'run', ...args)
+async function test(...args) {
+  const times = []
+  const timed = async (what, done) => {
+    const from = performance.now()
+    const code = await done()
+    times.push(`${what} in ${Math.round((performance.now() - from) / 1_000)} s`)
+    return code
+  }
+  env.REDIS_SERVER_BIN = redisServerBinary()
+  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
+  const code =
+    (await timed('installed', () => install('test'))) ||
+    (await timed('built', () => buildJavaScript(foldersOf('test')))) ||
+    (await timed('tested', () => run(process.execPath, [vitest, 'run', ...args])))
+  const others = stepNames().filter((name) => name !== 'test')
+  say(times.join(', '))
+  say(`not run: ${others.join(', ')}. One: bash .ci/run ${others[0]}. All: bash .ci/run`)
+  return code
 }
 
-function runPnpm(...args) {
-  const [command, ...before] = pnpm
-  return run(command, [...before, ...args])
+async function build(...names) {
+  const args = names.map((name) => `--filter=${name}`)
+  return exec('turbo', 'run', 'build', '--output-logs=errors-only', ...args)
 }
 
-/** Compares the lockfile with the copy that pnpm keeps of the one it installed. */
-function isInstalled() {
-  const [wanted, present] = ['pnpm-lock.yaml', 'node_modules/.pnpm/lock.yaml'].map((file) => {
-    const path = join(root, file)
-    return existsSync(path) ? readFileSync(path, 'utf8') : undefined
+/** By pnpm, which turbo looks for on PATH. */
+async function exec(...args) {
+  const [command, ...before] = pnpmCommand()
+  return (await install('all')) || run(command, [...before, 'exec', ...args])
+}
+
+/** @param {'start' | 'test' | 'all'} wanted */
+async function install(wanted) {
+  const args = installation(wanted)
+  if (args === undefined) return 0
+  const [command, ...before] = pnpmCommand()
+  say(`installing what ${wanted === 'all' ? 'maintainers need' : `npm ${wanted} needs`}`)
+  const code = await run(command, [...before, 'install', '--frozen-lockfile', ...args])
+  if (code === 0) remember(wanted)
+  return code
+}
+
+/** Builds by the bundler alone: no package waits for another one, and no declarations are made. */
+async function buildJavaScript(folders) {
+  say('building')
+  env.WEIR_BUILD = 'javascript'
+  const waiting = buildScripts(folders)
+  const builders = Array.from({ length: availableParallelism() }, async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const code = await run(next.script, [], join(root, next.folder), true)
+      if (code !== 0) return code
+    }
+    return 0
   })
-  return wanted === present
+  const codes = await Promise.all(builders)
+  env.WEIR_BUILD = undefined
+  return Math.max(...codes)
 }
 
-/**
- * Runs a command. Resolves with its exit code; for a signal, 128 + its number, as in shells.
- * @param read takes each line of output; without it, the output goes to this terminal
- */
-function run(command, args, cwd = root, read = undefined) {
-  const out = read === undefined ? 'inherit' : 'pipe'
-  const colours = process.stdout.isTTY && read !== undefined ? { FORCE_COLOR: '1' } : {}
-  const child = spawn(command, args, {
-    cwd,
-    env: { ...env, ...colours },
-    stdio: ['inherit', out, out],
-    shell: windows,
-  })
-  for (const stream of read === undefined ? [] : [child.stdout, child.stderr])
-    createInterface({ input: stream }).on('line', read)
-  running = child
+/** Runs a command. Resolves with its exit code; for a signal, 128 + its number, as in shells. */
+function run(command, args, cwd = root, isScript = windows) {
+  const child = spawn(command, args, { cwd, env, stdio: 'inherit', shell: isScript })
+  running.add(child)
   return new Promise((resolve, reject) => {
     child.on('error', reject)
-    child.on('close', (code, signal) => resolve(code ?? 128 + constants.signals[signal]))
+    child.on('close', (code, signal) => {
+      running.delete(child)
+      resolve(code ?? 128 + constants.signals[signal])
+    })
   })
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import releasePlan from '@changesets/get-release-plan'
 import { publishedPackages } from '../internal/release/packages.mjs'
-import { newCountersIn } from './new-counters.mjs'
+import { newCountersIn } from '../scripts/new-counters.mjs'
 
 // A CommonJS module that has its own default export.
 const getReleasePlan = releasePlan.default ?? releasePlan
