@@ -42,7 +42,7 @@ function refuse(reasons) {
 }
 
 function make() {
-  execFileSync(process.execPath, ['scripts/run.mjs', 'build', '--output-logs=errors-only'], {
+  execFileSync(process.execPath, ['scripts/run.mjs', 'build'], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit'],
   })

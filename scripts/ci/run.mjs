@@ -2,14 +2,14 @@
 //
 //   bash .ci/run [--list | STEP...]
 //
-// Prints a line for each step that passes, the whole log of one that fails, and at the end the
-// totals of vitest's summary lines.
-import { spawnSync } from 'node:child_process'
+// Steps run two at a time, except those that are to be alone. Prints a line for each step that
+// passes, the whole log of one that fails, and at the end the totals of vitest's summary lines.
+import { spawn, spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ALL, CHANGE, stepOf } from './steps.mjs'
+import { ALL, CHANGE, PREPARE, stepOf } from './steps.mjs'
 import { addTotals, failuresIn, noTotals, warningsIn, withoutColour } from './vitest-output.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -25,66 +25,124 @@ const names = process.argv.slice(2)
 if (names[0] === '--list') {
   console.log(ALL.join('\n'))
 } else {
+  let failed = 0
   try {
-    const steps = (names.length > 0 ? names : CHANGE).map(stepOf)
-    for (const step of steps) runStep(step)
-    say('All passed')
+    failed = await runAll((names.length > 0 ? names : CHANGE).map(stepOf))
   } catch (error) {
     console.error(error.message)
-    process.exitCode = 1
-  } finally {
-    const { passed, failed, skipped } = totals
-    console.log(`tests: ${passed} passed, ${failed} failed, ${skipped} skipped`)
+    failed = 1
   }
+  if (failed === 0) say('All passed', begun)
+  process.exitCode = failed === 0 ? 0 : 1
+  const { passed, failed: broken, skipped } = totals
+  console.log(`tests: ${passed} passed, ${broken} failed, ${skipped} skipped`)
 }
 rmSync(work, { recursive: true, force: true })
 
-function runStep({ title, needs = {}, commands }) {
-  say(title)
-  installMissing(needs)
-  for (const command of commands) runCommand(Array.isArray(command) ? { run: command } : command)
+/**
+ * Steps that need no installation come first, so that what an installation brings cannot hide what
+ * they miss. Of the rest, those that are to be alone come last.
+ * @returns {Promise<number>} how many have failed
+ */
+async function runAll(steps) {
+  const bare = steps.filter((step) => step.bare)
+  const rest = steps.filter((step) => !step.bare)
+  let failed = await runEach(bare, 1)
+  if (rest.length === 0) return failed
+  installMissing(rest)
+  failed += await runEach([PREPARE], 1)
+  if (failed > 0) return failed
+  const beside = rest.filter((step) => !step.alone)
+  const lanes = Math.min(2, availableParallelism())
+  // Each lane has one core.
+  const env = beside.length > 1 ? { VITEST_MAX_WORKERS: '1' } : {}
+  failed += await runEach(beside, lanes, env)
+  return (
+    failed +
+    (await runEach(
+      rest.filter((step) => step.alone),
+      1,
+    ))
+  )
 }
 
-function say(text) {
-  console.log(`=== ${text} (${Math.round((Date.now() - begun) / 1_000)} s so far)`)
+async function runEach(steps, lanes, env = {}) {
+  const waiting = [...steps]
+  let failed = 0
+  const lane = async (_, i) => {
+    for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) {
+      const from = Date.now()
+      try {
+        for (const command of step.commands)
+          await runCommand(Array.isArray(command) ? { run: command } : command, env, i)
+        say(step.title, from)
+      } catch (error) {
+        failed += 1
+        console.error(`${error.message}\n`)
+        say(`FAILED: ${step.title}`, from)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+  return failed
+}
+
+function say(text, from) {
+  const seconds = (since) => Math.round((Date.now() - since) / 1_000)
+  console.log(`=== ${text} (${seconds(from)} s; ${seconds(begun)} s so far)`)
 }
 
 /** @throws {Error} whose message is the log */
-function runCommand({ run, cwd = '.', env = {}, tests = false, shown = false }) {
-  const file = join(work, 'step.log')
+async function runCommand({ run, cwd = '.', env = {}, tests = false, shown = false }, more, lane) {
+  const file = join(work, `${lane}.log`)
   const log = openSync(file, 'w')
-  const more = typeof env === 'function' ? env() : env
-  const { status, error } = spawnSync(run[0], run.slice(1), {
+  const own = typeof env === 'function' ? env() : env
+  const child = spawn(run[0], run.slice(1), {
     cwd: join(root, cwd),
-    env: { ...common, ...more },
+    env: { ...common, ...more, ...own },
     stdio: ['ignore', log, log],
+  })
+  const status = await new Promise((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('close', (code, signal) => resolve(code ?? signal))
   })
   closeSync(log)
   const text = readFileSync(file, 'utf8')
   if (tests) addTotals(totals, text)
   const what = run.join(' ')
-  if (status !== 0)
-    throw new Error(`${text}${failuresIn(text)}${what}: ${error?.message ?? `exit code ${status}`}`)
+  if (status !== 0) throw new Error(`${text}${failuresIn(text)}${what}: exit code ${status}`)
   const warnings = tests ? warningsIn(text) : []
   if (warnings.length > 0)
     throw new Error(`${what}: warnings that are no test's subject:\n${warnings.join('\n')}`)
-  if (shown) console.log(withoutColour(text).trimEnd())
+  if (shown) console.log(linesOf(text, shown).trimEnd())
+}
+
+function linesOf(text, shown) {
+  const plain = withoutColour(text)
+  if (shown === true) return plain
+  return plain
+    .split('\n')
+    .filter((line) => shown.test(line))
+    .join('\n')
 }
 
 /** Installs the packages of missing commands. Debian and Ubuntu only. */
-function installMissing(needs) {
+function installMissing(steps) {
   const folders = process.env.PATH.split(delimiter)
   const isThere = (command) =>
     folders.some((folder) => spawnSync('test', ['-x', join(folder, command)]).status === 0)
-  const missing = Object.keys(needs).filter((command) => !isThere(command))
-  if (missing.length === 0) return
-  const packages = missing.map((command) => needs[command])
+  const needs = Object.assign({}, ...steps.map((step) => step.needs))
+  const packages = Object.keys(needs)
+    .filter((command) => !isThere(command))
+    .map((command) => needs[command])
+  if (packages.length === 0) return
   console.log(`installing ${packages.join(', ')}`)
   // RUNLEVEL=1 keeps packages from starting services.
-  const env = { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
-  const keep = `--preserve-env=${Object.keys(env).join()}`
-  const asRoot = process.getuid() === 0 ? [] : ['sudo', keep]
-  const aptGet = (...args) => runCommand({ run: [...asRoot, 'apt-get', '-qq', ...args], env })
-  aptGet('update')
-  aptGet('install', '--yes', '--no-install-recommends', ...packages)
+  const env = { ...common, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
+  const asRoot = process.getuid() === 0 ? [] : ['sudo', '--preserve-env=DEBIAN_FRONTEND,RUNLEVEL']
+  for (const args of [['update'], ['install', '--yes', '--no-install-recommends', ...packages]]) {
+    const [command, ...before] = [...asRoot, 'apt-get', '-qq', ...args]
+    const { status, stderr, stdout } = spawnSync(command, before, { env, encoding: 'utf8' })
+    if (status !== 0) throw new Error(`${stdout}${stderr}apt-get ${args[0]} failed`)
+  }
 }

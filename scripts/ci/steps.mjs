@@ -4,16 +4,18 @@
 //   needs     system packages: for each command that must be there, the package that has it
 //   service   what it needs of GitHub or of the registry, if anything: such a step runs only in a
 //             workflow, in a job that may do more than read, and so installs nothing
+//   bare      it needs no installation and no build; every other step begins after `prepare`
+//   alone     nothing else may run beside it, since it measures times or takes the whole machine
 //   commands  what it runs, one after another; each an array, or an object:
 //     run       the command and its arguments
 //     cwd, env  its folder, and variables in addition to those of this process
 //     tests     its output is that of vitest: tests are counted, and a warning is a failure
-//     shown     its output is a report, which is always printed
+//     shown     its output is a report, which is always printed; a pattern shows the lines that match
 //
 // A step whose name ends with a colon is a function of the text after the colon, such as
-// `mutation:3/24`. Nothing here needs an installation: the first step makes it.
-import { readdirSync } from 'node:fs'
+// `mutation:3/24`.
 import { valkeyServerBinary } from '../../internal/testkit/servers/redis.mjs'
+import { stepNames } from '../projects.mjs'
 
 /**
  * @typedef {object} Command
@@ -21,7 +23,7 @@ import { valkeyServerBinary } from '../../internal/testkit/servers/redis.mjs'
  * @property {string} [cwd]
  * @property {Record<string, string> | (() => Record<string, string>)} [env]
  * @property {boolean} [tests]
- * @property {boolean} [shown]
+ * @property {boolean | RegExp} [shown]
  */
 
 /**
@@ -29,83 +31,115 @@ import { valkeyServerBinary } from '../../internal/testkit/servers/redis.mjs'
  * @property {string} title
  * @property {Record<string, string>} [needs]
  * @property {string} [service]
+ * @property {boolean} [bare]
+ * @property {boolean} [alone]
  * @property {readonly (readonly string[] | Command)[]} commands
  */
 
 const npm = (/** @type {string[]} */ ...args) => ['npm', 'run', '--silent', ...args]
-const redis = { 'redis-server': 'redis-server' }
-const browser = { chromium: 'chromium', nginx: 'nginx-light' }
-/** Fetched before the tests, which wait only a limited time for a server. */
-const fetched = ['prometheus', 'postgres'].map((name) => [
-  'node',
-  `internal/testkit/servers/${name}.mjs`,
-])
+const node = (/** @type {string[]} */ ...args) => ['node', ...args]
+const turbo = (/** @type {string} */ task) => [
+  ...node('scripts/run.mjs', 'exec', 'turbo', 'run', task),
+  ...['--only', '--output-logs=errors-only'],
+]
+const FLEET = 'internal/fleet/dist/internal/fleet/src/run.js'
 
 /**
- * What must hold before a change lands, in the order in which `.ci/run` checks it.
+ * The tests of packages that name this step.
+ * @param {string} name
+ * @param {string[]} files parts of their names; without any, all
+ */
+const testsOf = (name, ...files) => ({
+  run: node('node_modules/vitest/vitest.mjs', 'run', ...files),
+  env: { WEIR_STEP: name },
+  tests: true,
+})
+
+/** Before all other steps that are not `bare`. */
+export const PREPARE = {
+  title: 'Everything installed and built',
+  alone: true,
+  commands: [npm('build')],
+}
+
+/**
+ * What must hold before a change lands, in the order in which `.ci/run` begins it.
  * @type {Record<string, Step>}
  */
 const change = {
   test: {
-    title: 'npm test',
-    needs: { ...redis, ...browser },
-    commands: [...fetched, { run: ['npm', 'test'], tests: true }],
+    title: 'npm test, on the bare clone',
+    bare: true,
+    alone: true,
+    commands: [{ run: ['npm', 'test'], tests: true, shown: /^weir: installed in/ }],
+  },
+  outages: {
+    title: 'Promises about real time: outages of real servers, the fault matrix',
+    alone: true,
+    commands: [testsOf('outages')],
+  },
+  browser: {
+    title: 'The dashboard and the playground in a browser',
+    needs: { nginx: 'nginx-light' },
+    commands: [testsOf('browser')],
+  },
+  majors: {
+    title: 'Other majors of the frameworks, and what is used with them',
+    commands: [testsOf('majors')],
+  },
+  fleet: {
+    title: 'Fleet: its tests, 500,000 simulated requests, and five faults of the list',
+    commands: [
+      testsOf('fleet'),
+      node(FLEET, '--requests', '500000'),
+      node('internal/fleet/sabotage.mjs', '--only', '1,2,4,7,11'),
+    ],
+  },
+  packages: {
+    title: 'Packages as published: types, attw, publint, the oldest and the newest TypeScript',
+    commands: [
+      node('scripts/ci/lockfile.mjs'),
+      testsOf('packages'),
+      turbo('package:check'),
+      node('scripts/typescript-versions.mjs', '--short'),
+      node('tools/changesets.mjs'),
+    ],
   },
   lint: {
     title: 'Lint: Biome, knip, luacheck, actionlint; types',
     needs: { luacheck: 'lua-check' },
     commands: [
-      npm('build', '--', '--output-logs=errors-only'),
       npm('lint'),
       ['luacheck', '--quiet', 'packages/core/src'],
-      ['node', 'internal/release/workflows/lint.mjs'],
-      npm('typecheck'),
+      node('internal/release/workflows/lint.mjs'),
+      turbo('typecheck'),
     ],
   },
-  packages: {
-    title: 'Packages: attw, publint, the oldest and the newest TypeScript, changesets',
-    commands: [['node', 'scripts/ci/lockfile.mjs'], npm('package:check')],
+  incumbents: {
+    title: 'Weir under other limiters, and beside them',
+    commands: [testsOf('incumbents')],
   },
+  clients: { title: 'Other clients of Redis', commands: [testsOf('clients')] },
   release: {
-    title: 'Release: a dry run, and consumers of the tarballs',
-    commands: [{ run: npm('release'), shown: true }],
-  },
-  fleet: {
-    title: 'Fleet: 500,000 simulated requests, and five faults of the list',
-    commands: [
-      npm('fleet', '--', '--requests', '500000'),
-      ['node', 'internal/fleet/sabotage.mjs', '--only', '1,2,4,7,11'],
-    ],
+    title: 'Release: its tests, a dry run, and consumers of the tarballs',
+    commands: [testsOf('release'), { run: npm('release'), shown: true }],
   },
   versions: {
-    title: 'Newest Node, Valkey, ioredis 5',
-    needs: redis,
-    commands: [
-      npm('build', '--', '--output-logs=errors-only'),
-      { run: ['node', 'scripts/matrix.mjs', '--short'], tests: true },
-    ],
+    title: 'Newest Node, Valkey, ioredis 5; stored state of the last release',
+    commands: [testsOf('versions'), { run: node('scripts/matrix.mjs', '--short'), tests: true }],
   },
-  figures: {
-    title: 'Figures of docs/algorithms.md, not written',
-    needs: redis,
-    commands: [npm('figures', '--', '--short')],
+  examples: { title: 'Examples', commands: [testsOf('examples')] },
+  monitoring: { title: 'Metrics in a real Prometheus', commands: [testsOf('monitoring')] },
+  kit: { title: 'The test kit', commands: [testsOf('kit')] },
+  benchmarks: {
+    title: 'Benchmarks run; figures of docs/algorithms.md, not written',
+    commands: [testsOf('benchmarks'), node('internal/benchmarks/dist/figures.js', '--short')],
   },
-  faults: {
-    title: 'Fault matrix, short form',
-    needs: redis,
-    commands: [
-      npm('build', '--', '--filter=@weir/faults', '--output-logs=errors-only'),
-      {
-        run: ['npx', 'vitest', 'run', '--reporter=default'],
-        cwd: 'internal/faults',
-        env: { FAULTS: '1' },
-        tests: true,
-      },
-    ],
-  },
-  clone: {
-    title: 'npm start in a fresh clone with an empty home',
-    commands: [['node', 'scripts/fresh-clone.mjs']],
+  start: {
+    title: 'npm start, in a fresh clone with an empty home',
+    bare: true,
+    alone: true,
+    commands: [{ run: node('scripts/fresh-clone.mjs'), shown: /^fresh clone/ }],
   },
 }
 
@@ -116,9 +150,8 @@ const change = {
 const others = {
   'test-valkey': {
     title: 'npm test on Valkey',
-    needs: { ...redis, ...browser },
+    bare: true,
     commands: [
-      ...fetched,
       {
         run: ['npm', 'test'],
         env: () => ({ REDIS_SERVER_BIN: valkeyServerBinary() }),
@@ -129,37 +162,26 @@ const others = {
   memory: {
     title: 'Tests of core that need no server',
     commands: [
-      npm('build', '--', '--filter=@weir/core', '--output-logs=errors-only'),
       {
-        run: ['npx', 'vitest', 'run', '--project', 'unit'],
-        cwd: 'packages/core',
+        run: node('node_modules/vitest/vitest.mjs', 'run', '--project', 'core unit'),
         tests: true,
       },
     ],
   },
   'all-versions': {
     title: 'Node 20 and the newest, Redis and Valkey, ioredis 5 and 6: all combinations',
-    needs: redis,
-    commands: [
-      npm('build', '--', '--output-logs=errors-only'),
-      { run: ['node', 'scripts/matrix.mjs'], tests: true },
-    ],
+    commands: [{ run: ['node', 'scripts/matrix.mjs'], tests: true }],
   },
   'last-release': {
     title: 'The last release and the present on one Redis: 100,000 steps',
-    needs: redis,
     commands: [{ run: npm('versions'), shown: true }],
   },
   'all-typescripts': {
     title: 'Applications compiled by every TypeScript from 5.4 on',
-    commands: [
-      npm('build', '--', '--output-logs=errors-only'),
-      { run: ['node', 'scripts/typescript-versions.mjs'], shown: true },
-    ],
+    commands: [{ run: ['node', 'scripts/typescript-versions.mjs'], shown: true }],
   },
   'all-faults': {
     title: 'The whole fault matrix, with ioredis, with leases, and with each other client',
-    needs: redis,
     commands: [
       [],
       ['--leases'],
@@ -167,20 +189,11 @@ const others = {
     ].map((options) => ({ run: npm('faults', '--', ...options), shown: true })),
   },
   'long-walks': {
-    title: 'Random walks of 100,000 steps: memory, Redis, a model and stats() agree',
-    needs: redis,
-    commands: [
-      npm('build', '--', '--filter=@weir/core', '--output-logs=errors-only'),
-      {
-        run: [
-          ...['npx', 'vitest', 'run', '--project', 'redis'],
-          ...['ledgers', 'differential', 'stats-agree', 'lockout-model'],
-        ],
-        cwd: 'packages/core',
-        env: { WEIR_STEPS: '100000' },
-        tests: true,
-      },
-    ],
+    title: 'The tests of `npm test` and of the fleet with long walks, from new seeds',
+    commands: ['test', 'fleet'].map((name) => {
+      const { run, env } = testsOf(name)
+      return { run, env: { ...env, WEIR_WEEKLY: '1' }, tests: true }
+    }),
   },
   'long-fleet': {
     title: 'Fleet: 10,000,000 simulated requests',
@@ -188,10 +201,7 @@ const others = {
   },
   'all-sabotage': {
     title: 'Fleet: every fault of the list is found',
-    commands: [
-      npm('build', '--', '--filter=@weir/fleet', '--output-logs=errors-only'),
-      { run: ['node', 'internal/fleet/sabotage.mjs'], shown: true },
-    ],
+    commands: [{ run: ['node', 'internal/fleet/sabotage.mjs'], shown: true }],
   },
   'next-version': {
     title: 'The branch of the next version',
@@ -199,6 +209,7 @@ const others = {
   },
   'version-pull-request': {
     title: 'The pull request of the next version',
+    bare: true,
     service: 'the right to push a branch and to open a pull request',
     commands: [
       { run: ['node', 'internal/release/version-pull-request.mjs', 'next-version'], shown: true },
@@ -206,15 +217,7 @@ const others = {
   },
   records: {
     title: 'What a release is compared by, against what is built: public types, states of kernels',
-    needs: redis,
-    commands: [
-      npm('build', '--', '--output-logs=errors-only'),
-      ...readdirSync(new URL('../../packages', import.meta.url)).map((name) => ({
-        run: ['npx', 'vitest', 'run', 'public-types', ...(name === 'core' ? ['stored-state'] : [])],
-        cwd: `packages/${name}`,
-        tests: true,
-      })),
-    ],
+    commands: [testsOf('packages', 'public-types'), testsOf('test', 'stored-state')],
   },
   'release-for-publishing': {
     title: 'Release: what is published',
@@ -223,26 +226,28 @@ const others = {
   },
   stage: {
     title: 'Release: its tarballs are staged on the registry',
+    bare: true,
     service: 'an identity that the registry trusts (OIDC)',
     commands: [{ run: ['node', 'internal/release/stage.mjs', 'release'], shown: true }],
   },
   'release-assets': {
     title: 'Release: its page, with tarballs, sums and bill of materials',
+    bare: true,
     service: 'the right to make a release',
     commands: [{ run: ['node', 'internal/release/assets.mjs', 'release'], shown: true }],
   },
   'mutation:': (shard) => ({
     title: `Mutation of core, part ${shard}`,
-    needs: redis,
-    commands: [
-      npm('build', '--', '--filter=@weir/core', '--output-logs=errors-only'),
-      { run: ['node', 'tools/stryker/run.mjs', '--shard', shard], shown: true },
-    ],
+    commands: [{ run: ['node', 'tools/stryker/run.mjs', '--shard', shard], shown: true }],
   }),
 }
 
 /** The names of the steps that run before a change lands. */
 export const CHANGE = Object.keys(change)
+
+const nowhere = stepNames().filter((name) => change[name] === undefined)
+if (nowhere.length > 0) throw new Error(`no step of CI runs the tests of ${nowhere.join(', ')}`)
+
 /** The names of all steps. */
 export const ALL = [...CHANGE, ...Object.keys(others)]
 
