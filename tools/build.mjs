@@ -5,9 +5,19 @@
 //
 // TypeScript's compiler checks the sources and writes declarations. `npm start` and `npm test` need
 // neither: with WEIR_BUILD=javascript, the bundler alone writes the same JavaScript, in a tenth of
-// the time.
+// the time. What is built from the same inputs already is left alone, since others may be reading it.
 import { spawn } from 'node:child_process'
-import { readFileSync, rmSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { bundle, translate } from './bundle/bundle.mjs'
 
@@ -18,17 +28,51 @@ const entries = process.argv.slice(2).map((entry) => {
 const isWhole = process.env.WEIR_BUILD !== 'javascript'
 const { compilerOptions } = JSON.parse(readFileSync('tsconfig.build.json', 'utf8'))
 
-for (const folder of ['build', 'dist']) rmSync(folder, { recursive: true, force: true })
-const declarations = entries.length > 0 ? ['--emitDeclarationOnly'] : []
-process.exitCode = isWhole ? await tsc('-p', 'tsconfig.build.json', ...declarations) : 0
-if (process.exitCode === 0 && entries.length > 0) {
-  await bundle(entries)
-  if (isWhole) {
-    const { bundleTypes } = await import('./bundle/types.mjs')
-    await bundleTypes(entries)
-  }
-} else if (!isWhole) {
-  await translate(compilerOptions)
+const NOTE = 'build/built.json'
+const inputs = hashOf(
+  ['src', 'package.json', 'tsconfig.build.json'],
+  ['tsconfig.base.json', 'tools'],
+)
+if (!isBuilt()) process.exitCode = await build()
+
+async function build() {
+  for (const folder of ['build', 'dist']) rmSync(folder, { recursive: true, force: true })
+  const declarations = entries.length > 0 ? ['--emitDeclarationOnly'] : []
+  const code = isWhole ? await tsc('-p', 'tsconfig.build.json', ...declarations) : 0
+  if (code !== 0) return code
+  if (entries.length > 0) {
+    await bundle(entries)
+    if (isWhole) {
+      const { bundleTypes } = await import('./bundle/types.mjs')
+      await bundleTypes(entries)
+    }
+  } else if (!isWhole) await translate(compilerOptions)
+  mkdirSync('build', { recursive: true })
+  writeFileSync(NOTE, JSON.stringify({ inputs, isWhole }))
+  return 0
+}
+
+function isBuilt() {
+  if (!existsSync(NOTE) || !existsSync('dist')) return false
+  const built = JSON.parse(readFileSync(NOTE, 'utf8'))
+  return built.inputs === inputs && (built.isWhole || !isWhole)
+}
+
+/**
+ * @param {string[]} own files and folders of the package
+ * @param {string[]} shared of the root
+ */
+function hashOf(own, shared) {
+  const hash = createHash('sha256')
+  for (const path of [...own, ...shared.map((each) => join('..', '..', each))]) hashAll(hash, path)
+  return hash.digest('hex')
+}
+
+/** Without what tools write, and what is installed. */
+function hashAll(hash, path) {
+  if (!statSync(path).isDirectory()) return hash.update(path).update(readFileSync(path))
+  for (const name of readdirSync(path).sort())
+    if (!/^node_modules$|\.generated\.ts$/.test(name)) hashAll(hash, join(path, name))
 }
 
 function tsc(...args) {

@@ -3,6 +3,7 @@
 //   npm run release                      a dry run: everything but publishing
 //   npm run release -- --check           only checks that it may be made; builds nothing
 //   npm run release -- --for-publishing  adds the checks that only a published release needs
+//   npm run release -- --built           does not build, since CI has
 //
 // Leaves five tarballs, their SHA-256 sums, their sizes and an SBOM in release/.
 import { execFileSync } from 'node:child_process'
@@ -23,6 +24,7 @@ const { values } = parseArgs({
   options: {
     check: { type: 'boolean', default: false },
     'for-publishing': { type: 'boolean', default: false },
+    built: { type: 'boolean', default: false },
   },
 })
 const root = process.cwd()
@@ -42,10 +44,11 @@ function refuse(reasons) {
 }
 
 function make() {
-  execFileSync(process.execPath, ['scripts/run.mjs', 'build'], {
-    cwd: root,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  })
+  if (!values.built)
+    execFileSync(process.execPath, ['scripts/run.mjs', 'build'], {
+      cwd: root,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
   const folder = join(root, 'release')
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder)

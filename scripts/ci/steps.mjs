@@ -122,7 +122,7 @@ const change = {
   clients: { title: 'Other clients of Redis', commands: [testsOf('clients')] },
   release: {
     title: 'Release: its tests, a dry run, and consumers of the tarballs',
-    commands: [testsOf('release'), { run: npm('release'), shown: true }],
+    commands: [testsOf('release'), { run: npm('release', '--', '--built'), shown: true }],
   },
   versions: {
     title: 'Newest Node, Valkey, ioredis 5; stored state of the last release',

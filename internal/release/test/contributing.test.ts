@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { stepOf } from '../../../scripts/ci/steps.mjs'
+import { CHANGE, stepOf } from '../../../scripts/ci/steps.mjs'
 import { git, gitLines } from '../git.mjs'
 import { jobsOf, workflowsIn } from '../workflows/read.mjs'
 import { root } from './clone.js'
@@ -105,8 +105,8 @@ describe('a development machine', () => {
   })
 
   test('has the packages that steps of CI need', () => {
-    const needed = ['test', 'lint'].flatMap((name) => Object.values(stepOf(name).needs ?? {}))
-    expect(needed.length).toBe(4)
+    const needed = CHANGE.flatMap((name) => Object.values(stepOf(name).needs ?? {}))
+    expect(needed.length).toBeGreaterThan(0)
     for (const name of needed) expect(postCreateCommand).toContain(` ${name} `)
   })
 })

@@ -161,15 +161,15 @@ ${steps}`
   test('each job gets a fresh clone, once for each value of its matrix', () => {
     const matrix = '    strategy: { matrix: { name: [lint, fleet] } }\n'
     const first = `      - run: bash .ci/run ${expression('matrix.name')}\n`
-    const both = `${first}      - run: bash .ci/run figures\n`
+    const both = `${first}      - run: bash .ci/run kit\n`
     repository(head + job('one', matrix, both))
     const { status, stdout } = run()
     expect(status).toBe(0)
     expect(readFileSync(told, 'utf8').split('\n')).toEqual([
       'lint  true 0',
-      'figures  true 1',
+      'kit  true 1',
       'fleet  true 0',
-      'figures  true 1',
+      'kit  true 1',
       '',
     ])
     expect(stdout).toMatch(/^ran: ci\/one \(lint\): bash .ci\/run lint \(\d+ s\)$/m)
