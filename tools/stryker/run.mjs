@@ -38,10 +38,10 @@ function filesIn(folder) {
     .map((file) => `${folder}/${file}`)
 }
 
-/** Runs Stryker on these files; `suites` selects the tests that vitest.config.ts includes. */
+/** Runs Stryker on these files; `suites` selects the tests that vitest.config.js includes. */
 function run(mutated, suites) {
   if (mutated.length === 0) return 0
-  const stryker = `${root}node_modules/@stryker-mutator/core/bin/stryker.js`
+  const stryker = `${root}tools/node_modules/@stryker-mutator/core/bin/stryker.js`
   const args = [stryker, 'run', '--mutate', mutated.join()]
   if (tests.length > 0) args.push('--testFiles', tests.join())
   const env = { ...process.env, WEIR_SUITES: suites }
