@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { SHARED } from '../../tools/vitest.mjs'
-import { platforms } from './test/platforms.mjs'
+import { ALONE, SHARED } from '../../tools/vitest.mjs'
 
 // The tests import '@weir/nest', so that internal/nest-versions/* can run them on a built copy with
 // another Nest.
 const source = (name) => fileURLToPath(new URL(`./src/${name}.ts`, import.meta.url))
+const alone = 'test/warnings.test.ts'
 
 export default defineConfig({
   resolve: {
@@ -16,6 +16,9 @@ export default defineConfig({
   },
   test: {
     ...SHARED,
-    projects: platforms('test/'),
+    projects: [
+      { extends: true, test: { include: ['test/*.test.ts'], exclude: [alone] } },
+      { extends: true, test: { name: 'alone', include: [alone], ...ALONE } },
+    ],
   },
 })

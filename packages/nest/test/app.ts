@@ -4,19 +4,13 @@ import 'reflect-metadata'
 import type { AddressInfo } from 'node:net'
 import { type INestApplication, Module, type ModuleMetadata } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
-import { ExpressAdapter } from '@nestjs/platform-express'
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
 import { onTestFinished } from 'vitest'
-
-export type Platform = 'express' | 'fastify'
-
-/** The platform if a test does not name one. */
-const PLATFORM = (process.env.WEIR_NEST_PLATFORM ?? 'express') as Platform
+import { type Platform, platform } from './platform.js'
 
 export interface StartOptions {
-  readonly platform?: Platform
-  /** For Express's `trust proxy`, or Fastify's `trustProxy`. */
-  readonly trust?: boolean | number | string
+  /** Default: that of the run. */
+  readonly on?: Platform
+  readonly trust?: Parameters<Platform['adapter']>[0]
   /** Called before the application listens. */
   readonly prepare?: (app: INestApplication) => void
 }
@@ -39,19 +33,14 @@ export async function start(
   metadata: ModuleMetadata,
   options: StartOptions = {},
 ): Promise<Running> {
-  const { platform = PLATFORM, trust, prepare } = options
-  const fastify = () =>
-    new FastifyAdapter({ ...(trust !== undefined && { trustProxy: trust as string }) })
-  const adapter = platform === 'express' ? new ExpressAdapter() : fastify()
-  const app = await NestFactory.create(moduleOf(metadata), adapter, {
+  const { on = platform, trust, prepare } = options
+  const app = await NestFactory.create(moduleOf(metadata), on.adapter(trust), {
     logger: false,
     abortOnError: false,
   })
-  if (platform === 'express' && trust !== undefined)
-    app.getHttpAdapter().getInstance().set('trust proxy', trust)
   prepare?.(app)
   onTestFinished(() => app.close())
-  await (app as NestFastifyApplication).listen(0, '127.0.0.1')
+  await app.listen(0, '127.0.0.1')
   const { port } = app.getHttpServer().address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
   const get = (path: string, headers: Record<string, string> = {}) => fetch(url + path, { headers })

@@ -1,120 +1,19 @@
-// The slots of handlers that are refused, never begin, or are given up by an interceptor around
-// them.
-import { setTimeout as sleep } from 'node:timers/promises'
+// The slots of handlers that an interceptor around them gives up.
+
 import { Controller, Get, type NestInterceptor, UseInterceptors } from '@nestjs/common'
-import { NestFactory } from '@nestjs/core'
-import {
-  type ClientProxy,
-  ClientProxyFactory,
-  MessagePattern,
-  Transport,
-} from '@nestjs/microservices'
 import {
   concurrency,
-  fixedWindow,
-  memoryStore,
-  RateLimit,
   RateLimitDecision,
-  RateLimitInterceptor,
   RateLimitModule,
   type RequestDecision,
-  type Store,
 } from '@weir/nest'
-import { freePort } from '@weir/testkit'
-import { firstValueFrom, of, timeout } from 'rxjs'
-import { expect, onTestFinished, test, vi } from 'vitest'
-import { moduleOf, start } from './app.js'
-
-const PATIENT = { timeout: 20_000, interval: 10 }
-const once = fixedWindow({ name: 'once', limit: 1, window: '1h' })
-
-/** A store that answers after this many ms and counts renewals of slots, and the module of an
- *  application with slots. */
-function slots(holdTimeout: '1s' | '30s', delayMs: number = 0, guard?: false) {
-  const memory = memoryStore()
-  const renewed: unknown[] = []
-  const store: Store = {
-    async decide(request) {
-      if (request.mode === 'renew') renewed.push(request)
-      if (delayMs > 0) await sleep(delayMs)
-      return memory.decide(request)
-    },
-    reset: (target) => memory.reset(target),
-  }
-  const policy = concurrency({ name: 'open', limit: 1, holdTimeout })
-  const module = RateLimitModule.forRoot({
-    store,
-    policy,
-    key: () => 'all',
-    ...(guard === false && { guard }),
-  })
-  return { renewed, module }
-}
-
-async function messages(
-  module: ReturnType<typeof slots>['module'],
-  controller: new () => object,
-): Promise<(pattern: string) => Promise<unknown>> {
-  const options = { host: '127.0.0.1', port: await freePort() }
-  const at = { transport: Transport.TCP as const, options }
-  const root = moduleOf({ imports: [module], controllers: [controller] })
-  const app = await NestFactory.createMicroservice(root, { ...at, logger: false })
-  onTestFinished(() => app.close())
-  await app.listen()
-  const client: ClientProxy = ClientProxyFactory.create(at)
-  onTestFinished(() => void client.close())
-  return (pattern) => firstValueFrom(client.send(pattern, {}))
-}
+import { of, timeout } from 'rxjs'
+import { expect, test, vi } from 'vitest'
+import { start } from './app.js'
 
 const impatient: NestInterceptor = {
   intercept: (_, next) => next.handle().pipe(timeout({ each: 50, with: () => of('given up') })),
 }
-
-function failing(): string {
-  throw new Error('of the key')
-}
-
-test('a message that is refused after it got its slot, or fails there, releases it', async () => {
-  @Controller()
-  class Jobs {
-    @RateLimit.also(once) @MessagePattern('job') job() {
-      return 'done'
-    }
-    @RateLimit.also({ policy: once, key: failing }) @MessagePattern('failing') failing() {
-      return 'done'
-    }
-    @MessagePattern('other') other() {
-      return 'done'
-    }
-  }
-  const send = await messages(slots('30s').module, Jobs)
-  // The wait for a slot would be a second.
-  const byRate = expect.toSatisfy((ms: number) => ms > 3_000_000)
-  expect(await send('job')).toBe('done')
-  for (let i = 0; i < 3; i += 1)
-    await expect(send('job')).rejects.toMatchObject({ retryAfterMs: byRate })
-  expect(await send('other')).toBe('done')
-  for (let i = 0; i < 3; i += 1)
-    await expect(send('failing')).rejects.toMatchObject({ message: 'Internal server error' })
-  expect(await send('other')).toBe('done')
-})
-
-test('a message that is given up before its decision is not renewed: its slot expires', async () => {
-  @Controller()
-  class Jobs {
-    @UseInterceptors(impatient, RateLimitInterceptor) @MessagePattern('late') late() {
-      return expect.unreachable()
-    }
-    @UseInterceptors(RateLimitInterceptor) @MessagePattern('job') job() {
-      return 'done'
-    }
-  }
-  const { module, renewed } = slots('1s', 100, false)
-  const send = await messages(module, Jobs)
-  expect(await send('late')).toBe('given up')
-  await vi.waitFor(async () => expect(await send('job')).toBe('done'), PATIENT)
-  expect(renewed).toEqual([])
-})
 
 test('a handler that an interceptor gives up counts as ended, except for the work that it passed to `until`', async () => {
   const working: (() => void)[] = []
@@ -128,10 +27,12 @@ test('a handler that an interceptor gives up counts as ended, except for the wor
     }
     @Get('free') free() {}
   }
-  const { statuses } = await start({ imports: [slots('30s').module], controllers: [Reports] })
+  const policy = concurrency({ name: 'open', limit: 1, holdTimeout: '30s' })
+  const imports = [RateLimitModule.forRoot({ policy, key: () => 'all' })]
+  const { statuses } = await start({ imports, controllers: [Reports] })
   expect(await statuses('/left')).toEqual([200])
-  await vi.waitFor(async () => expect(await statuses('/free')).toEqual([200]), PATIENT)
+  await vi.waitFor(async () => expect(await statuses('/free')).toEqual([200]))
   expect(await statuses('/kept', '/free', '/free')).toEqual([200, 429, 429])
   for (const done of working) done()
-  await vi.waitFor(async () => expect(await statuses('/free')).toEqual([200]), PATIENT)
+  await vi.waitFor(async () => expect(await statuses('/free')).toEqual([200]))
 })

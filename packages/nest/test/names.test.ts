@@ -144,8 +144,7 @@ describe('two classes of one name', () => {
       moduleNamed('One', { controllers: [shared] }),
       moduleNamed('Two', { controllers: [shared] }),
     ]
-    // Fastify refuses to register a route twice.
-    const app = await start({ imports }, { platform: 'express' })
+    const app = await start({ imports })
     expect(app.app.get(RateLimits).get('Users.list.default').name).toBe('Users.list.default')
   })
 })

@@ -12,179 +12,174 @@ import {
 } from '@weir/nest'
 import { fakeClock } from '@weir/nest/testing'
 import { describe, expect, test } from 'vitest'
-import { type Platform, start } from './app.js'
+import { start } from './app.js'
 
 const once = fixedWindow({ limit: 1, window: '1h' })
 const twice = fixedWindow({ limit: 2, window: '1h' })
 
-describe.each(['express', 'fastify'] as const)('%s', (platform: Platform) => {
-  function started(options: RateLimitModuleOptions, ...controllers: (new () => object)[]) {
-    const store = memoryStore({ clock: fakeClock() })
-    return start(
-      { imports: [RateLimitModule.forRoot({ store, ...options })], controllers },
-      { platform },
+function started(options: RateLimitModuleOptions, ...controllers: (new () => object)[]) {
+  const store = memoryStore({ clock: fakeClock() })
+  return start({ imports: [RateLimitModule.forRoot({ store, ...options })], controllers })
+}
+
+/** How many of nine requests get through. */
+async function granted(app: Awaited<ReturnType<typeof started>>, path: string): Promise<number> {
+  const statuses = await app.statuses(...Array.from({ length: 9 }, () => path))
+  expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([])
+  return statuses.filter((status) => status === 200).length
+}
+
+test('{ cost } charges more to the default, and { key } uses another key for it', async () => {
+  @Controller()
+  class A {
+    @Get('plain') plain() {}
+    @RateLimit({ cost: 5 }) @Get('costly') costly() {}
+    @RateLimit({ key: () => 'everybody' }) @Get('other') other() {}
+  }
+  const app = await started({ limit: 8, window: '1h' }, A)
+  const { headers } = await app.get('/costly')
+  expect(headers.get('RateLimit-Policy')).toBe('"default";q=8;w=3600')
+  expect(await app.statuses('/costly', '/plain', '/plain', '/plain', '/plain')).toEqual([
+    429, 200, 200, 200, 429,
+  ])
+  expect(await granted(app, '/other')).toBe(8)
+})
+
+test('{ limit } keeps the window, { window } the limit; both count for the handler only', async () => {
+  @Controller()
+  class A {
+    @Get('plain') plain() {}
+    @RateLimit({ limit: 3 }) @Get('three') three() {}
+    @RateLimit({ window: '1d' }) @Get('day') day() {}
+  }
+  const app = await started({ limit: 5, window: '1h', key: () => 'all' }, A)
+  const policyOf = async (path: string) => (await app.get(path)).headers.get('RateLimit-Policy')
+  expect(await policyOf('/three')).toMatch(/;q=3;w=3600$/)
+  expect(await policyOf('/day')).toMatch(/;q=5;w=86400$/)
+  expect(await granted(app, '/three')).toBe(2)
+  expect(await granted(app, '/day')).toBe(4)
+  expect(await granted(app, '/plain')).toBe(5)
+})
+
+test('an option that is undefined in a decorator is inherited', async () => {
+  @Controller()
+  class A {
+    @RateLimit({ cost: 2, limit: undefined, key: undefined, order: undefined })
+    @Get('two')
+    two() {}
+    @RateLimit({ override: { default: { cost: 3, policy: undefined } } }) @Get('three') three() {}
+  }
+  const app = await started({ limit: 5, window: '1h', key: () => 'all' }, A)
+  expect(await app.statuses('/three', '/two', '/two')).toEqual([200, 200, 429])
+})
+
+test('on a class: for its handlers together; on a method: a change to what its class says', async () => {
+  @Controller('class')
+  @RateLimit({ limit: 3 })
+  class A {
+    @Get('x') x() {}
+    @Get('y') y() {}
+    @RateLimit({ cost: 2 }) @Get('costly') costly() {}
+  }
+  const app = await started({ limit: 5, window: '1h' }, A)
+  expect(await app.statuses('/class/costly', '/class/x', '/class/y')).toEqual([200, 200, 429])
+})
+
+describe('several defaults', () => {
+  const options: RateLimitModuleOptions = {
+    policies: {
+      short: { limit: 3, window: '1m' },
+      long: { limit: 5, window: '1h' },
+      login: once,
+    },
+    defaults: ['short', 'long'],
+  }
+  @Controller()
+  class A {
+    @Get('both') both() {}
+    @SkipRateLimit('short') @Get('long') long() {}
+    @SkipRateLimit() @Get('none') none() {}
+    @RateLimit({ override: { short: { limit: 1 } } }) @Get('one') one() {}
+    @RateLimit({ override: { short: { limit: 8 }, long: { cost: 2 } } }) @Get('two') two() {}
+    @RateLimit('long') @Get('named') named() {}
+    @RateLimit('login') @Get('login') login() {}
+    @RateLimit.also('login') @Get('also') also() {}
+    @RateLimit({ cost: 2 }) @Get('costly') costly() {}
+  }
+  @Controller('class')
+  @SkipRateLimit('long')
+  class OfClass {
+    @Get('x') x() {}
+    @RateLimit({ override: { short: { limit: 7 } } }) @Get('y') y() {}
+  }
+  test.for([
+    ['/both', 3],
+    ['/long', 5],
+    ['/none', 9],
+    ['/one', 1],
+    ['/two', 2],
+    ['/named', 5],
+    ['/login', 1],
+    ['/also', 1],
+    ['/costly', 1],
+    ['/class/x', 3],
+    // The class frees it from the policies that its own decorator does not mention.
+    ['/class/y', 7],
+  ] as const)('%s: %i of 9', async ([path, expected]) => {
+    expect(await granted(await started(options, A, OfClass), path)).toBe(expected)
+  })
+
+  test('an overridden policy is shown under its name, beside the others', async () => {
+    const app = await started(options, A)
+    expect((await app.get('/one')).headers.get('RateLimit-Policy')).toBe(
+      '"short";q=1;w=60, "long";q=5;w=3600',
     )
+  })
+})
+
+describe('perHandler: a separate default for each handler, as in the throttler', () => {
+  @Controller('a')
+  class A {
+    @Get('x') x() {}
+    @Get('y') y() {}
+    @RateLimit({ limit: 3 }) @Get('z') z() {}
+    @RateLimit({ cost: 2 }) @Get('costly') costly() {}
+  }
+  @Controller('b')
+  @RateLimit({ limit: 4 })
+  class B {
+    @Get('x') x() {}
+    @Get('y') y() {}
   }
 
-  /** How many of nine requests get through. */
-  async function granted(app: Awaited<ReturnType<typeof started>>, path: string): Promise<number> {
-    const statuses = await app.statuses(...Array.from({ length: 9 }, () => path))
-    expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([])
-    return statuses.filter((status) => status === 200).length
-  }
-
-  test('{ cost } charges more to the default, and { key } uses another key for it', async () => {
-    @Controller()
-    class A {
-      @Get('plain') plain() {}
-      @RateLimit({ cost: 5 }) @Get('costly') costly() {}
-      @RateLimit({ key: () => 'everybody' }) @Get('other') other() {}
-    }
-    const app = await started({ limit: 8, window: '1h' }, A)
-    const { headers } = await app.get('/costly')
-    expect(headers.get('RateLimit-Policy')).toBe('"default";q=8;w=3600')
-    expect(await app.statuses('/costly', '/plain', '/plain', '/plain', '/plain')).toEqual([
-      429, 200, 200, 200, 429,
-    ])
-    expect(await granted(app, '/other')).toBe(8)
+  test('each handler of each class', async () => {
+    const app = await started({ limit: 2, window: '1h', perHandler: true }, A, B)
+    for (const [path, expected] of [
+      ['/a/x', 2],
+      ['/a/y', 2],
+      ['/a/z', 3],
+      ['/a/costly', 1],
+      ['/b/x', 4],
+      ['/b/y', 4],
+    ] as const)
+      expect([path, await granted(app, path)]).toEqual([path, expected])
+    const { headers } = await app.get('/a/x')
+    expect(headers.get('RateLimit-Policy')).toBe('"default";q=2;w=3600')
+    expect(app.app.get(RateLimits).get('A.x.default').name).toBe('A.x.default')
   })
 
-  test('{ limit } keeps the window, { window } the limit; both count for the handler only', async () => {
-    @Controller()
-    class A {
-      @Get('plain') plain() {}
-      @RateLimit({ limit: 3 }) @Get('three') three() {}
-      @RateLimit({ window: '1d' }) @Get('day') day() {}
-    }
-    const app = await started({ limit: 5, window: '1h', key: () => 'all' }, A)
-    const policyOf = async (path: string) => (await app.get(path)).headers.get('RateLimit-Policy')
-    expect(await policyOf('/three')).toMatch(/;q=3;w=3600$/)
-    expect(await policyOf('/day')).toMatch(/;q=5;w=86400$/)
-    expect(await granted(app, '/three')).toBe(2)
-    expect(await granted(app, '/day')).toBe(4)
-    expect(await granted(app, '/plain')).toBe(5)
-  })
-
-  test('an option that is undefined in a decorator is inherited', async () => {
-    @Controller()
-    class A {
-      @RateLimit({ cost: 2, limit: undefined, key: undefined, order: undefined })
-      @Get('two')
-      two() {}
-      @RateLimit({ override: { default: { cost: 3, policy: undefined } } }) @Get('three') three() {}
-    }
-    const app = await started({ limit: 5, window: '1h', key: () => 'all' }, A)
-    expect(await app.statuses('/three', '/two', '/two')).toEqual([200, 200, 429])
-  })
-
-  test('on a class: for its handlers together; on a method: a change to what its class says', async () => {
-    @Controller('class')
-    @RateLimit({ limit: 3 })
-    class A {
+  test('named ones, and decorators that name them', async () => {
+    @Controller('c')
+    class C {
       @Get('x') x() {}
-      @Get('y') y() {}
-      @RateLimit({ cost: 2 }) @Get('costly') costly() {}
+      @SkipRateLimit('short') @Get('skips') skips() {}
+      @RateLimit('short') @Get('named') named() {}
     }
-    const app = await started({ limit: 5, window: '1h' }, A)
-    expect(await app.statuses('/class/costly', '/class/x', '/class/y')).toEqual([200, 200, 429])
-  })
-
-  describe('several defaults', () => {
-    const options: RateLimitModuleOptions = {
-      policies: {
-        short: { limit: 3, window: '1m' },
-        long: { limit: 5, window: '1h' },
-        login: once,
-      },
-      defaults: ['short', 'long'],
-    }
-    @Controller()
-    class A {
-      @Get('both') both() {}
-      @SkipRateLimit('short') @Get('long') long() {}
-      @SkipRateLimit() @Get('none') none() {}
-      @RateLimit({ override: { short: { limit: 1 } } }) @Get('one') one() {}
-      @RateLimit({ override: { short: { limit: 8 }, long: { cost: 2 } } }) @Get('two') two() {}
-      @RateLimit('long') @Get('named') named() {}
-      @RateLimit('login') @Get('login') login() {}
-      @RateLimit.also('login') @Get('also') also() {}
-      @RateLimit({ cost: 2 }) @Get('costly') costly() {}
-    }
-    @Controller('class')
-    @SkipRateLimit('long')
-    class OfClass {
-      @Get('x') x() {}
-      @RateLimit({ override: { short: { limit: 7 } } }) @Get('y') y() {}
-    }
-    test.for([
-      ['/both', 3],
-      ['/long', 5],
-      ['/none', 9],
-      ['/one', 1],
-      ['/two', 2],
-      ['/named', 5],
-      ['/login', 1],
-      ['/also', 1],
-      ['/costly', 1],
-      ['/class/x', 3],
-      // The class frees it from the policies that its own decorator does not mention.
-      ['/class/y', 7],
-    ] as const)('%s: %i of 9', async ([path, expected]) => {
-      expect(await granted(await started(options, A, OfClass), path)).toBe(expected)
-    })
-
-    test('an overridden policy is shown under its name, beside the others', async () => {
-      const app = await started(options, A)
-      expect((await app.get('/one')).headers.get('RateLimit-Policy')).toBe(
-        '"short";q=1;w=60, "long";q=5;w=3600',
-      )
-    })
-  })
-
-  describe('perHandler: a separate default for each handler, as in the throttler', () => {
-    @Controller('a')
-    class A {
-      @Get('x') x() {}
-      @Get('y') y() {}
-      @RateLimit({ limit: 3 }) @Get('z') z() {}
-      @RateLimit({ cost: 2 }) @Get('costly') costly() {}
-    }
-    @Controller('b')
-    @RateLimit({ limit: 4 })
-    class B {
-      @Get('x') x() {}
-      @Get('y') y() {}
-    }
-
-    test('each handler of each class', async () => {
-      const app = await started({ limit: 2, window: '1h', perHandler: true }, A, B)
-      for (const [path, expected] of [
-        ['/a/x', 2],
-        ['/a/y', 2],
-        ['/a/z', 3],
-        ['/a/costly', 1],
-        ['/b/x', 4],
-        ['/b/y', 4],
-      ] as const)
-        expect([path, await granted(app, path)]).toEqual([path, expected])
-      const { headers } = await app.get('/a/x')
-      expect(headers.get('RateLimit-Policy')).toBe('"default";q=2;w=3600')
-      expect(app.app.get(RateLimits).get('A.x.default').name).toBe('A.x.default')
-    })
-
-    test('named ones, and decorators that name them', async () => {
-      @Controller('c')
-      class C {
-        @Get('x') x() {}
-        @SkipRateLimit('short') @Get('skips') skips() {}
-        @RateLimit('short') @Get('named') named() {}
-      }
-      const short = { limit: 2, window: '1h', perHandler: true } as const
-      const app = await started({ policies: { short }, defaults: ['short'] }, C)
-      expect(await granted(app, '/c/x')).toBe(2)
-      expect(await granted(app, '/c/skips')).toBe(9)
-      expect(await granted(app, '/c/named')).toBe(2)
-    })
+    const short = { limit: 2, window: '1h', perHandler: true } as const
+    const app = await started({ policies: { short }, defaults: ['short'] }, C)
+    expect(await granted(app, '/c/x')).toBe(2)
+    expect(await granted(app, '/c/skips')).toBe(9)
+    expect(await granted(app, '/c/named')).toBe(2)
   })
 })
 

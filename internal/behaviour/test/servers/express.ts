@@ -1,10 +1,8 @@
-// Express 4 and 5.
+// Express.
 
 import { Readable } from 'node:stream'
 import { type RateLimitOptions, rateLimit } from '@weir/express'
-import type { Express, NextFunction, Request, Response } from 'express'
-import express5 from 'express'
-import express4 from 'express4'
+import express, { type NextFunction, type Request, type Response } from 'express'
 import {
   type Exchange,
   listen,
@@ -17,29 +15,22 @@ import {
 
 const TRUST = { nobody: false, everybody: true, hop: 1 } as const
 
-export const expressKinds: readonly ServerKind[] = [
-  kind('Express 4', express4),
-  kind('Express 5', express5),
-]
-
-function kind(name: string, express: () => Express): ServerKind {
-  return {
-    name,
-    start: ({ limiters, handler = told, trust = 'nobody', around, host }) => {
-      const app = express().disable('x-powered-by')
-      // In other environments, Express writes errors to the console.
-      app.set('env', 'test')
-      app.set('trust proxy', TRUST[trust])
-      if (around) app.use((req, _res, next) => void around(exchangeOf(req), next))
-      for (const settings of limiters) app.use(rateLimit(optionsOf(settings)))
-      app.use((req, res, next) => {
-        Promise.resolve(req)
-          .then((request) => handler(exchangeOf(request)))
-          .then((reply) => send(reply, res), next)
-      })
-      return listen(app, host)
-    },
-  }
+export const expressServer: ServerKind = {
+  name: 'Express',
+  start: ({ limiters, handler = told, trust = 'nobody', around, host }) => {
+    const app = express().disable('x-powered-by')
+    // In other environments, Express writes errors to the console.
+    app.set('env', 'test')
+    app.set('trust proxy', TRUST[trust])
+    if (around) app.use((req, _res, next) => void around(exchangeOf(req), next))
+    for (const settings of limiters) app.use(rateLimit(optionsOf(settings)))
+    app.use((req, res, next) => {
+      Promise.resolve(req)
+        .then((request) => handler(exchangeOf(request)))
+        .then((reply) => send(reply, res), next)
+    })
+    return listen(app, host)
+  },
 }
 
 function optionsOf(settings: Settings): RateLimitOptions {

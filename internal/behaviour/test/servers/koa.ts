@@ -1,9 +1,8 @@
-// Koa 2 and 3.
+// Koa.
 
 import { Readable } from 'node:stream'
 import { type RateLimitOptions, rateLimit } from '@weir/koa'
 import Koa, { type ParameterizedContext } from 'koa'
-import Koa2 from 'koa2'
 import {
   type Exchange,
   listen,
@@ -20,25 +19,18 @@ const TRUST = {
   hop: { proxy: true, maxIpsCount: 1 },
 } as const
 
-export const koaKinds: readonly ServerKind[] = [
-  kind('Koa 2', Koa2 as unknown as typeof Koa),
-  kind('Koa 3', Koa),
-]
-
-function kind(name: string, KoaClass: typeof Koa): ServerKind {
-  return {
-    name,
-    start: ({ limiters, handler = told, trust = 'nobody', around, host }) => {
-      const app = new KoaClass(TRUST[trust])
-      // Otherwise Koa writes errors to the console.
-      app.silent = true
-      if (around) app.use((ctx, next) => around(exchangeOf(ctx), next))
-      for (const settings of limiters) app.use(rateLimit(optionsOf(settings)))
-      app.use(async (ctx) => send(await handler(exchangeOf(ctx)), ctx))
-      const listener = app.callback()
-      return listen((req, res) => void listener(req, res), host)
-    },
-  }
+export const koaServer: ServerKind = {
+  name: 'Koa',
+  start: ({ limiters, handler = told, trust = 'nobody', around, host }) => {
+    const app = new Koa(TRUST[trust])
+    // Otherwise Koa writes errors to the console.
+    app.silent = true
+    if (around) app.use((ctx, next) => around(exchangeOf(ctx), next))
+    for (const settings of limiters) app.use(rateLimit(optionsOf(settings)))
+    app.use(async (ctx) => send(await handler(exchangeOf(ctx)), ctx))
+    const listener = app.callback()
+    return listen((req, res) => void listener(req, res), host)
+  },
 }
 
 function optionsOf(settings: Settings): RateLimitOptions {

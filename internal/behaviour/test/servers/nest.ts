@@ -1,17 +1,21 @@
-// Nest 10, 11 and 12, each on Express and on Fastify.
+// Nest, on any platform.
 
 import 'reflect-metadata'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
-import type { ArgumentsHost, ExceptionFilter, INestApplication } from '@nestjs/common'
-import * as common from '@nestjs/common'
-import * as core from '@nestjs/core'
-import * as express from '@nestjs/platform-express'
-import * as fastify from '@nestjs/platform-fastify'
-import type { NestRequest, RateLimitOptions } from '@weir/nest'
-import * as weir from '@weir/nest'
-import * as nest10 from '@weir/nest-versions-10'
-import * as nest11 from '@weir/nest-versions-11'
+import {
+  All,
+  type ArgumentsHost,
+  Catch,
+  Controller,
+  type ExceptionFilter,
+  type INestApplication,
+  Module,
+  Req,
+  Res,
+} from '@nestjs/common'
+import { APP_FILTER, NestFactory } from '@nestjs/core'
+import { type NestRequest, RateLimit, RateLimitModule, type RateLimitOptions } from '@weir/nest'
 import {
   type Exchange,
   optionsFor,
@@ -21,77 +25,62 @@ import {
   type Setup,
   told,
 } from './kind.js'
+import type { Platform } from './platform.js'
 
-const nest12 = { common, core, express, fastify, weir }
-type Nest = typeof nest12
-type Platform = 'Express' | 'Fastify'
+/** Fastify cannot trust a hop by its number. */
+const TRUST = {
+  Express: { nobody: false, everybody: true, hop: 1 },
+  Fastify: { nobody: false, everybody: true, hop: 'loopback' },
+} as const
 
-const versions = Object.entries({ 10: nest10, 11: nest11, 12: nest12 }) as unknown as [
-  string,
-  Nest,
-][]
-
-export const nestKinds: readonly ServerKind[] = versions.flatMap(([version, nest]) =>
-  (['Express', 'Fastify'] as const).map(
-    (platform): ServerKind => ({
-      name: `Nest ${version}-${platform}`,
-      start: (setup) => started(nest, platform, setup),
-    }),
-  ),
-)
-
-async function started(
-  nest: Nest,
-  platform: Platform,
-  setup: Setup,
-): ReturnType<ServerKind['start']> {
-  const app = await nest.core.NestFactory.create(
-    moduleOf(nest, setup),
-    adapterOf(nest, platform, setup),
-    {
-      logger: false,
-      // Otherwise a setup that fails ends the process.
-      abortOnError: false,
-      forceCloseConnections: true,
+export function nestOn({ name, adapter }: Platform): ServerKind {
+  return {
+    name: `Nest on ${name}`,
+    async start(setup) {
+      const { trust = 'nobody', host = '127.0.0.1' } = setup
+      const app = await NestFactory.create(moduleOf(setup), adapter(TRUST[name][trust]), {
+        logger: false,
+        // Otherwise a setup that fails ends the process.
+        abortOnError: false,
+        forceCloseConnections: true,
+      })
+      if (name === 'Express') app.getHttpAdapter().getInstance().disable('x-powered-by')
+      runAround(app, name, setup)
+      await app.listen(0, host)
+      const { port } = app.getHttpServer().address() as AddressInfo
+      return { url: `http://127.0.0.1:${port}`, close: () => app.close() }
     },
-  )
-  runAround(app, platform, setup)
-  await app.listen(0, setup.host ?? '127.0.0.1')
-  const { port } = app.getHttpServer().address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, close: () => app.close() }
+  }
 }
 
 /** A controller for every path, with all the limiters. */
-function moduleOf(
-  { common, core: { APP_FILTER }, weir }: Nest,
-  { limiters, handler = told }: Setup,
-): new () => object {
+function moduleOf({ limiters, handler = told }: Setup): new () => object {
   class Everything {
     async answer(request: NestRequest, response: NestRequest): Promise<void> {
       send(await handler(exchangeOf(request)), response)
     }
   }
   const { prototype } = Everything
-  common.Req()(prototype, 'answer', 0)
-  common.Res()(prototype, 'answer', 1)
-  common.All('*')(
+  Req()(prototype, 'answer', 0)
+  Res()(prototype, 'answer', 1)
+  All('*')(
     prototype,
     'answer',
     Object.getOwnPropertyDescriptor(prototype, 'answer') as PropertyDescriptor,
   )
-  common.Controller()(Everything)
+  Controller()(Everything)
   const names = limiters.map(({ name = 'default' }) => name)
   const policies = limiters.map(({ name: _, ...settings }, i) => [
     names[i],
     optionsOf(settings as Settings),
   ])
   const [first, ...others] = names
-  if (first !== undefined) weir.RateLimit(first, ...others)(Everything)
+  if (first !== undefined) RateLimit(first, ...others)(Everything)
 
   class AppModule {}
-  const imports = [weir.RateLimitModule.forRoot({ policies: Object.fromEntries(policies) })]
-  const providers = [{ provide: APP_FILTER, useClass: answering(common) }]
-  common.Module({ imports, controllers: [Everything], providers })(AppModule)
+  const imports = [RateLimitModule.forRoot({ policies: Object.fromEntries(policies) })]
+  const providers = [{ provide: APP_FILTER, useClass: Answering }]
+  Module({ imports, controllers: [Everything], providers })(AppModule)
   return AppModule
 }
 
@@ -103,15 +92,12 @@ class Answered {
   }
 }
 
-function answering({ Catch }: Nest['common']): new () => ExceptionFilter {
-  class Answering implements ExceptionFilter<Answered> {
-    catch({ reply }: Answered, host: ArgumentsHost) {
-      send(reply, host.switchToHttp().getResponse())
-    }
+class Answering implements ExceptionFilter<Answered> {
+  catch({ reply }: Answered, host: ArgumentsHost) {
+    send(reply, host.switchToHttp().getResponse())
   }
-  Catch(Answered)(Answering)
-  return Answering
 }
+Catch(Answered)(Answering)
 
 function optionsOf(settings: Settings): RateLimitOptions {
   const { onDenied } = settings
@@ -125,27 +111,7 @@ function optionsOf(settings: Settings): RateLimitOptions {
   }
 }
 
-/** Fastify cannot trust a hop by its number. */
-const TRUST = {
-  Express: { nobody: false, everybody: true, hop: 1 },
-  Fastify: { nobody: false, everybody: true, hop: 'loopback' },
-} as const
-
-function adapterOf(
-  nest: Nest,
-  platform: Platform,
-  { trust = 'nobody' }: Setup,
-): express.ExpressAdapter {
-  if (platform === 'Fastify') {
-    const adapter = new nest.fastify.FastifyAdapter({ trustProxy: TRUST.Fastify[trust] })
-    return adapter as unknown as express.ExpressAdapter
-  }
-  const adapter = new nest.express.ExpressAdapter()
-  adapter.getInstance().disable('x-powered-by').set('trust proxy', TRUST.Express[trust])
-  return adapter
-}
-
-function runAround(app: INestApplication, platform: Platform, { around }: Setup): void {
+function runAround(app: INestApplication, platform: Platform['name'], { around }: Setup): void {
   if (around === undefined) return
   const run = (request: NestRequest, _: unknown, next: () => void) =>
     void around(exchangeOf(request), next)

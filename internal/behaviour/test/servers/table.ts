@@ -1,8 +1,10 @@
-// The servers for all tests of this package. Another framework is another row.
+// The servers for all tests of this package: the newest major of each framework. Another framework
+// is another row. internal/nest-versions/nest12/servers.ts takes its place for older majors.
 
-import { expressKinds } from './express.js'
+import { expressServer } from './express.js'
 import type { ServerKind } from './kind.js'
-import { koaKinds } from './koa.js'
-import { nestKinds } from './nest.js'
+import { koaServer } from './koa.js'
+import { nestOn } from './nest.js'
+import { platform } from './platform.js'
 
-export const servers: readonly ServerKind[] = [...expressKinds, ...koaKinds, ...nestKinds]
+export const servers: readonly ServerKind[] = [expressServer, koaServer, nestOn(platform)]

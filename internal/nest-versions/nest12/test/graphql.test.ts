@@ -27,7 +27,8 @@ import { fakeClock } from '@weir/nest/testing'
 import type { GraphQLSchema } from 'graphql'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { start } from './app.js'
+import { start } from '../../../../packages/nest/test/app.js'
+import { platform as fastify } from '../fastify.js'
 
 const once = fixedWindow({ name: 'once', limit: 1, window: '1h' })
 const twice = fixedWindow({ name: 'twice', limit: 2, window: '1h' })
@@ -199,7 +200,7 @@ test('on Fastify: by address, with headers', async () => {
   const driver = GraphQLModule.forRoot({ driver: FastifyDriver, autoSchemaFile: true })
   const { url } = await start(
     { imports: [limited(), driver], providers: [Greetings] },
-    { platform: 'fastify' },
+    { on: fastify },
   )
   const ask = asking(url)
   const first = await ask('{ hello }')

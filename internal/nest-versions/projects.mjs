@@ -1,0 +1,74 @@
+// What runs on one major of Nest, and on one of Express and Koa: the tests of these packages and of
+// internal/behaviour, and those in nest12/test. They take each package that the folder of the major
+// depends on from there.
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { ALONE, SHARED } from '../../tools/vitest.mjs'
+
+const at = (path) => fileURLToPath(new URL(path, import.meta.url))
+const NEST = at('../../packages/nest/test')
+const BEHAVIOUR = at('../behaviour/test')
+/** They compile something, or start processes with the newest major. */
+const NOT_OURS = ['public-types', 'types', 'processes']
+/** They look at the memory or the one-time warnings of a process. */
+const APART = ['leaks', 'mounting', 'own-address', 'warnings']
+const FASTIFY = at('./nest12/fastify.ts')
+
+/** The tests in a folder, by name; those that need a process to themselves are another project. */
+function project(name, dir, names, more = {}) {
+  const include = (some) => some.map((each) => `${dir}/${each}.test.ts`)
+  const alone = names.filter((each) => APART.includes(each))
+  const others = names.filter((each) => !APART.includes(each))
+  return [
+    { extends: true, test: { name, dir, include: include(others), ...more } },
+    { extends: true, test: { name: `${name} alone`, dir, include: include(alone), ...more, ...ALONE } },
+  ].filter(({ test }) => test.include.length > 0)
+}
+
+function testsIn(dir, holds = () => true) {
+  return readdirSync(dir)
+    .filter((file) => file.endsWith('.test.ts') && holds(readFileSync(`${dir}/${file}`, 'utf8')))
+    .map((file) => file.replace('.test.ts', ''))
+    .filter((name) => !NOT_OURS.includes(name))
+}
+
+/** The tests of an adapter. */
+export function adapter(name) {
+  const dir = at(`../../packages/${name}/test`)
+  return project(name, dir, testsIn(dir))
+}
+
+/** Those of packages/nest for which the platform matters, on Fastify. */
+export function nestOnFastify() {
+  const names = ['http', 'in-flight', 'overload', 'overrides', 'shutdown', 'warnings']
+  return project('fastify', NEST, names, { alias: { './platform.js': FASTIFY } })
+}
+
+/** GraphQL, gRPC, gateways, messages. */
+export function aroundNest() {
+  const dir = at('./nest12/test')
+  return project('around', dir, testsIn(dir))
+}
+
+/** Those of internal/behaviour that run on every server, on some servers. */
+export function behaviour(...servers) {
+  const names = testsIn(BEHAVIOUR, (text) => text.includes("from './servers/table.js'"))
+  return project('behaviour', BEHAVIOUR, names, {
+    alias: { './servers/table.js': at('./nest12/servers.ts') },
+    env: { WEIR_SERVERS: servers.join(', ') },
+  })
+}
+
+/** Others of internal/behaviour. */
+export function behaviourOf(...names) {
+  const alias = { './servers/platform.js': FASTIFY }
+  return project('one', BEHAVIOUR, names, { alias })
+}
+
+/** The configuration of a major. */
+export function configOf({ dependencies }, ...projects) {
+  return {
+    resolve: { dedupe: Object.keys(dependencies) },
+    test: { ...SHARED, projects: projects.flat() },
+  }
+}
