@@ -1,14 +1,18 @@
 import { defineConfig } from 'vitest/config'
-import { SHARED } from '../../tools/vitest.mjs'
+import { ALONE, SHARED } from '../../tools/vitest.mjs'
+
+// They look at the memory or the one-time warnings of a process.
+const alone = ['leaks', 'mounting', 'own-address'].map((name) => `test/${name}.test.ts`)
 
 export default defineConfig({
   test: {
     ...SHARED,
-    include: ['test/*.test.ts'],
-    // Loading three majors of Nest takes longer than most tests; the files share nothing else.
-    // For clients that wait in real time.
-    maxConcurrency: 20,
-    // For the leak test, which looks at what remains after garbage collection.
-    execArgv: ['--expose-gc'],
+    projects: [
+      { extends: true, test: { include: ['test/*.test.ts'], exclude: alone } },
+      {
+        extends: true,
+        test: { name: 'alone', include: alone, ...ALONE, execArgv: ['--expose-gc'] },
+      },
+    ],
   },
 })

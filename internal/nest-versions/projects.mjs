@@ -21,7 +21,7 @@ function project(name, dir, names, more = {}) {
   const others = names.filter((each) => !APART.includes(each))
   return [
     { extends: true, test: { name, dir, include: include(others), ...more } },
-    { extends: true, test: { name: `${name} alone`, dir, include: include(alone), ...more, ...ALONE } },
+    { extends: true, test: { name: `${name} alone`, dir, include: include(alone), ...more, ...ALONE, execArgv: ['--expose-gc'] } },
   ].filter(({ test }) => test.include.length > 0)
 }
 
@@ -48,6 +48,18 @@ export function nestOnFastify() {
 export function aroundNest() {
   const dir = at('./nest12/test')
   return project('around', dir, testsIn(dir))
+}
+
+/** That the types fit those of an older major. */
+export function types(folder) {
+  const dir = at(`./${folder}/test`)
+  return project('types', dir, testsIn(dir))
+}
+
+/** What runs once, whatever the majors: the snippets of documents, and clients. */
+export function once() {
+  const dir = at('./nest12/once')
+  return project('once', dir, testsIn(dir), { maxConcurrency: 20 })
 }
 
 /** Those of internal/behaviour that run on every server, on some servers. */

@@ -10,7 +10,6 @@ import { once } from 'node:events'
 import { Server, Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { GlideClient } from '@valkey/valkey-glide'
 import {
   memoryStore,
   RateLimiter,
@@ -42,13 +41,6 @@ Socket.prototype.connect = function (...args) {
   const port = portOf.get(Number(options?.port))
   if (port !== undefined) Object.assign(options, { port, host: '127.0.0.1' })
   return connect.apply(this, args)
-}
-
-// GLIDE connects without Node's sockets.
-const { createClient } = GlideClient
-GlideClient.createClient = ({ addresses, ...options }) => {
-  const there = addresses.map(({ host, port }) => ({ host, port: portOf.get(port) ?? port }))
-  return createClient.call(GlideClient, { ...options, addresses: there })
 }
 
 process.on('warning', (warning) => {

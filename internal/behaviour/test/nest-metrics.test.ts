@@ -1,4 +1,4 @@
-// A Nest application on Express and on Fastify serves the metrics of its limiters.
+// A Nest application serves the metrics of its limiters.
 
 import 'reflect-metadata'
 import {
@@ -15,13 +15,12 @@ import {
   VersioningType,
 } from '@nestjs/common'
 import { APP_GUARD, APP_INTERCEPTOR, NestFactory } from '@nestjs/core'
-import { ExpressAdapter } from '@nestjs/platform-express'
-import { FastifyAdapter } from '@nestjs/platform-fastify'
 import { METRICS, MetricsModule } from '@weir/metrics/nest'
 import type { PrometheusMetrics } from '@weir/metrics/prometheus'
 import { fixedWindow, overload, RateLimit, RateLimitModule } from '@weir/nest'
 import { map } from 'rxjs'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { platform } from './servers/platform.js'
 
 function decorated(): Type {
   class Reports {
@@ -40,7 +39,7 @@ type Options = Parameters<typeof MetricsModule.forRoot>[0]
 
 /** An application whose guard refuses all but public routes, and whose interceptor wraps
  *  answers. */
-async function strict(platform: string, options: Options, limits = RateLimitModule.forRoot({})) {
+async function strict(options: Options, limits = RateLimitModule.forRoot({})) {
   class Guard {
     canActivate(context: ExecutionContext): boolean {
       return Reflect.getMetadata('isPublic', context.getClass()) === true
@@ -59,8 +58,7 @@ async function strict(platform: string, options: Options, limits = RateLimitModu
       { provide: APP_INTERCEPTOR, useClass: Wrap },
     ],
   })(AppModule)
-  const adapter = platform === 'Fastify' ? new FastifyAdapter() : new ExpressAdapter()
-  const app = await NestFactory.create(AppModule, adapter as never, {
+  const app = await NestFactory.create(AppModule, platform.adapter(), {
     logger: false,
     abortOnError: false,
   })
@@ -75,31 +73,29 @@ async function strict(platform: string, options: Options, limits = RateLimitModu
   }
 }
 
-describe.each(['Express', 'Fastify'])('on %s', (platform) => {
-  const version = VERSION_NEUTRAL as never
-  const decorators = [SetMetadata('isPublic', true)]
+const version = VERSION_NEUTRAL as never
+const decorators = [SetMetadata('isPublic', true)]
 
-  test("the route is behind the application's guards, unless a decorator says otherwise", async () => {
-    expect((await (await strict(platform, { version }))('/api/metrics')).status).toBe(403)
-    const ask = await strict(platform, { decorators, version })
-    expect((await ask('/api/metrics')).status).toBe(200)
-  })
+test("the route is behind the application's guards, unless a decorator says otherwise", async () => {
+  expect((await (await strict({ version }))('/api/metrics')).status).toBe(403)
+  const ask = await strict({ decorators, version })
+  expect((await ask('/api/metrics')).status).toBe(200)
+})
 
-  test('no interceptor wraps it, and it has the prefix unless that excludes it, and the version that it is given', async () => {
-    const ask = await strict(platform, { decorators, version })
-    const { text } = await ask('/api/metrics')
-    expect(text).toMatch(/^# HELP weir_decisions_total /)
-    expect((await ask('/api/v1/metrics')).status).toBe(404)
-    expect((await (await strict(platform, { decorators }))('/api/v1/metrics')).status).toBe(200)
-    const excluded = await strict(platform, { decorators, version, path: 'internal' })
-    expect((await excluded('/internal')).text).toMatch(/^# HELP weir_decisions_total /)
-  })
+test('no interceptor wraps it, and it has the prefix unless that excludes it, and the version that it is given', async () => {
+  const ask = await strict({ decorators, version })
+  const { text } = await ask('/api/metrics')
+  expect(text).toMatch(/^# HELP weir_decisions_total /)
+  expect((await ask('/api/v1/metrics')).status).toBe(404)
+  expect((await (await strict({ decorators }))('/api/v1/metrics')).status).toBe(200)
+  const excluded = await strict({ decorators, version, path: 'internal' })
+  expect((await excluded('/internal')).text).toMatch(/^# HELP weir_decisions_total /)
+})
 
-  test('limits of a module that is not global are shown where it is imported', async () => {
-    const limits = RateLimitModule.forRoot({ global: false, limit: 2, window: '1h' })
-    const ask = await strict(platform, { decorators, version, imports: [limits] }, limits)
-    expect((await ask('/api/metrics')).text).toContain('weir_limiter_enabled{limiter="default"} 1')
-  })
+test('limits of a module that is not global are shown where it is imported', async () => {
+  const limits = RateLimitModule.forRoot({ global: false, limit: 2, window: '1h' })
+  const ask = await strict({ decorators, version, imports: [limits] }, limits)
+  expect((await ask('/api/metrics')).text).toContain('weir_limiter_enabled{limiter="default"} 1')
 })
 
 test('METRICS injects the metrics, so they can be put into a registry', async () => {
@@ -124,9 +120,9 @@ test('METRICS injects the metrics, so they can be put into a registry', async ()
 })
 
 test.each([
-  ['Express', undefined, 'metrics', undefined],
-  ['Fastify', new FastifyAdapter(), 'internal/metrics', 'internal/metrics'],
-])('on %s, where the metrics themselves are not limited', async (_, adapter, at, path) => {
+  ['metrics', undefined],
+  ['internal/metrics', 'internal/metrics'],
+])('at /%s, where the metrics themselves are not limited', async (at, path) => {
   class AppModule {}
   Module({
     imports: [
@@ -136,9 +132,7 @@ test.each([
     controllers: [decorated()],
   })(AppModule)
   const options = { logger: false, abortOnError: false } as const
-  const app = adapter
-    ? await NestFactory.create(AppModule, adapter as never, options)
-    : await NestFactory.create(AppModule, options)
+  const app = await NestFactory.create(AppModule, platform.adapter(), options)
   await app.listen(0, '127.0.0.1')
   try {
     const url = (await app.getUrl()).replace('[::1]', '127.0.0.1')

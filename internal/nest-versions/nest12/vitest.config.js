@@ -1,4 +1,4 @@
-import { aroundNest, behaviour, behaviourOf, configOf, nestOnFastify } from '../projects.mjs'
+import { aroundNest, behaviour, behaviourOf, configOf, nestOnFastify, once } from '../projects.mjs'
 import manifest from './package.json' with { type: 'json' }
 
 export default configOf(
@@ -7,4 +7,5 @@ export default configOf(
   aroundNest(),
   behaviour('Nest on Fastify'),
   behaviourOf('nest-beside-express', 'nest-metrics'),
+  once(),
 )

@@ -1,17 +1,10 @@
-// Express 4 and 5 on real sockets, and their clients.
+// Express on real sockets, and its clients.
 
 import { once } from 'node:events'
 import { type Agent, createServer, type IncomingHttpHeaders, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import express, { type Express } from 'express'
-import express4 from 'express4'
+import type { Express } from 'express'
 import { onTestFinished } from 'vitest'
-
-/** The versions that each suite runs on. */
-export const VERSIONS: [string, typeof express][] = [
-  ['Express 5', express],
-  ['Express 4', express4],
-]
 
 export interface Site {
   readonly url: string

@@ -1,4 +1,5 @@
-// An app's code, which types.test.ts compiles with the types of Koa 3 and of Koa 2. It never runs.
+// An app's code, which is compiled with the types of Koa 3, and with those of Koa 2 in
+// internal/nest-versions/nest10. It never runs.
 
 import Koa, { type Context, type DefaultContext } from 'koa'
 import {
