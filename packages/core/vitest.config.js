@@ -24,7 +24,6 @@ export default defineConfig({
           name: 'redis',
           include: ['test/redis/*.test.ts'],
           globalSetup: ['@weir/testkit/vitest', './test/redis/no-key-for-ever.ts'],
-          isolate: true,
         },
       },
     ],

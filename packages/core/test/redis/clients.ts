@@ -1,7 +1,7 @@
-// Clients for the servers that the test run started, ready for use, which end after the file.
+// Clients for the servers that the test run started, ready for use, which all files of a worker
+// share and which end with it.
 
 import { Cluster, Redis } from 'ioredis'
-import { afterAll } from 'vitest'
 import {
   type RedisLike,
   type RedisStore,
@@ -18,11 +18,6 @@ const cluster = new Cluster(nodes, patientClusterOptions)
 await Promise.all(
   [single, cluster].map((client) => new Promise((resolve) => client.once('ready', resolve))),
 )
-
-afterAll(() => {
-  single.disconnect()
-  cluster.disconnect()
-})
 
 /** The client of the single server. */
 export function singleClient(): Redis {
