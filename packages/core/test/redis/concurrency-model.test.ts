@@ -1,10 +1,9 @@
 // Slots compared with a model that stores each holder separately: random acquisitions, renewals,
 // releases, crashes, resets, losses and steps of the clock, in memory, in Redis and in a Cluster.
 //
-//   WEIR_STEPS=100000 npx vitest run --project redis concurrency-model
-//
-// takes this many steps; WEIR_SEED takes other walks.
+// WEIR_WEEKLY=1 takes 100,000 steps, from a seed that it draws.
 
+import { seedOf, stepsOf } from '@weir/testkit'
 import type { Cluster, Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { concurrency } from '../../src/algorithms/concurrency/concurrency.js'
@@ -16,8 +15,8 @@ import { randomFrom } from '../virtual-time.js'
 import { clusterClient, singleClient } from './clients.js'
 import { patientStore } from './patient.js'
 
-const STEPS = Number(process.env.WEIR_STEPS ?? 1_500)
-const SEED = Number(process.env.WEIR_SEED ?? 1)
+const STEPS = stepsOf(1_500, 100_000)
+const SEED = seedOf(1)
 const STEPS_OF_WALK = 80
 const LIMIT = 6
 const HOLD_MS = 3_000
@@ -170,6 +169,6 @@ describe.each(stages)('%s', (_, make) => {
         await store.close?.()
       }
     },
-    60_000 + STEPS * 20,
+    120_000 + STEPS * 20,
   )
 })

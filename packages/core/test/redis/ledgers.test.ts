@@ -1,10 +1,9 @@
 // Memory and Redis compared with ledgers that store each charge separately: random walks of
 // consume, wait, leave, settle, refund, and as many as there are.
 //
-//   WEIR_STEPS=100000 npx vitest run --project redis ledgers
-//
-// takes this many steps of each algorithm; WEIR_SEED=7 takes other walks.
+// WEIR_WEEKLY=1 takes 100,000 steps of each algorithm, from a seed that it draws.
 
+import { seedOf, stepsOf } from '@weir/testkit'
 import { expect, test } from 'vitest'
 import {
   fixedWindow,
@@ -31,8 +30,8 @@ import {
 } from './differential/ledgers.js'
 import { patientStore } from './patient.js'
 
-const STEPS = Number(process.env.WEIR_STEPS ?? 1_000)
-const SEED = Number(process.env.WEIR_SEED ?? 1)
+const STEPS = stepsOf(1_000, 100_000)
+const SEED = seedOf(1)
 const STEPS_OF_WALK = 50
 const LIMIT = 6
 const SPAN_MS = 1_000
@@ -70,7 +69,7 @@ interface Taken {
 test.each(subjects)(
   `memory and Redis count %s as a ledger does, in ${STEPS} random steps`,
   {
-    timeout: 60_000 + STEPS * 20,
+    timeout: 120_000 + STEPS * 20,
   },
   async (name, policy, makeLedger) => {
     const seen = { granted: 0, denied: 0, waited: 0, gaveBack: 0, charged: 0, left: 0 }
@@ -180,7 +179,7 @@ test.each(subjects)(
           }
         }
       } catch (error) {
-        throw new Error(`WEIR_SEED=${SEED}, walk ${walk}, step ${steps}`, { cause: error })
+        throw new Error(`seed ${SEED}, walk ${walk}, step ${steps}`, { cause: error })
       } finally {
         for (const store of stores) await store.close?.()
       }

@@ -2,10 +2,9 @@
 // docs/lock-outs.md: random attempts, refunds, penalties, blocks by hand, resets, losses and steps
 // of the clock, in memory, in Redis, and in a Cluster with a policy key in another slot.
 //
-//   WEIR_STEPS=100000 npx vitest run --project redis lockout-model
-//
-// takes this many steps; WEIR_SEED takes other walks.
+// WEIR_WEEKLY=1 takes 100,000 steps, from a seed that it draws.
 
+import { seedOf, stepsOf } from '@weir/testkit'
 import type { Cluster, Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import {
@@ -21,8 +20,8 @@ import { randomFrom } from '../virtual-time.js'
 import { clusterClient, singleClient } from './clients.js'
 import { patientStore } from './patient.js'
 
-const STEPS = Number(process.env.WEIR_STEPS ?? 1_500)
-const SEED = Number(process.env.WEIR_SEED ?? 1)
+const STEPS = stepsOf(1_500, 100_000)
+const SEED = seedOf(1)
 const STEPS_OF_WALK = 60
 const LIMIT = 4
 // Everything happens at a whole 10 ms, so that no window ends in the same millisecond as a block,
@@ -213,7 +212,7 @@ describe.each(stages)('in %s', (stage, stageOf) => {
     ['limit', 'a policy key beside it'],
   ] as const)(
     `blocks that start with the %s are those of a model, with %s, in ${STEPS} steps`,
-    { timeout: 60_000 + STEPS * 20 },
+    { timeout: 120_000 + STEPS * 20 },
     async (starts, policies) => {
       const isAlone = policies === 'one policy'
       const seen = { granted: 0, blocked: 0, lifted: 0, levels: 0 }
@@ -317,7 +316,7 @@ describe.each(stages)('in %s', (stage, stageOf) => {
             seen.levels = Math.max(seen.levels, ...models.map(({ level }) => level))
           }
         } catch (error) {
-          throw new Error(`WEIR_SEED=${SEED}, walk ${walk}, step ${steps}`, { cause: error })
+          throw new Error(`seed ${SEED}, walk ${walk}, step ${steps}`, { cause: error })
         } finally {
           limiter.close()
           await store.close?.()

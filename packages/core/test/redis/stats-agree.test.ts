@@ -1,10 +1,9 @@
 // Random walks of all methods of a limiter, in memory and on Redis: the stats of both are those of
 // the decisions, to the unit.
 //
-//   WEIR_STEPS=100000 npx vitest run --project redis stats-agree
-//
-// takes this many steps of each algorithm; WEIR_SEED=7 takes other walks.
+// WEIR_WEEKLY=1 takes 100,000 steps of each algorithm, from a seed that it draws.
 
+import { seedOf, stepsOf } from '@weir/testkit'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import {
   type Decision,
@@ -20,8 +19,8 @@ import { unitFactories } from '../unit-factories.js'
 import { randomFrom } from '../virtual-time.js'
 import { singleClient, strictStore } from './clients.js'
 
-const STEPS = Number(process.env.WEIR_STEPS ?? 400)
-const SEED = Number(process.env.WEIR_SEED ?? 1)
+const STEPS = stepsOf(400, 100_000)
+const SEED = seedOf(1)
 const WINDOW_MS = 10_000
 const RESERVE = { normal: 0.2, batch: 0.5 }
 const KEYS = ['one', 'two']
@@ -109,7 +108,7 @@ const subjects = names.flatMap((name, i): [string, readonly Policy[]][] => {
 
 test.each(subjects)(
   `stats agree with decisions, in memory, on Redis, and with the layers in front of it: %s, ${STEPS} steps`,
-  { timeout: 60_000 + STEPS * 50 },
+  { timeout: 120_000 + STEPS * 50 },
   async (name, policy) => {
     const clock = fakeClock()
     const client = singleClient()
