@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { SHARED } from '../../tools/vitest.mjs'
+import { ALONE, SHARED } from '../../tools/vitest.mjs'
 
 // The tests import 'ioredis'; IOREDIS_MAJOR=5 runs them against the previous major instead.
 const alias =
@@ -15,7 +15,28 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/redis/**'],
+          exclude: ['test/{allocations,outages,redis}/**'],
+        },
+      },
+      {
+        step: 'outages',
+        extends: true,
+        test: {
+          name: 'outages',
+          include: ['test/outages/*.test.ts'],
+          globalSetup: ['@weir/testkit/vitest'],
+          ...ALONE,
+          fileParallelism: false,
+        },
+      },
+      {
+        step: 'benchmarks',
+        extends: true,
+        test: {
+          name: 'allocations',
+          include: ['test/allocations/*.test.ts'],
+          globalSetup: ['@weir/testkit/vitest'],
+          ...ALONE,
         },
       },
       {

@@ -34,5 +34,5 @@ export function clusterClient(): Cluster {
  * Redis.
  */
 export function strictStore(client: RedisLike, options: RedisStoreOptions = {}): RedisStore {
-  return redisStore(client, { whenUnavailable: 'throw', deadlineMs: 10_000, ...options })
+  return redisStore(client, { whenUnavailable: 'throw', deadlineMs: 60_000, ...options })
 }

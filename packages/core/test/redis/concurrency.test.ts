@@ -1,10 +1,8 @@
-// Four processes with 50 connections each, for one key on one server. The clocks of their hosts
+// Four processes with 20 connections each, for one key on one server. The clocks of their hosts
 // differ by minutes and hours.
 
 import { type RedisServer, startRedis } from '@weir/testkit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { RateLimiter } from '../../src/limiter/limiter.js'
-import { memoryStore } from '../../src/memory/store.js'
 import { type Crowd, startCrowd } from './hammer/crowd.js'
 import type { Report } from './hammer/hammer.js'
 import { LIMIT, subjectNames, subjects } from './hammer/subjects.js'
@@ -50,19 +48,19 @@ describe.each(subjectNames)('%s', (subject) => {
     const prefix = `separate-${subject}`
     const job = { port: server.port, subject, prefix, clock: 'server', requests: 25 } as const
     await server.command('CONFIG', 'RESETSTAT')
-    const report = await crowd.hammer({ ...job, connections: 50, inFlight: 1 })
+    const report = await crowd.hammer({ ...job, connections: 20, inFlight: 1 })
     expect(report.errors).toEqual([])
-    expect(report.granted + report.denied).toBe(PROCESSES * 50 * 25)
+    expect(report.granted + report.denied).toBe(PROCESSES * 20 * 25)
     expectLimit(report, perSecond)
     const { evalsha, eval: evals = 0 } = await callsOf(server)
     // A process sends the script once for each connection that found the server without it.
-    expect(evals).toBeLessThanOrEqual(PROCESSES * 50)
+    expect(evals).toBeLessThanOrEqual(PROCESSES * 20)
     expect(evalsha).toBe(report.granted + report.denied)
   })
 
   test('admits exactly the limit when requests share calls', async () => {
     const prefix = `shared-${subject}`
-    const job = { port: server.port, subject, prefix, clock: 'server', requests: 250 } as const
+    const job = { port: server.port, subject, prefix, clock: 'server', requests: 100 } as const
     await server.command('CONFIG', 'RESETSTAT')
     const report = await crowd.hammer({ ...job, connections: 5, inFlight: 10 })
     expect(report.errors).toEqual([])
@@ -72,22 +70,13 @@ describe.each(subjectNames)('%s', (subject) => {
     expect(evalsha).toBeLessThan(report.granted + report.denied)
   })
 
-  test('admits exactly the limit for 20,000 requests at one instant', async () => {
+  test('admits exactly the limit for 2,000 requests at one instant', async () => {
     const prefix = `instant-${subject}`
-    const job = { port: server.port, subject, prefix, clock: NOW_US, requests: 250 } as const
+    const job = { port: server.port, subject, prefix, clock: NOW_US, requests: 25 } as const
     const report = await crowd.hammer({ ...job, connections: 20, inFlight: 1 })
-    expect(report).toMatchObject({ granted: LIMIT, denied: 19_000, errors: [] })
+    expect(report).toMatchObject({ granted: LIMIT, denied: 1_000, errors: [] })
   })
 
-  test('admits exactly the limit in memory', async () => {
-    const store = memoryStore({ clock: { nowUs: () => NOW_US } })
-    const limiter = new RateLimiter({ store, policy: subjects[subject].policy })
-    const decisions = await Promise.all(
-      Array.from({ length: 20_000 }, () => limiter.consume('key')),
-    )
-    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(LIMIT)
-    await store.close?.()
-  })
 })
 
 function expectLimit(report: Report, perSecond: number): void {

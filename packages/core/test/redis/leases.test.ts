@@ -14,7 +14,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../src/index.js'
-import { type FakeClock, fakeClock, storeConformance } from '../../src/testing/index.js'
+import { type FakeClock, fakeClock } from '../../src/testing/index.js'
 import { singleClient, strictStore } from './clients.js'
 
 const client = singleClient()
@@ -276,12 +276,6 @@ test.each([
   expect(() => redisStore(client, { leases: wrong as never })).toThrow(
     expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
   )
-})
-
-describe('a store with leases keeps the contract of a store', () => {
-  const open = (clock: FakeClock) =>
-    strictStore(client, { clock, instances: 1, leases, denyCache: false })
-  for (const { name, run } of storeConformance(open)) test(name, run)
 })
 
 /** mulberry32 (Tommy Ettinger, public domain). */

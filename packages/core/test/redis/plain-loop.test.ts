@@ -2,7 +2,7 @@
 // Both must give the same replies, and leave the same states and TTLs, whatever the policies and
 // the contents of keys.
 
-import { type RedisServer, startRedis } from '@weir/testkit'
+import { type RedisServer, seedOf, startRedis, stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -95,6 +95,7 @@ const walk = fc.record({
   ),
 })
 
+const RUNS = stepsOf(100, 4_000)
 let runs = 0
 
 test('the loop over plain requests and the driver answer and write the same', async () => {
@@ -103,6 +104,7 @@ test('the loop over plain requests and the driver answer and write the same', as
     walk,
     async ({ policies: drawn, states, withoutTtl, calls }) => {
       runs += 1
+      const begunMs = performance.now()
       const policies = drawn.map(({ kind, limit, window }, i) =>
         (kinds[kind] as (typeof kinds)[number]).make(limit, window, `policy${i}`),
       )
@@ -164,16 +166,17 @@ test('the loop over plain requests and the driver answer and write the same', as
         ]
         expect(ofLoop.map(({ state }) => state)).toEqual(ofDriver.map(({ state }) => state))
         ofLoop.forEach(({ ttlMs }, i) => {
-          // Real time passes between the two.
-          expect(Math.abs(ttlMs - (ofDriver[i]?.ttlMs as number))).toBeLessThan(3_000)
+          // Real time passes between the two, but no more than the walk has taken.
+          const passedMs = performance.now() - begunMs
+          expect(Math.abs(ttlMs - (ofDriver[i]?.ttlMs as number))).toBeLessThan(passedMs + 10)
         })
       }
     },
   )
-  await fc.assert(property, { numRuns: 400 })
+  await fc.assert(property, { numRuns: RUNS, seed: seedOf(1) })
   const { some, ...others } = seen
-  expect(some).toBeGreaterThan(200)
-  expect(Math.min(...Object.values(others))).toBeGreaterThan(400)
+  expect(some).toBeGreaterThan(RUNS / 2)
+  expect(Math.min(...Object.values(others))).toBeGreaterThan(RUNS)
 })
 
 /** The content of keys, and their TTLs. */

@@ -29,7 +29,7 @@ import { storeConformance } from '../../src/testing/index.js'
 import { checkingProxy, refusalOf } from './checking-proxy.js'
 import { singleClient } from './clients.js'
 
-const STRICT = { whenUnavailable: 'throw', deadlineMs: 10_000 } as const
+const STRICT = { whenUnavailable: 'throw', deadlineMs: 60_000 } as const
 const ALONE = { instances: 1 } as const
 const client = singleClient()
 
@@ -126,28 +126,33 @@ function textsOf(reply: unknown): unknown {
   return reply instanceof Uint8Array ? String(reply) : reply
 }
 
-describe.each([
+describe('by a client whose replies are texts, by a proxy that reads scripts', () => {
+  const given = textsByProxy()
+  const cases = storeConformance((clock) => redisStore(given, { ...STRICT, clock }))
+  for (const { name, run } of cases) test(name, run)
+})
+
+test.each([
   ['a proxy that reads scripts', () => checkingProxy(client).client],
   ['a client whose replies are texts', () => texts],
   ['such a client by such a proxy', textsByProxy],
-])('by %s', (_, clientOf) => {
-  const given = clientOf()
-  const cases = storeConformance((clock) => redisStore(given, { ...STRICT, clock }))
-  for (const { name, run } of cases) test(name, run)
-
-  test('live limits are set and read, and processes are counted', async () => {
-    const store = redisStore(given, STRICT)
+])(
+  'by %s, limits hold, live ones are set and read, and processes are counted',
+  async (_, clientOf) => {
+    const store = redisStore(clientOf(), STRICT)
     const name = `forms-live-${process.pid}-${Math.random().toString(36).slice(2)}`
     const policy = fixedWindow({ name: 'p', limit: 5, window: '1h' })
     const live = livePolicies(store, { name, defaults: { api: policy } })
     const limiter = new RateLimiter({ name, store, policy: live.policy('api') })
     await live.set('api', fixedWindow({ name: 'p', limit: 7, window: '1h' }))
     await waitUntil('the limit is 7', async () => (await limiter.peek('k')).limit === 7)
+    const decisions = await Promise.all(Array.from({ length: 9 }, () => limiter.consume('k')))
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(7)
     await waitUntil('it is counted', async () => store.health().instances >= 1)
     live.close()
     await store.close()
-  })
-})
+  },
+)
 
 test.each([
   [{ callText: 5 }, /client is .*give a client of ioredis/],
