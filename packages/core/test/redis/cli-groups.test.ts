@@ -37,27 +37,25 @@ interface Ended {
 function run(cwd: string, ...args: string[]): Promise<Ended> {
   const env = { ...process.env, NODE_PATH: '', WEIR_HASH_KEYS: 'a secret of the tests' }
   return new Promise((resolve) => {
-    execFile(
+    const child = execFile(
       process.execPath,
       [cli, ...args],
-      { cwd, env, timeout: 20_000 },
+      { cwd, env },
       (error, stdout, stderr) => {
         resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
       },
     )
+    onTestFinished(() => void child.kill('SIGKILL'))
   })
 }
 
-test.each(['simulate', 'suggest', 'why'])(
-  'without @weir/simulate, weir %s says how to install it, and ends with code 2',
-  async (group) => {
-    const { code, stdout, stderr } = await run(projectWith(), group, '--key', 'u1')
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toContain('WEIR_INVALID_OPTION: ')
-    expect(stderr).toContain(`weir ${group} needs @weir/simulate, which this folder does not have`)
-    expect(stderr).toContain('npm install --save-dev @weir/simulate')
-  },
-)
+test('without @weir/simulate, weir why says how to install it, and ends with code 2', async () => {
+  const { code, stdout, stderr } = await run(projectWith(), 'why', '--key', 'u1')
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+  expect(stderr).toContain('WEIR_INVALID_OPTION: ')
+  expect(stderr).toContain('weir why needs @weir/simulate, which this folder does not have')
+  expect(stderr).toContain('npm install --save-dev @weir/simulate')
+})
 
 test('a group gets its arguments unchanged, and its exit code is that of the command', async () => {
   const folder = projectWith(
@@ -106,6 +104,7 @@ test('an interrupt aborts a group, which then ends by itself with code 130', asy
     io.out('cleaned up')
     return 0`
   const child = spawn(process.execPath, [cli, 'simulate'], { cwd: projectWith(body) })
+  onTestFinished(() => void child.kill('SIGKILL'))
   let stdout = ''
   child.stdout.on('data', (text) => {
     stdout += text
@@ -119,6 +118,7 @@ test('an interrupt ends a group that waits for input that never comes', async ()
   const body =
     "io.out('it runs'); for await (const part of io.input) io.out(String(part)); return 0"
   const child = spawn(process.execPath, [cli, 'simulate'], { cwd: projectWith(body) })
+  onTestFinished(() => void child.kill('SIGKILL'))
   child.stdout.once('data', () => child.kill('SIGINT'))
   const ended = await new Promise((resolve) =>
     child.on('close', (code, signal) => resolve({ code, signal })),
@@ -131,16 +131,15 @@ test('an interrupt ends a group that has announced a long computation', async ()
     io.blocking()
     io.out('it runs')
     await new Promise(setImmediate)
-    for (const end = Date.now() + 15_000; Date.now() < end; );
+    for (const end = Date.now() + 600_000; Date.now() < end; );
     return 0`
   const child = spawn(process.execPath, [cli, 'suggest'], { cwd: projectWith(body) })
+  onTestFinished(() => void child.kill('SIGKILL'))
   child.stdout.once('data', () => child.kill('SIGINT'))
-  const begunMs = Date.now()
   const ended = await new Promise((resolve) =>
     child.on('close', (code, signal) => resolve({ code, signal })),
   )
   expect(ended).toEqual({ code: null, signal: 'SIGINT' })
-  expect(Date.now() - begunMs).toBeLessThan(10_000)
 })
 
 test('a group that waits for something that never happens fails, and does not end with code 0', async () => {

@@ -1,5 +1,5 @@
 // Classes of requests on a real Redis: compared with a model, merged in calls, and requested by
-// four processes at ten times the limit.
+// two processes at ten times the limit.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -132,8 +132,8 @@ test('units leased to requests without a class are still available to those with
   await store.close()
 })
 
-describe('4 processes at ten times the limit', () => {
-  const PROCESSES = 4
+describe('two processes at ten times the limit', () => {
+  const PROCESSES = 2
   const script = fileURLToPath(new URL('classes/start.mjs', import.meta.url))
   const { port } = workerRedis()
   let processes: readonly ChildProcess[]
@@ -145,7 +145,7 @@ describe('4 processes at ten times the limit', () => {
         return child
       }),
     )
-  }, 120_000)
+  })
   afterAll(() => {
     for (const each of processes) each.kill()
   })

@@ -14,7 +14,7 @@ import {
   test,
   vi,
 } from 'vitest'
-import { processTime } from '../../src/base/time.js'
+import { processTime, type Time } from '../../src/base/time.js'
 import {
   type LivePolicies,
   type RedisLike,
@@ -355,13 +355,17 @@ test('if Redis is away at the start, the defaults apply until it is there', asyn
 test('a first connection that takes longer than a request may wait is no failure', async () => {
   const proxy = await startProxy(server.port)
   onTestFinished(() => proxy.stop())
-  await proxy.set({ latencyMs: 75 })
-  const fleet = fleetOf({ deadlineMs: 50 })
-  const client = new Redis(proxy.port, { ...patientOptions, lazyConnect: true })
+  await proxy.set('blackhole')
+  const options = { ...patientOptions, connectTimeout: 60_000, lazyConnect: true }
+  const client = new Redis(proxy.port, options)
   onTestFinished(() => client.disconnect())
-  const live = fleet.join(client)
-  expect(await live.refresh()).toBe(true)
-  expect(codes()).toEqual([])
+  const time = virtualTime()
+  const own: Time = { ...time, soon: processTime.soon }
+  const { settings } = redisStoreOf(own, client, { deadlineMs: 50, instances: 1 })
+  const news = settings?.news('slow')
+  await time.advance(999)
+  await proxy.set('pass')
+  expect(await news).toMatchObject({ version: 0 })
 })
 
 test.each([

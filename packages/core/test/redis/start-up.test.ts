@@ -2,14 +2,7 @@
 // process does.
 
 import { createServer, type Server, type Socket } from 'node:net'
-import {
-  freePort,
-  type RedisSentinel,
-  type RedisServer,
-  startRedis,
-  startSentinel,
-  waitUntil,
-} from '@weir/testkit'
+import { freePort, type RedisSentinel, startSentinel, waitUntil } from '@weir/testkit'
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import {
@@ -171,59 +164,6 @@ async function silentServer(): Promise<number> {
   })
   return at
 }
-
-test.each([{ enableOfflineQueue: false }, { enableOfflineQueue: true }, { lazyConnect: true }])(
-  'requests to a host that drops connections wait until the deadline of the first one, with %j',
-  async (options) => {
-    const silent = { connectTimeout: 60_000, ...options }
-    const deadlineMs = 2_000
-    const store = storeOn(redis(silent, await silentServer()), { deadlineMs })
-    const limiter = new RateLimiter({ name: newName(), store, policy })
-    const timed = async () => {
-      const startedMs = performance.now()
-      const { source } = await limiter.consume('k')
-      return { source, ms: performance.now() - startedMs }
-    }
-    const first = timed()
-    await new Promise((resolve) => setTimeout(resolve, deadlineMs / 2))
-    const [one, two] = await Promise.all([first, timed()])
-    const later = await timed()
-    expect([one, two, later].map(({ source }) => source)).toEqual(['local', 'local', 'local'])
-    expect(one.ms).toBeGreaterThan(deadlineMs - 5)
-    expect(one.ms).toBeLessThan(2 * deadlineMs)
-    expect(two.ms).toBeLessThan(deadlineMs)
-    expect(later.ms).toBeLessThan(deadlineMs / 2)
-  },
-)
-
-test('a server that is started after the client is used, and what was admitted before counts in it', async () => {
-  const at = await freePort()
-  const store = storeOn(redis({}, at))
-  const limiter = new RateLimiter({ name: newName(), store, policy })
-  expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
-  const server: RedisServer = await startRedis({ port: at })
-  open.push(() => server.stop())
-  await waitUntil('Redis decides', async () => {
-    const { source, remaining } = await limiter.peek('k')
-    return source === 'store' && remaining === 2
-  })
-})
-
-test('nobody waits for a connection that is lost later', async () => {
-  const server = await startRedis()
-  const client = redis({ retryStrategy: () => 60_000 }, server.port)
-  const limiter = new RateLimiter({
-    name: newName(),
-    store: storeOn(client, { deadlineMs: 60_000 }),
-    policy,
-  })
-  expect((await limiter.consume('k')).source).toBe('store')
-  await server.stop()
-  await waitUntil('it is lost', async () => client.status === 'reconnecting')
-  const startedMs = performance.now()
-  expect((await limiter.consume('k')).source).toBe('local')
-  expect(performance.now() - startedMs).toBeLessThan(30_000)
-})
 
 test('a store that is closed while it waits ends waiting requests', async () => {
   const client = redis({}, await silentServer())

@@ -8,8 +8,8 @@ import { freePort, type RedisServer, startRedis, waitUntil } from '@weir/testkit
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { fixedWindow, type LivePolicies } from '../../src/index.js'
+import { patientOptions, patientStore } from '../redis/patient.js'
 import { type Note, plansOf } from './fleet/member.js'
-import { patientOptions, patientStore } from './patient.js'
 
 const script = fileURLToPath(new URL('fleet/start.mjs', import.meta.url))
 /** For what takes 2 s on an idle machine. */

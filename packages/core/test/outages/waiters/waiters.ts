@@ -3,7 +3,7 @@
 import type { Redis } from 'ioredis'
 import { RateLimiter } from '../../../src/limiter/limiter.js'
 import type { StoreResult } from '../../../src/store.js'
-import { patientOptions, patientStore } from '../patient.js'
+import { patientOptions, patientStore } from '../../redis/patient.js'
 import { QUEUE, WINDOW } from './policies.js'
 
 export interface WaitJob {

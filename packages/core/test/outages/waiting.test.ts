@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { patientClient } from './patient.js'
+import { patientClient } from '../redis/patient.js'
 import { QUEUE, WINDOW } from './waiters/policies.js'
 import { type Passed, QUEUED, type WaitJob, type WaitReport } from './waiters/waiters.js'
 

@@ -4,8 +4,8 @@
 import { Session } from 'node:inspector/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { memoryStore, RateLimiter, tokenBucket } from '../../src/index.js'
-import { singleClient } from './clients.js'
-import { patientStore } from './patient.js'
+import { singleClient } from '../redis/clients.js'
+import { patientStore } from '../redis/patient.js'
 
 const client = singleClient()
 

@@ -10,7 +10,7 @@ import { livePolicies } from '../../../src/live/live-policies.js'
 import type { LivePolicies } from '../../../src/live/types.js'
 import { redisStore } from '../../../src/redis/store.js'
 import type { Store } from '../../../src/store.js'
-import { patientOptions } from '../patient.js'
+import { patientOptions } from '../../redis/patient.js'
 
 export const DEFAULT: Policy = fixedWindow({ name: 'api', limit: 100, window: '1h' })
 
