@@ -16,7 +16,8 @@ import {
   slidingWindow,
 } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
-import { clusterClient, singleClient, strictStore } from './clients.js'
+import { clusterClient, singleClient } from './clients.js'
+import { stillStore } from './patient.js'
 
 // A log gets its oldest units back, and not those of the lease, so afterwards it has younger ones
 // than without leases: nothing expires within these walks. A bucket may lack one unit, which drains
@@ -56,8 +57,8 @@ describe.each([
 async function walk(client: RedisLike, hashTags: number | undefined, policy: Policy, seed: number) {
   const below = generator(seed)
   const clock = fakeClock()
-  const options = { clock, instances: 1, leases: { units: 50, holdMs: 1_000 } }
-  const store = strictStore(client, hashTags === undefined ? options : { ...options, hashTags })
+  const leasing = { units: 50, holdMs: 1_000 }
+  const store = stillStore(client, { clock, hashTags, denyCache: true, leases: leasing })
   const memory = memoryStore({ clock })
   const name = `l${seed}-${policy.algorithm}`
   const limiters = [store, memory].map(

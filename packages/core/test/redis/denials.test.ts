@@ -337,7 +337,7 @@ test.each([
     }
     clock.advance(random() * random() * 3)
   }
-  expect(remembered).toBeGreaterThan(20)
+  expect(remembered).toBeGreaterThan(5)
 })
 
 test('a change that another process makes shows within a second', async () => {

@@ -48,6 +48,25 @@ export function patientStore(client: RedisLike, options: RedisStoreOptions): Red
 /** For a connection that is never given up. */
 export const CALM: ConnectionOptions = { deadlineMs: 60_000, time: processTime }
 
+/** In which nobody is late, and nothing that is held for a time is given back. */
+const STILL: Time = {
+  ...processTime,
+  nowMs: () => 0,
+  after: () => () => {},
+  random: () => 0.5,
+}
+
+/** Like a patient store, in a time that stands still: for leases, which are held for a time. */
+export function stillStore(client: RedisLike, options: RedisStoreOptions): RedisStore {
+  return redisStoreOf(STILL, client, {
+    maxInFlight: 1_000_000,
+    whenUnavailable: 'throw',
+    instances: 1,
+    denyCache: false,
+    ...options,
+  })
+}
+
 /** A store on an ioredis client with another time than the process's. */
 export function redisStoreOf(
   time: Time,
