@@ -4,13 +4,12 @@
 //   1. WEIR_CHROMIUM, a path or a name on PATH
 //   2. chromium, else google-chrome, on PATH
 //   3. what an earlier run unpacked into .cache
-//   4. Debian: installed when root in CI, else unpacked from the distribution's packages into
-//      .cache
+//   4. Debian: unpacked from the distribution's packages into .cache
 import { spawnSync } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { install, isDebian, unpack, unpackedFolder } from './debian.mjs'
+import { isDebian, unpack, unpackedFolder } from './debian.mjs'
 
 const RIGHT = 'install Chromium (apt-get install chromium), or set WEIR_CHROMIUM to its path'
 
@@ -28,15 +27,11 @@ export function chromiumBinary() {
     if (found !== undefined) return found
   }
   if (!isDebian()) throw new Error(`no Chromium found, by which pages are tested: ${RIGHT}`)
-  const isRootInCi = process.env.CI && process.getuid?.() === 0
-  if (isRootInCi) install(['chromium'])
-  else {
-    const programs = { chromium: 'usr/lib/chromium/chromium' }
-    unpack(unpackedFolder('chromium'), ['chromium', 'chromium-common'], programs)
-  }
-  const fetched = runningPath(isRootInCi ? 'chromium' : unpacked)
-  if (fetched === undefined) throw new Error(`Chromium was fetched and does not run: ${RIGHT}`)
-  return fetched
+  const isThere = () => runningPath(unpacked) !== undefined
+  const programs = { chromium: 'usr/lib/chromium/chromium' }
+  unpack(unpackedFolder('chromium'), ['chromium', 'chromium-common'], programs, isThere)
+  if (!isThere()) throw new Error(`Chromium was fetched and does not run: ${RIGHT}`)
+  return unpacked
 }
 
 /** The path of the program if it runs; otherwise undefined. */

@@ -1,35 +1,27 @@
-// Programs from the packages of Debian and Ubuntu. They are either unpacked into a cache folder,
-// which needs no root and does not touch the system, or installed, on machines that exist only for
-// that (CI).
-import { execFileSync, spawnSync } from 'node:child_process'
+// Programs from the packages of Debian and Ubuntu, unpacked into a cache folder: that needs no root
+// and does not touch the system.
+import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { alone, once, say } from './once.mjs'
 
 const cache = fileURLToPath(new URL('../../../.cache/', import.meta.url))
+const downloader = fileURLToPath(new URL('download.mjs', import.meta.url))
+/** How long package lists are fresh. Whoever fetches another program then uses the same. */
+const LISTS_MS = 3_600_000
 
 export function isDebian() {
   return existsSync('/etc/debian_version') && spawnSync('apt-get', ['--version']).status === 0
-}
-
-/** Installs packages for the whole machine. Needs root. */
-export function install(packages) {
-  say(`installing ${packages.join(', ')} with apt-get`)
-  // RUNLEVEL=1 keeps a package from starting its service.
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' }
-  const aptGet = (...args) =>
-    execFileSync('apt-get', ['-qq', ...args], { env, stdio: ['ignore', 'ignore', 'inherit'] })
-  aptGet('update')
-  aptGet('install', '--yes', '--no-install-recommends', ...packages)
 }
 
 /** The folder for packages of a kind, which may not exist yet. */
@@ -38,68 +30,69 @@ export function unpackedFolder(kind) {
 }
 
 /**
- * Unpacks packages and their shared libraries, unless the machine has those already. Package names
- * without a version stand for the current version.
- * @param {string} to the folder, which is created
- * @param {string[]} packages
+ * Unpacks packages and the libraries that they need and the machine does not have, unless somebody
+ * has, or does so now.
+ * @param {string} to the folder
+ * @param {string[]} packages names without a version stand for the current version
  * @param {Record<string, string>} programs for each launcher, the program that it starts with those
  *   libraries; a path relative to the folder, in which `*` stands for a version
+ * @param {() => boolean} isThere whether the programs run
  */
-export function unpack(to, packages, programs) {
-  say(`unpacking the distribution's ${packages.join(', ')} into ${to}`)
-  filled(to, packages, (folder, options) => {
-    const versions = packages.flatMap((name) => versionOf(folder, name))
-    if (versions.length > 0) download(folder, versions, [options])
+export function unpack(to, packages, programs, isThere) {
+  once(to, isThere, (folder) => {
+    const debs = join(folder, 'debs')
+    download(debs, packages)
+    for (const deb of readdirSync(debs)) ran('dpkg-deb', ['-x', join(debs, deb), '.'], folder)
+    rmSync(debs, { recursive: true })
     for (const [name, program] of Object.entries(programs)) writeLauncher(folder, name, program)
-    const lacks = () => Object.keys(programs).some((name) => lacksLibraries(folder, name))
-    for (let round = 0; round < 3 && lacks(); round++) {
-      download(folder, libraryPackages(folder), [options])
-    }
   })
 }
 
-/**
- * Unpacks packages whose programs need no libraries beyond those of every machine.
- * @param {string} to the folder, which is created, and then contains usr/bin and the like
- * @param {string[]} packages
- */
-export function unpackPlain(to, packages) {
-  say(`unpacking the distribution's ${packages.join(', ')} into ${to}`)
-  filled(to, packages, () => {})
-}
-
-/** Creates a folder with packages and with what `complete` adds. */
-function filled(to, packages, complete) {
-  // Created under another name and then renamed, so that two runs at once do not meet.
-  const folder = `${to}.${process.pid}`
-  mkdirSync(folder, { recursive: true })
-  try {
-    complete(folder, download(folder, packages))
-    rmSync(to, { recursive: true, force: true })
-    renameSync(folder, to)
-  } catch (error) {
-    throw new Error(
-      `could not fetch ${packages[0]}: install it by hand (apt-get install ${packages[0]}).\n${error.message}`,
-    )
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-/** Downloads and unpacks with the first set of apt options that works, and returns that set. */
-function download(folder, packages, attempts = [() => [], freshLists]) {
+/** Downloads with the machine's package lists, else with fresh ones. */
+function download(folder, packages) {
   const failures = []
-  for (const attempt of attempts) {
-    const options = attempt()
-    const { status, stderr } = run('apt-get', [...options, '-qq', 'download', ...packages], folder)
-    if (status !== 0) {
-      failures.push(stderr.trim())
-      continue
+  for (const listsOf of [() => [], freshLists]) {
+    rmSync(folder, { recursive: true, force: true })
+    mkdirSync(folder)
+    // Root may write into folders that the user of apt's downloads may not.
+    const options = ['-o', 'APT::Sandbox::User=root', ...listsOf()]
+    try {
+      const needed = neededFor(folder, packages, options)
+      const names = needed.map(({ name }) => name)
+      const args = [downloader, described(packages, needed), ...options, ...names]
+      ran(process.execPath, args, folder, 'inherit')
+      return
+    } catch (error) {
+      failures.push(error.message)
     }
-    for (const deb of debs(folder)) run('dpkg-deb', ['-x', deb, '.'], folder)
-    return () => options
   }
-  throw new Error(failures.join('\n'))
+  const [first] = packages
+  throw new Error(
+    `could not fetch ${first}: install it by hand (apt-get install ${first}).\n${failures.join('\n')}`,
+  )
+}
+
+/** Of what an installation would fetch, the packages themselves and libraries, with their sizes. */
+function neededFor(folder, packages, options) {
+  const ask = ['--print-uris', '--yes', '--no-install-recommends', '--reinstall', 'install']
+  // Otherwise what apt has in its archive is left out.
+  const noArchive = ['-o', `Dir::Cache::Archives=${folder}`]
+  const uris = ran('apt-get', [...options, ...noArchive, '-qq', ...ask, ...packages], folder)
+  // 'http://.../redis-server_7.0.15-1_amd64.deb' redis-server_7.0.15-1_amd64.deb 73392 SHA256:...
+  const all = [...uris.matchAll(/^'\S+' ([^_\s]+)_\S+ (\d+)/gm)]
+  // postgresql-15 is the package behind postgresql. LLVM compiles its queries; it is large, and can
+  // be left out.
+  const isWanted = ([, name]) =>
+    packages.includes(name.replace(/-\d+$/, '')) || /^(lib(?!llvm|c6|js-)|lua)/.test(name)
+  return all.filter(isWanted).map(([, name, bytes]) => ({ name, bytes: Number(bytes) }))
+}
+
+function described(packages, needed) {
+  const libraries = needed.filter(({ name }) => /^l/.test(name)).length
+  const megabytes = needed.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6
+  const size = `${megabytes < 10 ? megabytes.toFixed(1) : Math.round(megabytes)} MB`
+  const others = libraries === 0 ? '' : ` and ${libraries} libraries`
+  return `fetching ${packages[0]}${others}, ${size}`
 }
 
 /**
@@ -108,14 +101,9 @@ function download(folder, packages, attempts = [() => [], freshLists]) {
  * its release.
  */
 function freshLists() {
-  say('fetching package lists into .cache/apt')
   const state = join(cache, 'apt')
-  for (const part of ['state/lists/partial', 'cache/archives/partial'])
-    mkdirSync(join(state, part), { recursive: true })
   const sources = join(state, 'sources.list')
-  writeFileSync(sources, sourceLines().join(''))
   const settings = {
-    'APT::Sandbox::User': 'root',
     'Acquire::Languages': 'none',
     'Dir::Cache': join(state, 'cache'),
     'Dir::Etc::SourceList': sources,
@@ -125,8 +113,18 @@ function freshLists() {
     'Dir::State::status': '/var/lib/dpkg/status',
   }
   const options = Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`])
-  // Not every release has backports. A missing list shows in the download that needs it.
-  run('apt-get', [...options, '-qq', 'update'], cache)
+  const done = join(state, 'done')
+  const isFresh = () => existsSync(done) && Date.now() - statSync(done).mtimeMs < LISTS_MS
+  alone(state, () => {
+    if (isFresh()) return
+    say('fetching package lists into .cache/apt')
+    for (const part of ['state/lists/partial', 'cache/archives/partial'])
+      mkdirSync(join(state, part), { recursive: true })
+    writeFileSync(sources, sourceLines().join(''))
+    // Not every release has backports. A missing list shows in the download that needs it.
+    run('apt-get', [...options, '-qq', 'update'], cache)
+    writeFileSync(done, '')
+  })
   return options
 }
 
@@ -163,51 +161,23 @@ function sourceLines() {
 function writeLauncher(folder, name, program) {
   const launcher = `#!/bin/sh
 here=$(cd "$(dirname "$0")" && pwd)
-export LD_LIBRARY_PATH="$(echo "$here"/usr/lib/*-linux-gnu*)\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+# Some libraries have a folder of their own, such as those of PulseAudio.
+libraries=$(printf ':%s' "$here"/usr/lib/*-linux-gnu* "$here"/usr/lib/*-linux-gnu*/*/)
+export LD_LIBRARY_PATH="\${libraries#:}\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 exec "$here"/${program} "$@"
 `
   writeFileSync(join(folder, name), launcher)
   chmodSync(join(folder, name), 0o755)
 }
 
-function lacksLibraries(folder, name) {
-  return run(join(folder, name), ['--version'], folder).status !== 0
-}
-
-/** The package behind a name without a version, such as postgresql-15 for postgresql. */
-function versionOf(folder, name) {
-  const deb = debs(folder).find((file) => file.startsWith(`${name}_`))
-  const depends = run('dpkg-deb', ['-f', deb, 'Depends'], folder).stdout
-  return depends.split(/[\s,]+/).filter((each) => new RegExp(`^${name}-\\d+$`).test(each))
-}
-
-/**
- * The libraries that the fetched packages depend on and that are neither installed nor fetched.
- */
-function libraryPackages(folder) {
-  const fetched = debs(folder).map((deb) => deb.split('_')[0])
-  const asked = debs(folder).flatMap((deb) =>
-    run('dpkg-deb', ['-f', deb, 'Depends'], folder).stdout.split(/[,|]/),
-  )
-  const names = asked
-    .map((item) => item.trim().split(/[ :(]/)[0])
-    // LLVM compiles queries; it is large, and can be left out.
-    .filter((name) => /^(lib(?!llvm)|lua)/.test(name))
-  return [...new Set(names)].filter((name) => !fetched.includes(name) && !isInstalled(name))
-}
-
-function isInstalled(name) {
-  return run('dpkg-query', ['-s', name], cache).stdout.includes('ok installed')
-}
-
-function debs(folder) {
-  return readdirSync(folder).filter((file) => file.endsWith('.deb'))
+/** Runs a command that must succeed. Returns what it printed. */
+function ran(command, args, cwd, stderrTo = 'pipe') {
+  const options = { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', stderrTo] }
+  const { status, stdout, stderr } = spawnSync(command, args, options)
+  if (status !== 0) throw new Error((stderr || stdout).trim())
+  return stdout
 }
 
 function run(command, args, cwd) {
   return spawnSync(command, args, { cwd, encoding: 'utf8' })
-}
-
-function say(text) {
-  console.log(`weir: ${text}`)
 }

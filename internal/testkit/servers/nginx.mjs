@@ -3,28 +3,26 @@
 //
 //   1. nginx on PATH, or where Debian has it
 //   2. what an earlier run unpacked into .cache
-//   3. Debian: installed when root in CI, else unpacked from its packages into .cache
+//   3. Debian: unpacked from its packages into .cache
 import { spawnSync } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { install, isDebian, unpackedFolder, unpackPlain } from './debian.mjs'
+import { isDebian, unpack, unpackedFolder } from './debian.mjs'
 
 const DEBIAN = '/usr/sbin/nginx'
 
 /** @returns {string} the path of an nginx that has been run once */
 export function nginxBinary() {
-  const unpacked = join(unpackedFolder('nginx'), 'usr/sbin/nginx')
+  const unpacked = join(unpackedFolder('nginx'), 'nginx')
   const found = ['nginx', DEBIAN, unpacked].find(runs)
   if (found !== undefined) return found
   const right = 'install it (apt-get install nginx-light)'
   if (!isDebian()) throw new Error(`no nginx found, behind which pages are tested: ${right}`)
-  const isRootInCi = process.env.CI && process.getuid?.() === 0
-  if (isRootInCi) install(['nginx-light'])
-  else unpackPlain(unpackedFolder('nginx'), ['nginx'])
-  const fetched = isRootInCi ? DEBIAN : unpacked
-  if (!runs(fetched)) throw new Error(`nginx was fetched and does not run: ${right}`)
-  return fetched
+  const programs = { nginx: 'usr/sbin/nginx' }
+  unpack(unpackedFolder('nginx'), ['nginx'], programs, () => runs(unpacked))
+  if (!runs(unpacked)) throw new Error(`nginx was fetched and does not run: ${right}`)
+  return unpacked
 }
 
 function runs(program) {

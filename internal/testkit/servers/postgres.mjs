@@ -32,7 +32,7 @@ export function postgresPrograms() {
   const repository = join(unpackedFolder('postgres'), '../..')
   const folder = isReachable(repository, user) ? places[0] : places[1]
   const programs = PROGRAMS.map((name) => [name, `usr/lib/postgresql/*/bin/${name}`])
-  unpack(folder, ['postgresql'], Object.fromEntries(programs))
+  unpack(folder, ['postgresql'], Object.fromEntries(programs), () => runs(folder, user))
   if (!runs(folder, user))
     throw new Error(`PostgreSQL was fetched into ${folder}, and does not run: ${right}`)
   return { folder, user }

@@ -5,26 +5,28 @@ import { spawnSync } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isDebian, unpackedFolder, unpackPlain } from './debian.mjs'
+import { isDebian, unpack, unpackedFolder } from './debian.mjs'
+
+const PROGRAMS = ['prometheus', 'promtool']
 
 /** @returns {string} a folder with `prometheus` and `promtool`, both of which have been run once */
 export function prometheusFolder() {
   const onPath = (process.env.PATH ?? '').split(delimiter)
-  const unpacked = unpackedFolder('prometheus')
-  const folder = join(unpacked, 'usr/bin')
+  const folder = unpackedFolder('prometheus')
   const known = [...onPath, folder].find(runs)
   if (known !== undefined) return known
   const right = 'put prometheus and promtool, 2.42 or later, on PATH'
   if (!isDebian())
     throw new Error(`no Prometheus found; the tests run against a real one: ${right}`)
-  unpackPlain(unpacked, ['prometheus'])
+  const launchers = PROGRAMS.map((name) => [name, `usr/bin/${name}`])
+  unpack(folder, ['prometheus'], Object.fromEntries(launchers), () => runs(folder))
   if (!runs(folder))
     throw new Error(`Prometheus was fetched into ${folder}, and does not run: ${right}`)
   return folder
 }
 
 function runs(folder) {
-  return ['prometheus', 'promtool'].every((name) => {
+  return PROGRAMS.every((name) => {
     return folder !== '' && spawnSync(join(folder, name), ['--version']).status === 0
   })
 }

@@ -4,13 +4,12 @@
 //   1. REDIS_SERVER_BIN, a path or a name on PATH
 //   2. redis-server, else valkey-server, on PATH
 //   3. what an earlier run unpacked into .cache
-//   4. Debian and Ubuntu: installed when root in CI, else unpacked from the distribution's packages
-//      into .cache
+//   4. Debian and Ubuntu: unpacked from the distribution's packages into .cache
 import { spawnSync } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { install, isDebian, unpack, unpackedFolder } from './debian.mjs'
+import { isDebian, unpack, unpackedFolder } from './debian.mjs'
 
 /** @returns {string} the path of a redis-server that has been run once */
 export function redisServerBinary() {
@@ -52,10 +51,6 @@ function fetched() {
         '(for example `brew install redis`), or set REDIS_SERVER_BIN to its path.',
     )
   }
-  if (process.env.CI && process.getuid?.() === 0) {
-    install(['redis-server'])
-    return checked('redis-server')
-  }
   return checked(unpackServer('redis'))
 }
 
@@ -66,7 +61,9 @@ function unpacked(kind) {
 
 function unpackServer(kind) {
   const server = `${kind}-server`
-  unpack(unpackedFolder(kind), [server, `${kind}-tools`], { [server]: `usr/bin/${server}` })
+  const programs = { [server]: `usr/bin/${server}` }
+  const isThere = () => version(unpacked(kind)) !== undefined
+  unpack(unpackedFolder(kind), [server, `${kind}-tools`], programs, isThere)
   return unpacked(kind)
 }
 
