@@ -2,19 +2,16 @@
 // are noticed in time, though GLIDE reports none.
 
 import { Batch, Decoder, GlideMonitorClient, ProtocolVersion } from '@valkey/valkey-glide'
+import { redisStore } from '@weir/core'
+import { fromGlide, type GlideLike, recommendedGlideOptions } from '@weir/core/glide'
 import { type RedisServer, startCluster, startProxy, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
-import { processTime } from '../../src/base/time.js'
-import { redisStore } from '../../src/index.js'
-import type { Adapter } from '../../src/redis/client.js'
-import {
-  fromGlide,
-  type GlideLike,
-  recommendedGlideOptions,
-} from '../../src/redis/clients/glide.js'
-import type { Connection } from '../../src/redis/connection.js'
-import { COMMANDS } from '../../src/redis/permissions.js'
+import { processTime } from '../../../packages/core/src/base/time.js'
+import type { Adapter } from '../../../packages/core/src/redis/client.js'
+import type { Connection } from '../../../packages/core/src/redis/connection.js'
+import { COMMANDS } from '../../../packages/core/src/redis/permissions.js'
+import { workerRedis } from '../../../packages/core/test/redis/servers.js'
 import { glideClient, glideCluster } from './glide.js'
 import {
   ALONE,
@@ -27,7 +24,6 @@ import {
   redisDecides,
   STRICT,
 } from './other-clients.js'
-import { workerRedis } from './servers.js'
 
 const { port, clusterPorts } = workerRedis()
 const single = await glideClient(port)

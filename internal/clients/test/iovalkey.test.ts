@@ -1,10 +1,12 @@
 // Clients of iovalkey, which is a fork of ioredis 5: `redisStore` treats them like those of
 // ioredis.
 
+import { recommendedRedisOptions, redisStore } from '@weir/core'
 import { startProxy, startRedis, waitUntil } from '@weir/testkit'
 import { Cluster, Redis } from 'iovalkey'
 import { afterAll, afterEach, test } from 'vitest'
-import { recommendedRedisOptions, redisStore } from '../../src/index.js'
+import { patientClusterOptions, patientOptions } from '../../../packages/core/test/redis/patient.js'
+import { workerRedis } from '../../../packages/core/test/redis/servers.js'
 import {
   ALONE,
   asking,
@@ -14,8 +16,6 @@ import {
   limiterOn,
   redisDecides,
 } from './other-clients.js'
-import { patientClusterOptions, patientOptions } from './patient.js'
-import { workerRedis } from './servers.js'
 
 const { port, clusterPorts } = workerRedis()
 const nodes = clusterPorts.map((each) => ({ host: '127.0.0.1', port: each }))

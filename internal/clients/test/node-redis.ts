@@ -1,11 +1,11 @@
 // Clients of node-redis, in both supported versions, ready for use.
 
-import * as redis6 from 'redis'
-import * as redis5 from 'redis5'
 import {
   recommendedNodeRedisClusterOptions,
   recommendedNodeRedisOptions,
-} from '../../src/redis/clients/node-redis.js'
+} from '@weir/core/node-redis'
+import * as redis6 from 'redis'
+import * as redis5 from 'redis5'
 
 /** Version 5 has the same functions, with its own types. */
 export const VERSIONS: readonly (readonly [name: string, library: typeof redis6])[] = [

@@ -1,7 +1,6 @@
-// What the tests of the other clients share: node-redis, GLIDE and iovalkey.
+// What the tests of the other clients share: node-redis, GLIDE and iovalkey. They use the built
+// package, as users do, and take only what it does not export from the sources of core.
 
-import { waitUntil } from '@weir/testkit'
-import { describe, expect, test } from 'vitest'
 import {
   fixedWindow,
   livePolicies,
@@ -9,8 +8,10 @@ import {
   type RedisStore,
   type RedisStoreOptions,
   redisStore,
-} from '../../src/index.js'
-import { storeConformance } from '../../src/testing/index.js'
+} from '@weir/core'
+import { storeConformance } from '@weir/core/testing'
+import { waitUntil } from '@weir/testkit'
+import { describe, expect, test } from 'vitest'
 
 /** What is passed to `redisStore`. */
 export type Given = Parameters<typeof redisStore>[0]

@@ -1,7 +1,7 @@
 // Clients of Valkey GLIDE, ready for use.
 
 import { GlideClient, GlideClusterClient, Logger } from '@valkey/valkey-glide'
-import { recommendedGlideOptions } from '../../src/redis/clients/glide.js'
+import { recommendedGlideOptions } from '@weir/core/glide'
 
 // Otherwise GLIDE prints the errors of connections.
 Logger.setLoggerConfig('off')

@@ -1,12 +1,13 @@
 // Clients of node-redis: stores on each kind keep the contract of a store, and failures of Redis
 // are noticed as with ioredis.
 
+import { type RateLimiter, type RedisStoreOptions, redisStore } from '@weir/core'
+import { fromNodeRedis, recommendedNodeRedisOptions } from '@weir/core/node-redis'
 import { startCluster, startProxy, startRedis, startSentinel, waitUntil } from '@weir/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { processTime } from '../../src/base/time.js'
-import { type RateLimiter, type RedisStoreOptions, redisStore } from '../../src/index.js'
-import type { Adapter } from '../../src/redis/client.js'
-import { fromNodeRedis, recommendedNodeRedisOptions } from '../../src/redis/clients/node-redis.js'
+import { processTime } from '../../../packages/core/src/base/time.js'
+import type { Adapter } from '../../../packages/core/src/redis/client.js'
+import { workerRedis } from '../../../packages/core/test/redis/servers.js'
 import { nodeRedisClient, nodeRedisCluster, VERSIONS } from './node-redis.js'
 import {
   ALONE,
@@ -18,7 +19,6 @@ import {
   redisDecides,
   STRICT,
 } from './other-clients.js'
-import { workerRedis } from './servers.js'
 
 const { port, clusterPorts } = workerRedis()
 

@@ -1,0 +1,18 @@
+import { defineConfig } from 'vitest/config'
+import { SHARED } from '../../tools/vitest.mjs'
+
+export default defineConfig({
+  test: {
+    ...SHARED,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'stores',
+          include: ['test/*.test.ts'],
+          globalSetup: ['@weir/testkit/vitest'],
+        },
+      },
+    ],
+  },
+})
