@@ -13,6 +13,15 @@ export default defineConfig({
           globalSetup: ['@weir/testkit/vitest'],
         },
       },
+      {
+        extends: true,
+        step: 'outages',
+        test: {
+          name: 'outages',
+          include: ['test/outages/*.test.ts'],
+          fileParallelism: false,
+        },
+      },
     ],
   },
 })

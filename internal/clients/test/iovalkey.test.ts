@@ -2,19 +2,18 @@
 // ioredis.
 
 import { recommendedRedisOptions, redisStore } from '@weir/core'
-import { startProxy, startRedis, waitUntil } from '@weir/testkit'
+import { freePort, startRedis } from '@weir/testkit'
 import { Cluster, Redis } from 'iovalkey'
-import { afterAll, afterEach, test } from 'vitest'
+import { afterAll, onTestFinished, test } from 'vitest'
 import { patientClusterOptions, patientOptions } from '../../../packages/core/test/redis/patient.js'
 import { workerRedis } from '../../../packages/core/test/redis/servers.js'
 import {
   ALONE,
-  asking,
-  comesBack,
+  comesAndGoes,
   countsProcessesAndSetsLimits,
+  followsAKey,
   keepTheContract,
   limiterOn,
-  redisDecides,
 } from './other-clients.js'
 
 const { port, clusterPorts } = workerRedis()
@@ -29,50 +28,24 @@ afterAll(() => {
   cluster.disconnect()
 })
 
-const open: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close()
-})
+keepTheContract(single, cluster)
 
-const KINDS = [
-  ['a single server', single],
-  ['a Cluster', cluster],
-] as const
+test('processes are counted, and live limits are set and read', () =>
+  countsProcessesAndSetsLimits(cluster))
 
-keepTheContract(KINDS)
+test('a key that moves to another node is counted on there', () =>
+  followsAKey(cluster, clusterPorts))
 
-test.each(KINDS)('processes are counted, and live limits are set and read, on %s', (_, client) =>
-  countsProcessesAndSetsLimits(client),
-)
-
-test('an outage is noticed at once, and Redis decides again afterwards', async () => {
-  const server = await startRedis()
-  const client = new Redis(server.port, recommendedRedisOptions)
+test('while Redis is away, decisions are local, and Redis decides again when it is back', async () => {
+  const of = await freePort()
+  const client = new Redis(of, recommendedRedisOptions)
   client.on('error', () => {})
-  open.push(() => client.disconnect())
+  onTestFinished(() => client.disconnect())
   const store = redisStore(client, ALONE)
-  open.push(() => store.close())
-  await comesBack(
-    limiterOn(store),
-    () => server.stop(),
-    async () => {
-      const again = await startRedis({ port: server.port })
-      open.push(() => again.stop())
-    },
-  )
-})
-
-test('a silent connection is given up', async () => {
-  const server = await startRedis()
-  open.push(() => server.stop())
-  const proxy = await startProxy(server.port)
-  open.push(() => proxy.stop())
-  const client = new Redis(proxy.port, recommendedRedisOptions)
-  client.on('error', () => {})
-  open.push(() => client.disconnect())
-  const limiter = limiterOn(redisStore(client, ALONE))
-  await redisDecides(limiter)
-  await proxy.set('blackhole')
-  open.push(asking(limiter))
-  await waitUntil('a new connection', async () => proxy.stats.connections >= 2)
+  onTestFinished(() => store.close())
+  await comesAndGoes([limiterOn(store)], async () => {
+    const server = await startRedis({ port: of })
+    onTestFinished(() => server.stop())
+    return server
+  })
 })

@@ -6,11 +6,10 @@ import {
   livePolicies,
   RateLimiter,
   type RedisStore,
-  type RedisStoreOptions,
   redisStore,
 } from '@weir/core'
 import { storeConformance } from '@weir/core/testing'
-import { waitUntil } from '@weir/testkit'
+import { openConnection, waitUntil } from '@weir/testkit'
 import { describe, expect, test } from 'vitest'
 
 /** What is passed to `redisStore`. */
@@ -18,20 +17,18 @@ export type Given = Parameters<typeof redisStore>[0]
 
 /** A store that cannot pass without Redis. */
 export const STRICT = { whenUnavailable: 'throw', deadlineMs: 10_000 } as const
-/** The deadline of a store, 100 ms, on a busy machine; far less than clients may wait. */
-export const IN_TIME_MS = 500
 /** Without heartbeats. */
 export const ALONE = { instances: 1 }
 
 let names = 0
 function newName(): string {
   names += 1
-  return `other-clients-${process.pid}-${names}`
+  return `other-clients-${process.pid}-${names}-${Date.now()}`
 }
 
-export function limiterOn(store: RedisStore, limit = 1_000_000): RateLimiter {
+export function limiterOn(store: RedisStore, limit = 1_000_000, name: string = newName()): RateLimiter {
   const policy = fixedWindow({ name: 'p', limit, window: '1h' })
-  return new RateLimiter({ name: newName(), store, policy })
+  return new RateLimiter({ name, store, policy })
 }
 
 /** Waits until Redis itself has decided. */
@@ -47,18 +44,23 @@ export function asking(limiter: RateLimiter, keys: readonly string[] = ['k'], ms
   return () => clearInterval(timer)
 }
 
-/** The whole suite on each client. */
-export function keepTheContract(clients: readonly (readonly [string, Given])[]): void {
-  describe.each([
-    ['by default', {}],
-    ['with hash tags', { hashTags: 16 }],
-  ] as const)('a store keeps the contract of a store, %s', (_, options: RedisStoreOptions) => {
-    describe.each(clients)('on %s', (_, client) => {
-      const cases = storeConformance((clock) =>
-        redisStore(client, { ...STRICT, ...options, clock }),
-      )
-      for (const { name, run } of cases) test(name, run)
-    })
+/** Walks of the suite, which show that kernels keep their promises, whichever client runs them. */
+const WALKS = /: (a random walk |\(k\) of several limits)/
+
+/**
+ * On a Cluster the suite runs. A single server answers the same scripts, so there only traces run:
+ * of each algorithm, with each mode and so with each kind of reply.
+ */
+export function keepTheContract(single: Given, cluster?: Given): void {
+  const casesOn = (client: Given) =>
+    storeConformance((clock) => redisStore(client, { ...STRICT, clock })).filter(
+      ({ name }) => !WALKS.test(name),
+    )
+  const traces = casesOn(single).filter(({ name }) => name.startsWith('trace '))
+
+  describe('a store keeps the contract of a store', () => {
+    test.each(traces)('on a single server: $name', ({ run }) => run())
+    test.each(cluster ? casesOn(cluster) : [])('on a Cluster: $name', ({ run }) => run())
   })
 }
 
@@ -79,17 +81,55 @@ export async function countsProcessesAndSetsLimits(client: Given): Promise<void>
   }
 }
 
-/** An outage is noticed at once: `stop` ends the server, and `start` starts another one there. */
-export async function comesBack(
-  limiter: RateLimiter,
-  stop: () => Promise<unknown>,
-  start: () => Promise<unknown>,
+/**
+ * While a key moves to another node of a Cluster, its requests are redirected by ASK, and afterwards
+ * by MOVED, as the client still asks the first node. Each request is counted once.
+ */
+export async function followsAKey(client: Given, ports: readonly number[]): Promise<void> {
+  const name = newName()
+  const limiter = limiterOn(redisStore(client, { ...STRICT, ...ALONE }), 10, name)
+  const left = async () => (await limiter.consume('k')).remaining
+  expect(await left()).toBe(9)
+  const nodes = ports.map((port) => ({ port, ...openConnection(port) }))
+  try {
+    const ids = await Promise.all(nodes.map((node) => node.command('CLUSTER', 'MYID')))
+    const keys = await Promise.all(nodes.map((node) => node.command('KEYS', `*${name}*`)))
+    const masters = await Promise.all(
+      nodes.map(async (node) => ((await node.command('ROLE')) as string[])[0] === 'master'),
+    )
+    const from = keys.findIndex((found, i) => masters[i] && (found as string[]).length > 0)
+    const to = masters.findIndex((isMaster, i) => isMaster && i !== from)
+    const [source, target] = [nodes[from], nodes[to]] as [(typeof nodes)[0], (typeof nodes)[0]]
+    const [key] = keys[from] as [string]
+    const slot = (await source.command('CLUSTER', 'KEYSLOT', key)) as number
+    await target.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', String(ids[from]))
+    await source.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', String(ids[to]))
+    await source.command('MIGRATE', '127.0.0.1', target.port, key, 0, 10_000)
+    expect(await left()).toBe(8)
+    for (const node of [target, source])
+      await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', String(ids[to]))
+    expect(await left()).toBe(7)
+    expect(await left()).toBe(6)
+  } finally {
+    for (const node of nodes) node.close()
+  }
+}
+
+/** Before there is a server, and after it has gone, decisions are local; and Redis decides while it
+ *  is there. */
+export async function comesAndGoes(
+  limiters: readonly RateLimiter[],
+  start: () => Promise<{ stop(): Promise<void> }>,
 ): Promise<void> {
-  await redisDecides(limiter)
-  await stop()
-  const begunMs = performance.now()
-  expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
-  expect(performance.now() - begunMs).toBeLessThan(IN_TIME_MS)
+  const areLocal = async () => {
+    for (const limiter of limiters)
+      expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
+  }
+  await areLocal()
+  const first = await start()
+  for (const limiter of limiters) await redisDecides(limiter)
+  await first.stop()
+  await areLocal()
   await start()
-  await redisDecides(limiter)
+  for (const limiter of limiters) await redisDecides(limiter)
 }
