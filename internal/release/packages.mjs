@@ -10,6 +10,7 @@ import { join } from 'node:path'
  * @property {string} [license]
  * @property {boolean} [private]
  * @property {unknown} [repository]
+ * @property {Record<string, unknown>} [exports]
  * @property {Record<string, string>} [engines]
  * @property {Record<string, string>} [dependencies]
  * @property {Record<string, string>} [peerDependencies]

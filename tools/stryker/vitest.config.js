@@ -11,7 +11,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: [
-      'test/{house,public-types,style}.test.ts',
+      'test/{house,style}.test.ts',
       onRedis
         ? 'test/redis/{allocations,concurrency,conformance,cost-ratios,differential}.test.ts'
         : 'test/redis/**',

@@ -1,15 +1,7 @@
 // The limits for the sizes of packages.
 
 import { expect, test } from 'vitest'
-// @ts-expect-error a tool, without types
-import { judgeSize as judge } from '../../../tools/package-size.mjs'
-
-interface Recorded {
-  readonly files: number
-  readonly code: number
-}
-type Size = Recorded & { readonly bytes: number }
-const judgeSize: (name: string, size: Size, recorded?: Recorded) => string = judge
+import { judgeSize } from '../../../tools/package-size.mjs'
 
 const recorded = { files: 40, code: 500_000 }
 const size = { ...recorded, bytes: 600_000 }
