@@ -1,6 +1,15 @@
 import { defineConfig } from 'vitest/config'
-import { SHARED } from '../../tools/vitest.mjs'
+import { ALONE, SHARED } from '../../tools/vitest.mjs'
+
+const outages = 'test/*outage.test.ts'
 
 export default defineConfig({
-  test: { ...SHARED, include: ['test/*.test.ts'] },
+  test: {
+    ...SHARED,
+    projects: [
+      { test: { include: ['test/*.test.ts'], exclude: [outages] } },
+      // Real outages, judged by the clock.
+      { test: { name: 'outages', ...ALONE, include: [outages] }, step: 'outages' },
+    ],
+  },
 })

@@ -1,5 +1,7 @@
 // Better Auth's rate limits, on Weir's store on Redis.
 
+import { memoryStore, type Store } from '@weir/core'
+import { fakeClock } from '@weir/core/testing'
 import { betterAuth } from 'better-auth'
 import type { BetterAuthOptions } from 'better-auth-1.6'
 import { expect, test } from 'vitest'
@@ -8,7 +10,10 @@ import { newName, onRedis } from './on-redis.js'
 
 const redis = onRedis()
 
-function served(rule: { window: number; max: number }): () => Promise<Response> {
+function served(
+  rule: { window: number; max: number },
+  store: Store = redis.store,
+): () => Promise<Response> {
   const auth = betterAuth({
     baseURL: 'http://127.0.0.1',
     secret: 'a secret of this test, of enough characters',
@@ -17,7 +22,7 @@ function served(rule: { window: number; max: number }): () => Promise<Response> 
     rateLimit: {
       enabled: true,
       customRules: { '/sign-in/email': rule },
-      customStorage: weirStorage(redis.store, { name: newName() }),
+      customStorage: weirStorage(store, { name: newName() }),
     },
     logger: { disabled: true },
   })
@@ -42,10 +47,11 @@ test('lets the limit pass, and refuses what follows, with the wait', async () =>
 })
 
 test('starts again when the window is over', async () => {
-  const ask = served({ window: 1, max: 1 })
+  const clock = fakeClock()
+  const ask = served({ window: 1, max: 1 }, memoryStore({ clock }))
   expect((await ask()).status).toBe(401)
   expect((await ask()).status).toBe(429)
-  await new Promise((resolve) => setTimeout(resolve, 1_050))
+  clock.advance('1s')
   expect((await ask()).status).toBe(401)
 })
 

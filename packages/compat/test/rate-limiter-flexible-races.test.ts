@@ -2,6 +2,7 @@
 // others.
 
 import { recommendedRedisOptions, redisStore } from '@weir/core'
+import { waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import {
@@ -18,6 +19,8 @@ interface Process {
   readonly limiter: RateLimiterRedis
   /** Holds back calls after this many more. */
   holdAfter(calls: number): void
+  /** Resolves when a call is held. */
+  holding(): Promise<void>
   letGo(): void
 }
 
@@ -31,10 +34,15 @@ async function processes(count: number, options: object): Promise<Process[]> {
     let held: Promise<void> | undefined
     let free = 0
     let letGo = (): void => {}
+    let waiting = 0
     const slowed = {
       callBuffer: async (command: string, args: string[]) => {
         if (free > 0) free -= 1
-        else await held
+        else {
+          waiting += 1
+          await held
+          waiting -= 1
+        }
         return client.callBuffer(command, args)
       },
     }
@@ -55,6 +63,7 @@ async function processes(count: number, options: object): Promise<Process[]> {
           letGo = resolve
         })
       },
+      holding: () => waitUntil('a call is held', async () => waiting > 0),
       letGo() {
         held = undefined
         letGo()
@@ -123,7 +132,7 @@ test('a request that is refused stays refused when the key is blocked in the mea
     () => 'passed',
     ({ consumedPoints }) => consumedPoints > 3,
   )
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await one.holding()
   await other.limiter.block('k', 30)
   one.letGo()
   expect(await refused).toBe(true)

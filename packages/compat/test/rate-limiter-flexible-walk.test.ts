@@ -2,6 +2,7 @@
 // differences (docs/compat-rate-limiter-flexible.md) are left out: points below 0, what a block
 // counts, a block that is shortened, and the window of a key that lost all its points.
 
+import { seedOf, stepsOf } from '@weir/testkit'
 import { afterEach, expect, test, vi } from 'vitest'
 import { clientOf, KINDS, LIBRARIES, type Limiter, makerOf, type Options } from './flexible.js'
 import { onRedis } from './on-redis.js'
@@ -9,7 +10,7 @@ import { onRedis } from './on-redis.js'
 const redis = onRedis()
 const application = clientOf(redis)
 
-const STEPS = Number(process.env.WEIR_STEPS ?? 400)
+const STEPS = stepsOf(400, 10_000)
 const POINTS = 5
 const DURATION = 60
 const KEYS = ['a', 'b', 'c']
@@ -64,7 +65,7 @@ test.each(KINDS.flatMap((kind) => OPTIONS.map((options) => [kind, options] as co
     // Time passes only in memory; keys in Redis must not expire by themselves.
     const isInMemory = kind === 'memory'
     if (isInMemory) vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] })
-    const seed = Math.floor(Math.random() * 2 ** 31)
+    const seed = seedOf(OPTIONS.indexOf(options))
     const chance = chanceOf(seed)
     const upTo = (most: number): number => 1 + Math.floor(chance() * most)
     /** The ends of blocks, which no method reports. */

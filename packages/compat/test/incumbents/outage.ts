@@ -1,7 +1,6 @@
 // What users of a limiter experience while Redis fails, under a load that comes whether or not
 // earlier requests were answered.
 
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { recommendedRedisOptions, redisStore } from '@weir/core'
 import { type RedisServer, startRedis } from '@weir/testkit'
@@ -38,12 +37,9 @@ export type Outage = keyof typeof OUTAGES
 
 export interface Measured {
   readonly requests: number
-  /** The slowest answers before the outage, and from then on, without the time in which the machine
-   *  gave this process no CPU though it was due to run. */
+  /** The slowest answers before the outage, and from then on. */
   readonly healthyMs: number
   readonly longestMs: number
-  /** How long this process was blocked. */
-  readonly stalledMs: number
   /** Responses with a status from 500 on, and connections that were cut. */
   readonly failed: number
   readonly unanswered: number
@@ -110,15 +106,9 @@ interface Load {
   stop(): Promise<Measured>
 }
 
-interface Span {
-  readonly atMs: number
-  readonly ms: number
-}
-
 function loadOn(url: string, passed: number): Load {
-  const delay = monitorEventLoopDelay({ resolution: 5 })
   const statuses: number[] = []
-  const samples: Span[] = []
+  const samples: { readonly atMs: number; readonly ms: number }[] = []
   const pending = new Set<Promise<void>>()
   let [requests, outageMs] = [0, 0]
 
@@ -132,70 +122,32 @@ function loadOn(url: string, passed: number): Load {
   }
 
   const begunMs = performance.now()
-  const load = everyTurn(() => {
+  const load = setInterval(() => {
     const due = Math.floor(((performance.now() - begunMs) * PER_SECOND) / 1_000)
     while (requests < due) {
       const asked: Promise<void> = request().finally(() => pending.delete(asked))
       pending.add(asked)
     }
-  })
+  }, TURN_MS)
 
   return {
     outage() {
       outageMs = performance.now()
-      delay.enable()
     },
     async stop() {
       const stoppedMs = performance.now()
-      load.pause()
+      clearInterval(load)
       await Promise.race([Promise.all(pending), sleep(DRAIN_MS, undefined, { ref: false })])
       if (pending.size > 0) samples.push({ atMs: stoppedMs, ms: performance.now() - stoppedMs })
-      delay.disable()
-      const stalls = load.stop()
-      const longest = (of: readonly Span[]): number =>
-        Math.max(0, ...of.map((sample) => withoutStalls(sample, stalls)))
+      const longest = (of: typeof samples): number => Math.max(0, ...of.map(({ ms }) => ms))
       return {
         requests,
         healthyMs: longest(samples.filter(({ atMs, ms }) => atMs + ms < outageMs)),
         longestMs: longest(samples.filter(({ atMs, ms }) => atMs + ms >= outageMs)),
-        stalledMs: delay.max / 1e6,
         failed: statuses.filter((status) => status >= 500).length,
         unanswered: pending.size,
         admitted: statuses.filter((status) => status === passed).length,
       }
     },
   }
-}
-
-/** Also finds out when this process was due to run and got no CPU. */
-function everyTurn(run: () => void): { pause(): void; stop(): readonly Span[] } {
-  const stalls: Span[] = []
-  let isPaused = false
-  let expectedMs = performance.now() + TURN_MS
-  let cpu = process.cpuUsage()
-  const timer = setInterval(() => {
-    const { user, system } = process.cpuUsage(cpu)
-    const ms = performance.now() - expectedMs - (user + system) / 1_000
-    if (ms > TURN_MS) stalls.push({ atMs: expectedMs, ms })
-    if (!isPaused) run()
-    expectedMs = performance.now() + TURN_MS
-    cpu = process.cpuUsage()
-  }, TURN_MS)
-  return {
-    pause() {
-      isPaused = true
-    },
-    stop() {
-      clearInterval(timer)
-      return stalls
-    },
-  }
-}
-
-function withoutStalls({ atMs, ms }: Span, stalls: readonly Span[]): number {
-  const during = stalls.map((stall) => {
-    const overlapMs = Math.min(atMs + ms, stall.atMs + stall.ms) - Math.max(atMs, stall.atMs)
-    return Math.max(0, overlapMs)
-  })
-  return ms - during.reduce((sum, each) => sum + each, 0)
 }
