@@ -2,6 +2,7 @@
 // requests, faults and waits, with windows that end during the walk. scenarios.test.ts has many
 // processes, and windows that do not end.
 
+import { isWeekly, seedOf, stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { forgetful } from './one-process/losses.js'
@@ -9,15 +10,11 @@ import { EXPECTED, Run } from './one-process/run.js'
 import { consume, type Step, someSteps, someTurns } from './one-process/steps.js'
 import { SUBJECTS, type Subject } from './one-process/usage.js'
 
-/** The walks are the same in each run, so a new failure is due to a change. `WEIR_RUNS=30000` makes
- *  that many new ones. */
-const { WEIR_RUNS } = process.env
-const TIMEOUT_MS = 60_000 + 100 * Number(WEIR_RUNS ?? 0)
+const TIMEOUT_MS = isWeekly ? 3_600_000 : 120_000
 
 /** Algorithms with the same arithmetic take different walks. */
-function walksOf(subject: Subject, numRuns: number): { numRuns: number; seed?: number } {
-  if (WEIR_RUNS !== undefined) return { numRuns: Number(WEIR_RUNS) }
-  return { numRuns, seed: SUBJECTS.indexOf(subject) }
+function walksOf(subject: Subject, runs: number): { numRuns: number; seed: number } {
+  return { numRuns: stepsOf(runs, 30_000), seed: seedOf(SUBJECTS.indexOf(subject)) }
 }
 
 /** Enough for a new connection, the wait for a probe, the return, and some calls. */
@@ -88,7 +85,7 @@ describe.each(SUBJECTS)('an outage, with a $policy.algorithm', (subject) => {
       fc.asyncProperty(someSteps, ending, fc.nat(), (steps, end, seed) =>
         outage(subject, steps, end, seed, seen),
       ),
-      walksOf(subject, 400),
+      walksOf(subject, 250),
     )
     expect(EXPECTED.filter((each) => !seen.has(each))).toEqual([])
   })
@@ -101,7 +98,7 @@ describe.each(SUBJECTS)('an outage, with a $policy.algorithm', (subject) => {
       fc.asyncProperty(someTurns, fc.nat(), async (turns, seed) => {
         expect(await forgetful(subject, turns, seed, seen)).toEqual([])
       }),
-      walksOf(subject, 200),
+      walksOf(subject, 60),
     )
     expect([...seen].sort()).toEqual(['data-loss', 'over the limit'])
   })

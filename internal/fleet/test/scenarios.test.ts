@@ -1,5 +1,5 @@
 // What the simulation promises: it can be repeated, it reaches the states in which things go wrong,
-// and all bounds hold in the stories of some seeds. `pnpm fleet` runs any number of stories.
+// and all bounds hold in the stories of a few seeds. `npm run fleet` runs any number of stories.
 
 import { beforeEach, expect, test, vi } from 'vitest'
 import type { StoryOptions } from '../src/fleet/choices.js'
@@ -11,7 +11,8 @@ import {
   smallestOf,
 } from '../src/stories/scenarios.js'
 
-const STORIES = 12
+/** Small stories that between them exceed limits wherever a formula allows it. */
+const SEEDS = [2, 3, 4, 8, 13]
 
 interface FoundStory {
   readonly found: string
@@ -463,7 +464,7 @@ function storiesOf(scenario: ScenarioName): Promise<Outcome[]> {
 
 async function tell(scenario: ScenarioName): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
-  for (let seed = 1; seed <= STORIES; seed += 1) outcomes.push(await runScenario(seed, scenario))
+  for (const seed of SEEDS) outcomes.push(await runScenario(seed, scenario))
   return outcomes
 }
 
@@ -475,22 +476,25 @@ test.each(SCENARIO_NAMES)('every promise holds in the scenario: %s', async (scen
 test.each(['deploy', 'deploy, another algorithm', 'starts'] as const)(
   '%s: bounds hold for lock-outs',
   async (scenario) => {
-    for (let seed = 1; seed <= STORIES; seed += 1)
+    for (const seed of SEEDS)
       expect((await runScenario(seed, scenario, { kind: 'guessers' })).broken).toEqual([])
   },
 )
 
 test('no more is in progress at once than there are slots, unless Redis is away or forgets', async () => {
-  const over: Partial<Record<ScenarioName, number>> = {}
-  for (const scenario of SCENARIO_NAMES)
-    for (let seed = 1; seed <= STORIES / 3; seed += 1) {
-      const outcome = await runScenario(seed, scenario, { slots: 6, slotDemand: 2 })
-      expect([scenario, seed, outcome.broken]).toEqual([scenario, seed, []])
-      over[scenario] = Math.max(over[scenario] ?? 0, outcome.overSlots)
+  const mostOver = async (scenario: ScenarioName): Promise<number> => {
+    const over: number[] = []
+    for (const seed of SEEDS) {
+      const { broken, overSlots } = await runScenario(seed, scenario, { slots: 6, slotDemand: 2 })
+      expect([scenario, seed, broken]).toEqual([scenario, seed, []])
+      over.push(overSlots)
     }
-  expect(over).toMatchObject({ well: 0, deploy: 0, cluster: 0, 'cluster, hand-over': 0 })
+    return Math.max(...over)
+  }
+  for (const scenario of ['well', 'deploy', 'cluster', 'cluster, hand-over'] as const)
+    expect([scenario, await mostOver(scenario)]).toEqual([scenario, 0])
   for (const scenario of ['restart', 'partition', 'forgets'] as const)
-    expect(over[scenario]).toBeGreaterThan(0)
+    expect([scenario, (await mostOver(scenario)) > 0]).toEqual([scenario, true])
 })
 
 test.each(FOUND.map((story) => [story.found, story] as const))(
@@ -529,9 +533,9 @@ test('processes decide without Redis when they cannot reach it, and only then', 
 
 test('processes call all methods of a limiter, and mostly consume', async () => {
   const all: Record<string, number> = {}
-  for (const scenario of SCENARIO_NAMES)
-    for (const { asked } of await storiesOf(scenario))
-      for (const [what, times] of Object.entries(asked)) all[what] = (all[what] ?? 0) + times
+  for (let seed = 1; seed <= 8; seed += 1)
+    for (const [what, times] of Object.entries((await runScenario(seed, 'restart')).asked))
+      all[what] = (all[what] ?? 0) + times
   const { consume = 0, ...others } = all
   const names = ['peek', 'penalty', 'refund', 'reset', 'settle', 'upTo', 'wait']
   expect(Object.keys(others).sort()).toEqual(names)
