@@ -1,6 +1,7 @@
 // The present version continues from what the last release has written, and the other way round.
 // `pnpm versions` takes more steps.
 
+import { seedOf, stepsOf } from '@weir/testkit'
 import { expect, test } from 'vitest'
 import { checksOf } from '../src/checks/all.js'
 import { isKnown } from '../src/differences.js'
@@ -8,8 +9,8 @@ import { lastRelease, releaseAt } from '../src/release.js'
 import { versionIn } from '../src/version.js'
 import { benchOf } from './versions.js'
 
-const STEPS = 2_500
-const SEED = Math.floor(Math.random() * 1_000_000)
+const STEPS = stepsOf(2_500, 10_000)
+const SEED = seedOf(1)
 
 const release = lastRelease()
 if (release === undefined && process.env.GITHUB_ACTIONS !== undefined)
