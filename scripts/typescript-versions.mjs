@@ -2,14 +2,16 @@
 // possible, and checks declarations as well (`skipLibCheck: false`). Frameworks and @types/node are
 // the newest whose types the compiler can read; errors in those types are ignored. Needs a build.
 //
-//   node scripts/typescript-versions.mjs [--short]     --short: only the oldest and the newest
+//   node scripts/typescript-versions.mjs [--short] [a folder with tarballs to use instead of packing]
+//
+// --short: only the oldest and the newest
 import { execFileSync, spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { packPackage } from '../internal/release/pack.mjs'
-import { publishedPackages } from '../internal/release/packages.mjs'
+import { parseArgs } from 'node:util'
+import { packAll, packedIn } from '../internal/release/pack.mjs'
 
 /** 25.9.2 is the last of @types/node for compilers before 5.6. */
 const COMPILERS = [
@@ -33,20 +35,21 @@ const TYPED = [
 /** Ways in which a compiler finds the types of a package. */
 const NODENEXT = { module: 'nodenext' }
 const NODE16 = { module: 'node16' }
+const NODE20 = { module: 'node20' }
 const BUNDLER = { module: 'esnext', moduleResolution: 'bundler' }
 const NODE10 = { module: 'commonjs', moduleResolution: 'node10' }
 /** Nest 12 is ESM only, so the applications that use it are compiled as ESM only. */
 const PASSES = [
   {
     nest: 12,
-    ways: () => [NODENEXT, NODE16, BUNDLER],
+    ways: (major) => [NODENEXT, major < 6 ? NODE16 : NODE20, BUNDLER],
     takes: (file) => file !== 'nest.cts',
   },
   {
     nest: 11,
     // TypeScript 6 deprecates `node10`, and 7 has removed it.
     ways: (major) =>
-      major < 6 ? [NODENEXT, NODE16, BUNDLER, NODE10] : [NODENEXT, NODE16, BUNDLER],
+      major < 6 ? [NODENEXT, NODE16, BUNDLER, NODE10] : [NODENEXT, NODE20, BUNDLER],
     takes: (file) => file !== 'nest.mts',
   },
 ]
@@ -65,12 +68,17 @@ const STRICT = {
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const consumers = join(root, 'scripts/consumers')
-const isShort = process.argv.includes('--short')
-const chosen = isShort ? [COMPILERS[0], COMPILERS.at(-1)] : COMPILERS
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { short: { type: 'boolean', default: false } },
+})
+const [given] = positionals
+const chosen = values.short ? [COMPILERS[0], COMPILERS.at(-1)] : COMPILERS
 const work = mkdtempSync(join(tmpdir(), 'weir-typescript-'))
 
 try {
-  const tarballs = publishedPackages(root).map((pack) => packPackage(root, pack, work))
+  const packed = given === undefined ? packAll(root, work) : packedIn(root, resolve(given))
+  const tarballs = packed.map(({ tarball }) => tarball)
   const wrong = chosen.flatMap((compiler) => errorsOf(compiler, tarballs))
   for (const line of wrong) console.error(line)
   process.exitCode = wrong.length === 0 ? 0 : 1

@@ -1,25 +1,33 @@
-// Checks the package in the current folder in its published form: its types as each kind of
-// importer resolves them, its package.json, and its size. Needs a build.
+// Checks the packages in their published form: their types as each kind of importer resolves them,
+// their package.json, and their sizes; then compiles applications with them. Needs a build.
+//
+//   node tools/package-check.mjs [a folder with tarballs to use instead of packing]
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { packPackage } from '../internal/release/pack.mjs'
-import { manifestIn } from '../internal/release/packages.mjs'
+import { packAll, packedIn } from '../internal/release/pack.mjs'
 import { judgeSize, sizeOf } from './package-size.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const pack = { folder: relative(root, process.cwd()), manifest: manifestIn(process.cwd()) }
-const folder = mkdtempSync(join(tmpdir(), 'weir-check-'))
+const work = mkdtempSync(join(tmpdir(), 'weir-check-'))
 try {
-  const tarball = packPackage(root, pack, folder)
-  execFileSync('attw', [tarball], { stdio: 'inherit' })
-  execFileSync('publint', [tarball, '--strict'], { stdio: 'inherit' })
-  console.log(judgeSize(pack.manifest.name, sizeOf(tarball)))
+  const given = process.argv[2]
+  const packed = given === undefined ? packAll(root, work) : packedIn(root, resolve(given))
+  for (const { manifest, tarball } of packed) {
+    run(join(root, 'tools/node_modules/.bin/attw'), tarball)
+    run(join(root, 'tools/node_modules/.bin/publint'), tarball, '--strict')
+    console.log(judgeSize(manifest.name, sizeOf(tarball)))
+  }
+  run(process.execPath, 'scripts/typescript-versions.mjs', '--short', given ?? work)
 } catch (error) {
   console.error(error.message)
   process.exitCode = 1
 } finally {
-  rmSync(folder, { recursive: true, force: true })
+  rmSync(work, { recursive: true, force: true })
+}
+
+function run(command, ...args) {
+  execFileSync(command, args, { cwd: root, stdio: 'inherit' })
 }

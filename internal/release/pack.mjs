@@ -1,4 +1,4 @@
-// Packs a published package: what pnpm packs, together with its licence, its changelog and the
+// Packs the published packages: what pnpm packs, together with its licence, its changelog and the
 // pages that its messages name; with links that lead somewhere, and with its origin.
 import { execFileSync } from 'node:child_process'
 import {
@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pnpmCommand } from '../../scripts/pnpm.mjs'
 import { inPackage, pagesNamedIn, withLinks, withPages } from './links.mjs'
-import { manifestIn } from './packages.mjs'
+import { manifestIn, publishedPackages } from './packages.mjs'
 import { originOf, whereItLives } from './where.mjs'
 
 /** Files besides documents that users and their tools read: messages, types, alerts, the board. */
@@ -26,38 +26,57 @@ const READ = /^(dist|alerts|dashboards)\/.*\.([cm]?js|d\.[cm]?ts|ya?ml|json)$/
 const SPEAKS = /(?<!\.d)\.([cm]?js|ya?ml|json)$/
 const DOCUMENTS = ['README.md', 'CHANGELOG.md']
 
-/** @typedef {import('./packages.mjs').Package} Package */
+/** @typedef {import('./packages.mjs').Package & { tarball: string }} Packed `tarball` is its path */
 
 /**
+ * Packs all published packages, which must be built, with one process of each tool.
  * @param {string} root
- * @param {Package} pack must be built
  * @param {string} destination a folder
  * @param {{ url: string | undefined }} place the address of the repository, or undefined if it is
  *   unknown. Default: the address in the root package
- * @returns {string} the path of the tarball
+ * @returns {Packed[]}
  */
-export function packPackage(root, { folder }, destination, place = placeOf(root)) {
+export function packAll(root, destination, place = placeOf(root)) {
+  const packages = publishedPackages(root)
   const work = mkdtempSync(join(tmpdir(), 'weir-pack-'))
   try {
     const [pnpm = 'pnpm', ...args] = pnpmCommand()
     /** @type {import('node:child_process').StdioOptions} */
     const stdio = ['ignore', 'ignore', 'inherit']
-    execFileSync(pnpm, [...args, 'pack', '--pack-destination', work], {
-      cwd: join(root, folder),
+    const filters = packages.map(({ manifest }) => `--filter=${manifest.name}`)
+    execFileSync(pnpm, [...args, ...filters, 'pack', '--pack-destination', work], {
+      cwd: root,
       stdio,
     })
-    const [packed = ''] = readdirSync(work)
-    execFileSync('tar', ['-xzf', join(work, packed), '-C', work])
-    rmSync(join(work, packed))
-    complete(root, folder, join(work, 'package'), place.url)
-    const npm = ['pack', '--loglevel=error', '--ignore-scripts', '--pack-destination', work]
-    execFileSync('npm', npm, { cwd: join(work, 'package'), stdio })
+    const folders = packages.map((pack) => {
+      const unpacked = join(work, pack.folder)
+      mkdirSync(unpacked, { recursive: true })
+      execFileSync('tar', ['-xzf', join(work, tarballOf(pack)), '-C', unpacked])
+      const folder = join(unpacked, 'package')
+      complete(root, pack.folder, folder, place.url)
+      return folder
+    })
     mkdirSync(destination, { recursive: true })
-    cpSync(join(work, packed), join(destination, packed))
-    return join(destination, packed)
+    const npm = ['pack', '--loglevel=error', '--ignore-scripts', '--pack-destination', destination]
+    execFileSync('npm', [...npm, ...folders], { cwd: work, stdio })
+    return packedIn(root, destination)
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
+}
+
+/**
+ * @param {string} root
+ * @param {string} folder where they were packed before
+ * @returns {Packed[]}
+ */
+export function packedIn(root, folder) {
+  return publishedPackages(root).map((pack) => ({ ...pack, tarball: join(folder, tarballOf(pack)) }))
+}
+
+/** @param {import('./packages.mjs').Package} pack */
+function tarballOf({ manifest: { name, version } }) {
+  return `${name.slice(1).replace('/', '-')}-${version}.tgz`
 }
 
 /** @param {string} root */

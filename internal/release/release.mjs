@@ -5,7 +5,7 @@
 //   npm run release -- --for-publishing  adds the checks that only a published release needs
 //   npm run release -- --built           does not build, since CI has
 //
-// Leaves five tarballs, their SHA-256 sums, their sizes and an SBOM in release/.
+// Leaves the tarballs, their SHA-256 sums, their sizes and an SBOM in release/.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,8 +14,8 @@ import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { judgeSize, sizeOf } from '../../tools/package-size.mjs'
 import { brokenLinks } from './check-links.mjs'
-import { packPackage } from './pack.mjs'
-import { manifestIn, publishedPackages } from './packages.mjs'
+import { packAll } from './pack.mjs'
+import { manifestIn } from './packages.mjs'
 import { refusals } from './refusals.mjs'
 import { billOfMaterials } from './sbom.mjs'
 import { whereItLives } from './where.mjs'
@@ -52,9 +52,8 @@ function make() {
   const folder = join(root, 'release')
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder)
-  const packed = publishedPackages(root).map((pack) => {
-    const { manifest } = pack
-    return { name: manifest.name, manifest, tarball: packPackage(root, pack, folder) }
+  const packed = packAll(root, folder).map(({ manifest, tarball }) => {
+    return { name: manifest.name, manifest, tarball }
   })
   const faults = [...packed.flatMap(linksThatLeadNowhere), ...wrongSizes(packed)]
   if (faults.length > 0) return refuse(faults)

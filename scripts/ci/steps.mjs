@@ -96,12 +96,10 @@ const change = {
     ],
   },
   packages: {
-    title: 'Packages as published: types, attw, publint, the oldest and the newest TypeScript',
+    title: 'Packages as published: public types, entries, bundles; the lock file, changesets',
     commands: [
       node('scripts/ci/lockfile.mjs'),
       testsOf('packages'),
-      turbo('package:check'),
-      node('scripts/typescript-versions.mjs', '--short'),
       node('tools/changesets.mjs'),
     ],
   },
@@ -121,8 +119,12 @@ const change = {
   },
   clients: { title: 'Other clients of Redis', commands: [testsOf('clients')] },
   release: {
-    title: 'Release: its tests, a dry run, and consumers of the tarballs',
-    commands: [testsOf('release'), { run: npm('release', '--', '--built'), shown: true }],
+    title: 'Release: its tests, a dry run; its tarballs: consumers, attw, publint, old TypeScript',
+    commands: [
+      testsOf('release'),
+      { run: npm('release', '--', '--built'), shown: true },
+      node('tools/package-check.mjs', 'release'),
+    ],
   },
   versions: {
     title: 'Newest Node, Valkey, ioredis 5; stored state of the last release',
