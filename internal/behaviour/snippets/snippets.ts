@@ -6,15 +6,20 @@
 // use its names.
 
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startCluster, startRedis, startSentinel } from '@weir/testkit'
 import { nodeBinary } from '@weir/testkit/node'
+import { onTestFinished } from 'vitest'
 import { documents, root } from '../test/documents.js'
 
 const here = import.meta.dirname
 
-/** What `npm test` does not install: the snippets that import it run in the step `majors`. */
+/**
+ * What `npm test` does not install, or a newer Node has: the snippets that import it run in the step
+ * `majors`.
+ */
 export const ELSEWHERE: readonly string[] = [
   '@nestjs/websockets',
   '@valkey/valkey-glide',
@@ -22,16 +27,16 @@ export const ELSEWHERE: readonly string[] = [
   '@weir/dashboard',
   'express-rate-limit',
   'iovalkey',
+  'node:sqlite',
   'redis',
   'socket.io-client',
 ]
 
 export interface Snippet {
+  /** Such as `docs--redis/line-7.ts`. */
   readonly file: string
   readonly text: string
 }
-
-export type Document = readonly [path: string, snippets: readonly Snippet[]]
 
 const SNIPPET = /^```ts\n(.*?)^```\n(?:\n*<!-- check\n(.*?)-->)?/gms
 
@@ -49,32 +54,38 @@ function snippetsOf(document: string): Snippet[] {
   })
 }
 
-/** The packages that a snippet imports, without those of Node. */
-export function packagesOf({ text }: Snippet): string[] {
-  const specifiers = [...text.matchAll(/^(?:import|\} from).*?'([^'.][^']*)'/gm)].map(([, each]) => each)
-  return specifiers
-    .filter((each = '') => !each.startsWith('node:'))
-    .map((each = '') => each.split('/').slice(0, each.startsWith('@') ? 2 : 1).join('/'))
+/** What a snippet imports: packages, those of Node, and files of its document. */
+function importsOf({ file, text }: Snippet): string[] {
+  const specifiers = [...text.matchAll(/^(?:import|\} from)\b.*?'([^']*)'/gm)]
+  return specifiers.map(([, each = '']) => {
+    if (each.startsWith('node:')) return each
+    if (each.startsWith('.')) return join(file, '..', each.replace(/js$/, 'ts'))
+    return each.split('/', each.startsWith('@') ? 2 : 1).join('/')
+  })
 }
+
+/** The packages that snippets import. */
+export function packagesOf(snippets: readonly Snippet[]): string[] {
+  const files = new Set(snippets.map(({ file }) => file))
+  const imported = new Set(snippets.flatMap(importsOf))
+  return [...imported].filter((each) => !each.startsWith('node:') && !files.has(each))
+}
+
+/** All snippets of the documents. */
+export const all: readonly Snippet[] = documents.flatMap(snippetsOf)
 
 function isElsewhere(snippet: Snippet): boolean {
-  return packagesOf(snippet).some((each) => ELSEWHERE.includes(each))
+  const imported = importsOf(snippet)
+  return (
+    imported.some((each) => ELSEWHERE.includes(each)) ||
+    all.some((other) => imported.includes(other.file) && isElsewhere(other))
+  )
 }
 
-/** The documents that have snippets, with all of them. */
-export const all: readonly Document[] = documents
-  .map((path): Document => [path, snippetsOf(path)])
-  .filter(([, snippets]) => snippets.length > 0)
-
-const only = (holds: (snippet: Snippet) => boolean): readonly Document[] =>
-  all
-    .map(([path, snippets]): Document => [path, snippets.filter(holds)])
-    .filter(([, snippets]) => snippets.length > 0)
-
-/** The snippets that `npm test` runs. */
-export const inTest: readonly Document[] = only((snippet) => !isElsewhere(snippet))
+/** Those that `npm test` runs. */
+export const inTest: readonly Snippet[] = all.filter((snippet) => !isElsewhere(snippet))
 /** The others. */
-export const elsewhere: readonly Document[] = only(isElsewhere)
+export const elsewhere: readonly Snippet[] = all.filter(isElsewhere)
 
 /**
  * Compiles snippets into a folder of the package whose dependencies they import, and returns what
@@ -106,9 +117,9 @@ export function compile(
 }
 
 /**
- * Runs the compiled snippets of a document, and returns the exit code and the output if it is not
- * 0.
- * @param prepare a module that run.mjs imports first
+ * Runs compiled snippets one after another in one process, and those that are tests by `node
+ * --test`. Returns the exit codes and the output of those that fail.
+ * @param prepare a module that is imported first
  */
 export async function runOf(
   folder: string,
@@ -116,37 +127,46 @@ export async function runOf(
   ports: string,
   prepare?: string,
 ): Promise<string> {
-  const files = snippets.map(({ file }) => join(folder, file.replace(/ts$/, 'js')))
-  const isTest = ({ text }: Snippet): boolean => text.includes("from 'node:test'")
-  const tests = files.filter((_, i) => isTest(snippets[i] as Snippet))
-  const others = files.filter((file) => !tests.includes(file))
-  const runs = [...tests.map((file) => [file]), ...(others.length > 0 ? [others] : [])]
-  // Node 20 has no SQLite.
-  const hasSqlite = snippets.some(({ text }) => text.includes("from 'node:sqlite'"))
-  const node = hasSqlite ? nodeBinary('22.13.0') : process.execPath
-  // Clients and servers stay open. But a forced exit cuts off the last tests of many.
-  const exit = hasSqlite ? [] : ['--test-force-exit']
-  let said = ''
-  for (const run of runs) {
-    const first = prepare === undefined ? [] : ['--import', prepare]
-    const args = ['--enable-source-maps', ...first, join(here, 'run.mjs'), ports, ...run]
-    const asTest = [...exit, '--test', ...run]
-    const child = spawn(node, tests.includes(run[0] as string) ? asTest : args, { cwd: folder })
-    let output = ''
-    child.stdout.on('data', (chunk) => {
-      output += chunk
-    })
-    child.stderr.on('data', (chunk) => {
-      output += chunk
-    })
-    const hung = setTimeout(() => child.kill(), 110_000)
-    const code = await new Promise((end) =>
-      child.on('close', (status, signal) => end(status ?? signal)),
-    )
-    clearTimeout(hung)
-    if (code !== 0) said += `${code}\n${output}`
-  }
-  return said
+  const filesOf = (some: readonly Snippet[]) =>
+    some.map(({ file }) => join(folder, file.replace(/ts$/, 'js')))
+  const has = (name: string) => (snippet: Snippet) => importsOf(snippet).includes(name)
+  const tests = snippets.filter(has('node:test'))
+  const others = snippets.filter((each) => !tests.includes(each) && !has('node:sqlite')(each))
+  // Node 20 has no SQLite. A forced exit ends what stays open, but cuts off the last tests of many.
+  const withSqlite = tests.filter((test) =>
+    snippets.some((each) => has('node:sqlite')(each) && importsOf(test).includes(each.file)),
+  )
+  const withExit = tests.filter((each) => !withSqlite.includes(each))
+  const first = prepare === undefined ? [] : ['--import', prepare]
+  const run = ['--enable-source-maps', ...first, join(here, 'run.mjs'), ports]
+  const said = await Promise.all([
+    outputOf(folder, process.execPath, run, filesOf(others)),
+    outputOf(folder, process.execPath, ['--test-force-exit', '--test'], filesOf(withExit)),
+    withSqlite.length > 0 &&
+      outputOf(folder, nodeBinary('22.13.0'), ['--test'], filesOf(withSqlite)),
+  ])
+  return said.filter(Boolean).join('\n')
+}
+
+/** The exit code and the output of a process, if it is not 0. */
+async function outputOf(
+  cwd: string,
+  node: string,
+  args: readonly string[],
+  files: readonly string[],
+): Promise<string> {
+  if (files.length === 0) return ''
+  const child = spawn(node, [...args, ...files], { cwd })
+  onTestFinished(() => void child.kill())
+  let output = ''
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    output += chunk
+  })
+  const [code, signal] = await once(child, 'close')
+  return code === 0 ? '' : `${code ?? signal}\n${output}`
 }
 
 /** The servers whose ports the snippets name, and `ports` for `runOf`. */

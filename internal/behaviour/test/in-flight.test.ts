@@ -2,6 +2,7 @@
 // ended, whatever its client does.
 
 import { Agent, type ClientRequest, request } from 'node:http'
+import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { concurrency, memoryStore, RateLimiter, type Store, slidingWindow } from '@weir/core'
@@ -34,13 +35,15 @@ async function leftOf(store: Store, limit: number): Promise<number> {
   return (await limiter.peek('all')).remaining
 }
 
-/** A handler that takes a while. It tells Express when it has ended; other frameworks know. */
-function worker(kind: ServerKind, ms: number) {
+/** A handler that works until a test ends it. It tells Express when it has ended; other frameworks
+ *  know. */
+function worker(kind: ServerKind) {
   const state = { running: 0, most: 0, ended: 0 }
+  const ends: (() => void)[] = []
   async function work(): Promise<Reply> {
     state.running += 1
     state.most = Math.max(state.most, state.running)
-    await sleep(ms)
+    await new Promise<void>((resolve) => ends.push(resolve))
     state.running -= 1
     state.ended += 1
     return { body: 'done' }
@@ -50,16 +53,21 @@ function worker(kind: ServerKind, ms: number) {
     if (kind.name.startsWith('Express')) void placed?.held?.until(working)
     return working
   }
-  return { state, handler }
+  /** Ends all that run. */
+  function end(): void {
+    for (const done of ends.splice(0)) done()
+  }
+  const runs = (count: number) => vi.waitFor(() => expect(state.running).toBe(count))
+  return { state, handler, end, runs }
 }
 
-/** A request whose client leaves after this many ms, or when the promise is fulfilled. */
-function leaver(url: string, after: number | Promise<void>): Promise<void> {
+/** A request whose client leaves when the promise is fulfilled. */
+function leaver(url: string, when: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const sent: ClientRequest = request(url, { agent: false }, (response) => response.resume())
     sent.on('error', () => {}).on('close', () => resolve())
     sent.end()
-    void (typeof after === 'number' ? sleep(after) : after).then(() => sent.destroy())
+    void when.then(() => sent.destroy())
   })
 }
 
@@ -87,60 +95,107 @@ function gatedStore() {
   return { store, asked, answer: () => answer() }
 }
 
-/** A store that answers after this many ms. */
-function lateStore(ms: number): Store {
-  const store = memoryStore()
+function promised(): [promise: Promise<void>, fulfil: () => void] {
+  let fulfil = () => {}
+  const promise = new Promise<void>((resolve) => {
+    fulfil = resolve
+  })
+  return [promise, () => fulfil()]
+}
+
+/** Lets the server do what it has to do now. */
+async function turns(): Promise<void> {
+  for (let i = 0; i < 20; i += 1) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** The connection of a framework's request. */
+function socketOf(raw: object | undefined): Socket {
+  const { req, raw: inner, socket } = (raw ?? {}) as Record<string, { socket: Socket } & Socket>
+  return req?.socket ?? inner?.socket ?? (socket as Socket)
+}
+
+/** What happens to each request, by its path, as promises. */
+function moments() {
+  const found = new Map<string, { promise: Promise<void>; happens: () => void }>()
+  function of(moment: string, path: string) {
+    const key = `${moment} ${path}`
+    let one = found.get(key)
+    if (one === undefined) {
+      let happens = () => {}
+      const promise = new Promise<void>((resolve) => {
+        happens = resolve
+      })
+      one = { promise, happens: () => happens() }
+      found.set(key, one)
+    }
+    return one
+  }
   return {
-    async decide(asked) {
-      if (asked.mode === 'consume') await sleep(ms)
-      return store.decide(asked)
-    },
-    reset: (target) => store.reset(target),
+    happens: (moment: string, path: string) => of(moment, path).happens(),
+    when: (moment: string, path: string) => of(moment, path).promise,
   }
 }
 
-/** For a busy machine. */
-const PATIENT = { timeout: 20_000, interval: 20 }
-
-describe('1,000 requests whose clients leave', () => {
-  test.concurrent.for(servers)(
-    'never run more handlers of $name than the limit, and release all slots',
-    { timeout: 60_000 },
-    async (kind, { onTestFinished: atEnd }) => {
-      const limit = 20
-      const { own, left } = limiterOf(limit)
-      const { state, handler } = worker(kind, 1_000)
-      const { url } = await serve(kind, { limiters: [own], handler }, async (done) => atEnd(done))
-      const sent: Promise<void>[] = []
-      for (let i = 0; i < 1_000; i += 1) {
-        // Before the request arrives, while it is decided, and while its handler runs.
-        sent.push(leaver(url, [0, 1, 5, 20, 80, 400][i % 6] as number))
-        if (i % 10 === 9) await sleep(20)
-      }
+test.each(servers)(
+  '500 requests whose clients leave never run more handlers of $name than the limit, and release all slots',
+  async (kind) => {
+    const limit = 20
+    const { happens, when } = moments()
+    const { state, handler, end } = worker(kind)
+    const { own, left } = limiterOf(limit, {
+      key: ({ url }) => {
+        happens('decided', url)
+        return new Promise((resolve) => setImmediate(resolve, 'all'))
+      },
+    })
+    const { url } = await serve(kind, {
+      limiters: [own],
+      handler: (exchange) => {
+        happens('handled', exchange.url)
+        return handler(exchange)
+      },
+    })
+    for (let batch = 0; batch < 10; batch += 1) {
+      const sent = Array.from({ length: 50 }, (_, i) => {
+        const path = `/${batch}-${i}`
+        // Before the request arrives, while it is decided, or while its handler runs; a refused one
+        // gets a response.
+        const leaves = [Promise.resolve(), when('decided', path), when('handled', path)][i % 3]
+        return leaver(url + path, leaves as Promise<void>)
+      })
       await Promise.all(sent)
-      await vi.waitFor(async () => expect(await left()).toBe(limit), PATIENT)
-      expect(state.running).toBe(0)
-      expect(state.most).toBeLessThanOrEqual(limit)
-      expect(state.ended).toBeGreaterThan(limit)
-    },
-  )
-})
+      end()
+      // Handlers that begin later than their clients leave end with the next batch.
+    }
+    await vi.waitFor(async () => {
+      end()
+      expect(await left()).toBe(limit)
+    })
+    expect(state.running).toBe(0)
+    expect(state.most).toBeLessThanOrEqual(limit)
+    expect(state.ended).toBeGreaterThan(limit)
+  },
+)
 
 describe.each(servers)('$name', (kind) => {
   test('a request is refused while the limit is in progress, and passes when one has ended', async () => {
-    const { own } = limiterOf(1)
-    const { handler } = worker(kind, 300)
+    const { own, left } = limiterOf(1)
+    const { handler, end, runs } = worker(kind)
     const { url } = await serve(kind, { limiters: [own], handler })
     const first = ask(url)
-    await vi.waitFor(async () => {
-      const { status, headers, body } = await ask(url)
-      expect(status).toBe(429)
-      expect(headers['retry-after']).toBe('1')
-      expect(headers['ratelimit-policy']).toContain('qu="concurrent-requests"')
-      expect(JSON.parse(body)['violated-policies']).toEqual(['in-flight'])
-    }, PATIENT)
+    await runs(1)
+    const { status, headers, body } = await ask(url)
+    expect(status).toBe(429)
+    expect(headers['retry-after']).toBe('1')
+    expect(headers['ratelimit-policy']).toContain('qu="concurrent-requests"')
+    expect(JSON.parse(body)['violated-policies']).toEqual(['in-flight'])
+    end()
     expect((await first).status).toBe(200)
-    expect((await ask(url)).status).toBe(200)
+    await vi.waitFor(async () => expect(await left()).toBe(1))
+    const second = ask(url)
+    await runs(1)
+    end()
+    expect((await second).status).toBe(200)
   })
 
   test('a slot is held while a response is streamed, and released when the stream has ended', async () => {
@@ -149,34 +204,39 @@ describe.each(servers)('$name', (kind) => {
     const { url } = await serve(kind, { limiters: [own], handler: () => ({ body }) })
     const answered = ask(url)
     body.push('some')
-    await vi.waitFor(async () => expect(await left()).toBe(0), PATIENT)
-    await sleep(50)
+    await vi.waitFor(async () => expect(await left()).toBe(0))
+    await turns()
     expect(await left()).toBe(0)
     body.push(null)
     expect(await answered).toMatchObject({ status: 200, body: 'some' })
-    await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+    await vi.waitFor(async () => expect(await left()).toBe(1))
   })
 
   test('a slot is released when a client leaves during a streamed response', async () => {
     const { own, left } = limiterOf(1)
     const body = new Readable({ read() {} })
     body.push('some')
-    const { url } = await serve(kind, { limiters: [own], handler: () => ({ body }) })
-    await leaver(url, 200)
-    await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+    const [held, holds] = promised()
+    const handler = () => {
+      holds()
+      return { body }
+    }
+    const { url } = await serve(kind, { limiters: [own], handler })
+    await leaver(url, held)
+    await vi.waitFor(async () => expect(await left()).toBe(1))
     body.destroy()
   })
 
   test('a slot is released when the handler fails', async () => {
     const { own, left } = limiterOf(1)
     const handler = async () => {
-      await sleep(5)
+      await turns()
       throw new Error('of the handler')
     }
     const { url } = await serve(kind, { limiters: [own], handler })
     for (let i = 0; i < 3; i += 1) {
       expect((await ask(url)).status).toBe(500)
-      await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+      await vi.waitFor(async () => expect(await left()).toBe(1))
     }
   })
 
@@ -199,15 +259,18 @@ describe.each(servers)('$name', (kind) => {
 
   test('pipelined requests each hold a slot until their handlers have ended, even if the client leaves', async () => {
     const { own, left } = limiterOf(3)
-    const { state, handler } = worker(kind, 200)
+    const { state, handler, end } = worker(kind)
     const { url } = await serve(kind, { limiters: [own], handler })
     const socket = pipeline(url, 10)
-    await vi.waitFor(() => expect(state.running).toBeGreaterThan(0), PATIENT)
+    await vi.waitFor(() => expect(state.running).toBeGreaterThan(0))
     socket.destroy()
-    await sleep(50)
+    await turns()
     expect(state.running).toBeGreaterThan(0)
     expect(await left()).toBe(3 - state.running)
-    await vi.waitFor(async () => expect(await left()).toBe(3), PATIENT)
+    await vi.waitFor(async () => {
+      end()
+      expect(await left()).toBe(3)
+    })
     expect(state.most).toBeLessThanOrEqual(3)
   })
 
@@ -217,13 +280,13 @@ describe.each(servers)('$name', (kind) => {
     const { url } = await serve(kind, { limiters: [own, later] })
     expect((await ask(url)).status).toBe(200)
     for (let i = 0; i < 3; i += 1) {
-      await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+      await vi.waitFor(async () => expect(await left()).toBe(1))
       expect((await ask(url)).headers['ratelimit-policy']).toContain('in-flight')
     }
   })
 
   test('maxHold closes the connection of a request that takes longer, and aborts its signal', async () => {
-    const { own, left } = limiterOf(1, { maxHold: 150 })
+    const { own, left } = limiterOf(1, { maxHold: 50 })
     const signals: (AbortSignal | undefined)[] = []
     const body = new Readable({ read() {} })
     const handler = ({ placed }: Exchange): Reply => {
@@ -234,49 +297,69 @@ describe.each(servers)('$name', (kind) => {
     const { url } = await serve(kind, { limiters: [own], handler })
     await expect(ask(url)).rejects.toThrow()
     expect(signals[0]?.reason).toMatchObject({ code: 'WEIR_HOLD_ENDED' })
-    await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+    await vi.waitFor(async () => expect(await left()).toBe(1))
     body.destroy()
   })
 
   test('waiting requests get their turn when others have ended', async () => {
-    const { own } = limiterOf(2, { wait: '10s' })
-    const { state, handler } = worker(kind, 50)
+    const { own } = limiterOf(2, { wait: '1h' })
+    const { state, handler, end } = worker(kind)
     const { url } = await serve(kind, { limiters: [own], handler })
-    const answers = await Promise.all(Array.from({ length: 8 }, () => ask(url)))
-    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200))
+    const answers = Promise.all(Array.from({ length: 8 }, () => ask(url)))
+    await vi.waitFor(() => {
+      if (state.running === 2) end()
+      expect(state.ended).toBe(8)
+    })
+    expect((await answers).map(({ status }) => status)).toEqual(Array(8).fill(200))
     expect(state.most).toBe(2)
   })
 
   test('in shadow mode, slots are counted and nobody is refused', async () => {
     const { own, left } = limiterOf(1, { shadow: true })
-    const { state, handler } = worker(kind, 100)
+    const { handler, end, runs } = worker(kind)
     const { url } = await serve(kind, { limiters: [own], handler })
-    const answers = await Promise.all(Array.from({ length: 4 }, () => ask(url)))
-    expect(answers.map(({ status }) => status)).toEqual(Array(4).fill(200))
-    expect(state.most).toBe(4)
-    await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+    const answers = Promise.all(Array.from({ length: 4 }, () => ask(url)))
+    await runs(4)
+    end()
+    expect((await answers).map(({ status }) => status)).toEqual(Array(4).fill(200))
+    await vi.waitFor(async () => expect(await left()).toBe(1))
   })
 
-  test('in shadow mode, a request is handled though its client has left, and is not cut off at maxHold', async () => {
-    const { own, left } = limiterOf(1, { shadow: true, maxHold: 50 })
-    const { state, handler } = worker(kind, 200)
+  test('in shadow mode, a request is handled though its client has left', async () => {
+    const { store, asked, answer } = gatedStore()
+    const { own } = limiterOf(1, { shadow: true, store })
+    const { handler, end, runs, state } = worker(kind)
     const { url } = await serve(kind, { limiters: [own], handler })
-    expect((await ask(url)).status).toBe(200)
-    const late: Settings = { ...own, store: lateStore(150) }
-    const behind = await serve(kind, { limiters: [late], handler })
-    await leaver(behind.url, 50)
-    await vi.waitFor(() => expect(state.ended).toBe(2), PATIENT)
-    await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+    await leaver(url, asked)
+    answer()
+    await runs(1)
+    end()
+    await vi.waitFor(() => expect(state.ended).toBe(1))
+    await vi.waitFor(async () => expect(await leftOf(store, 1)).toBe(1))
+  })
+
+  test('in shadow mode, a request is not cut off at maxHold', async () => {
+    const { own } = limiterOf(1, { shadow: true, maxHold: 1 })
+    const { handler, end, runs } = worker(kind)
+    const { url } = await serve(kind, { limiters: [own], handler })
+    const answered = ask(url)
+    await runs(1)
+    // Far beyond maxHold.
+    await sleep(20)
+    end()
+    expect((await answered).status).toBe(200)
   })
 
   test('in shadow mode, a request with an invalid cost also holds a slot, and releases it', async () => {
     const { own, left } = limiterOf(2, { shadow: true, cost: () => -1 })
-    const { handler } = worker(kind, 100)
+    const { handler, end, runs } = worker(kind)
     const { url } = await serve(kind, { limiters: [own], handler })
     const answered = ask(url)
-    await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
+    await runs(1)
+    expect(await left()).toBe(1)
+    end()
     expect((await answered).status).toBe(200)
-    await vi.waitFor(async () => expect(await left()).toBe(2), PATIENT)
+    await vi.waitFor(async () => expect(await left()).toBe(2))
   })
 
   test.each([{ shadow: false }, { shadow: true }])(
@@ -286,14 +369,18 @@ describe.each(servers)('$name', (kind) => {
       const policy = slidingWindow({ limit: 9, window: '1h' })
       const { store, asked, answer } = gatedStore()
       const later: Settings = { name: 'later', policy, store, ...mode }
-      const { state, handler } = worker(kind, 10)
-      const { url } = await serve(kind, { limiters: [own, later], handler })
+      const { state, handler } = worker(kind)
+      let request: Exchange['raw'] | undefined
+      const around = (exchange: Exchange, next: () => unknown) => {
+        request = exchange.raw
+        return next()
+      }
+      const { url } = await serve(kind, { limiters: [own, later], handler, around })
       await leaver(url, asked)
-      // The server notices in the next turn of the event loop that reads from sockets.
-      await sleep(50)
+      await vi.waitFor(() => expect(socketOf(request).destroyed).toBe(true))
       answer()
-      await vi.waitFor(async () => expect(await left()).toBe(1), PATIENT)
-      await sleep(100)
+      await vi.waitFor(async () => expect(await left()).toBe(1))
+      await turns()
       expect(state).toMatchObject({ running: 0, ended: 0 })
     },
   )

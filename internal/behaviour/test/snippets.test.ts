@@ -14,11 +14,7 @@ const TRANSPILED = { noCheck: true, noResolve: true }
 let servers: Awaited<ReturnType<typeof startServers>>
 let complaints: string[]
 beforeAll(async () => {
-  complaints = compile(
-    folder,
-    inTest.flatMap(([, snippets]) => snippets),
-    TRANSPILED,
-  )
+  complaints = compile(folder, inTest, TRANSPILED)
   servers = await startServers()
 })
 afterAll(async () => {
@@ -29,11 +25,10 @@ afterAll(async () => {
 test('every snippet that runs here imports only what is installed here', () => {
   const manifest = readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')
   const installed = Object.keys(JSON.parse(manifest).devDependencies)
-  const imported = new Set(inTest.flatMap(([, snippets]) => snippets.flatMap(packagesOf)))
-  expect([...imported].filter((each) => !installed.includes(each))).toEqual([])
+  expect(packagesOf(inTest).filter((each) => !installed.includes(each))).toEqual([])
   expect(complaints).toEqual([])
 })
 
-test.each(inTest)('the snippets of %s run', async (_, snippets) => {
-  expect(await runOf(folder, snippets, servers.ports)).toBe('')
+test('the snippets of the documents run', async () => {
+  expect(await runOf(folder, inTest, servers.ports)).toBe('')
 })

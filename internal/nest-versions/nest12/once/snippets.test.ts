@@ -23,11 +23,7 @@ const STRICT = { strict: true, exactOptionalPropertyTypes: true }
 let servers: Awaited<ReturnType<typeof startServers>>
 let complaints: string[]
 beforeAll(async () => {
-  complaints = compile(
-    folder,
-    all.flatMap(([, snippets]) => snippets),
-    STRICT,
-  )
+  complaints = compile(folder, all, STRICT)
   servers = await startServers()
 })
 afterAll(async () => {
@@ -37,19 +33,19 @@ afterAll(async () => {
 
 test("every snippet of the documents compiles in TypeScript's strictest mode", () => {
   expect(complaints).toEqual([])
-  expect(all.flatMap(([, snippets]) => snippets).length).toBeGreaterThan(10)
+  expect(all.length).toBeGreaterThan(10)
 })
 
 test('what the snippets import that run only here is not installed for `npm test`', () => {
   const behaviour = join(import.meta.dirname, '../../../behaviour/package.json')
   const installed = Object.keys(JSON.parse(readFileSync(behaviour, 'utf8')).devDependencies)
   expect(ELSEWHERE.filter((each) => installed.includes(each))).toEqual([])
-  const imported = new Set(elsewhere.flatMap(([, snippets]) => snippets.flatMap(packagesOf)))
-  expect(ELSEWHERE.filter((each) => !imported.has(each))).toEqual([])
+  const imported = [...packagesOf(elsewhere), 'node:sqlite']
+  expect(ELSEWHERE.filter((each) => !imported.includes(each))).toEqual([])
 })
 
-test.each(elsewhere)('the snippets of %s run', async (_, snippets) => {
-  expect(await runOf(folder, snippets, servers.ports, prepare)).toBe('')
+test('the snippets that run only here run', async () => {
+  expect(await runOf(folder, elsewhere, servers.ports, prepare)).toBe('')
 })
 
 test('a snippet that throws is reported, with its line', async () => {
@@ -75,12 +71,9 @@ export function why(decision: Decision): string {
 `
 
 test('the snippets for Nest compile with the settings of a Nest 10 project: without strictNullChecks', () => {
-  const ofNest = all.filter(([document]) => document.includes('nest'))
+  const ofNest = all.filter(({ file }) => file.includes('nest'))
   expect(ofNest.length).toBeGreaterThan(2)
-  const snippets = [
-    ...ofNest.flatMap(([, each]) => each),
-    { file: 'denied.ts', text: DENIED },
-  ]
+  const snippets = [...ofNest, { file: 'denied.ts', text: DENIED }]
   const less = { strict: false, strictNullChecks: false, exactOptionalPropertyTypes: false }
   expect(complaintsOf('lax', snippets, less)).toEqual([])
 })
