@@ -5,7 +5,7 @@
 // internal/fleet, whose stories must be the same. Needs a build.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { newestNode, nodeBinary } from '../internal/testkit/servers/node.mjs'
 import {
@@ -17,8 +17,7 @@ import { sameHistories } from './same-history.mjs'
 import { IOREDIS } from './supported.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const core = join(root, 'packages', 'core')
-const requireFromCore = createRequire(join(core, 'package.json'))
+const { resolve } = createRequire(`${root}internal/clients/package.json`)
 const short = process.argv.includes('--short')
 
 const present = process.execPath
@@ -30,8 +29,11 @@ const all = [present, newest].flatMap((node) =>
 )
 /** In test/redis. */
 const SHORT = [
+  'client-check',
   'client-options',
+  'client-states',
   'conformance.test',
+  'database',
   'drivers',
   'moving-slot',
   'one-write',
@@ -48,23 +50,24 @@ process.exitCode = failed.length === 0 && isSame ? 0 : 1
 function passes({ node, server, ioredis }) {
   // Tests without Redis depend only on Node.
   const hasUnit = !short && server === redis && ioredis === '6'
-  const client = requireFromCore(
-    ioredis === '5' ? 'ioredis5/package.json' : 'ioredis/package.json',
-  ).version
-  const title = `Node ${execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()}, ${version(server)}, ioredis ${client}`
+  const client = resolve(ioredis === '5' ? 'ioredis5' : 'ioredis')
+  const title = `Node ${execFileSync(node, ['--version'], { encoding: 'utf8' }).trim()}, ${version(server)}, ioredis ${ioredis}`
   console.log(`\nmatrix: ${title}`)
   const { status } = spawnSync(
     node,
-    ['test/run.mjs', ...(hasUnit ? [] : ['--redis-only']), ...(short ? SHORT : [])],
+    [
+      ...['node_modules/vitest/vitest.mjs', 'run', '--project', hasUnit ? 'core *' : 'core redis*'],
+      ...(short ? SHORT : []),
+    ],
     {
-      cwd: core,
+      cwd: root,
       stdio: 'inherit',
       env: {
         ...process.env,
         // Processes that the tests start use the same Node.
         PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
         REDIS_SERVER_BIN: server,
-        IOREDIS_MAJOR: ioredis,
+        ...(ioredis === '5' ? { WEIR_IOREDIS: client } : {}),
       },
     },
   )

@@ -1,12 +1,8 @@
-// The warnings about a client: options of real ioredis clients, of both majors, that never connect.
+// The warnings about a client: options of real ioredis clients that never connect.
 
-import * as tested from 'ioredis'
-import * as ioredis5 from 'ioredis5'
-import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from 'vitest'
+import { Cluster, Redis } from 'ioredis'
+import { afterEach, beforeEach, expect, type MockInstance, test, vi } from 'vitest'
 import { recommendedClusterOptions, recommendedRedisOptions } from '../../src/index.js'
-
-/** Another major, used in the same way. */
-const ioredis = tested as never as typeof ioredis5
 
 const NODES = [{ host: '127.0.0.1', port: 1 }]
 /** The unsafe defaults of ioredis, in the order of the warning. */
@@ -28,6 +24,9 @@ beforeEach(() => {
 })
 afterEach(() => warn.mockRestore())
 
+const redis = (options: object) => new Redis({ lazyConnect: true, ...options })
+const cluster = (options: object) => new Cluster(NODES, { lazyConnect: true, ...options })
+
 /** The options in the warning when these clients are passed, one after another: there is at most
  *  one warning. */
 async function warnedOf(...clients: object[]): Promise<string[]> {
@@ -40,86 +39,74 @@ async function warnedOf(...clients: object[]): Promise<string[]> {
   return /^the Redis client has unsafe options: ([\w, ]+); /.exec(text)?.[1]?.split(', ') ?? [text]
 }
 
-test('the tested majors are the right ones', async () => {
-  const versions = [ioredis, ioredis5].map(({ Redis }) => new Redis({ lazyConnect: true }).options)
-  expect(versions.map(({ keepAlive }) => keepAlive)).toEqual([
-    process.env.IOREDIS_MAJOR === '5' ? 0 : 30_000,
-    0,
-  ])
+test('the tested major is the right one', () => {
+  expect(redis({}).options.keepAlive).toBe(process.env.WEIR_IOREDIS ? 0 : 30_000)
 })
 
-describe.each([
-  ['6, or the one that is tested', ioredis],
-  ['5', ioredis5],
-])('of ioredis %s', (_, { Redis, Cluster }) => {
-  const redis = (options: object) => new Redis({ lazyConnect: true, ...options })
-  const cluster = (options: object) => new Cluster(NODES, { lazyConnect: true, ...options })
+test('a client with the recommended options causes no warning', async () => {
+  expect(
+    await warnedOf(
+      redis(recommendedRedisOptions),
+      new Redis('redis://127.0.0.1:1', { ...recommendedRedisOptions, lazyConnect: true }),
+      redis({ ...recommendedRedisOptions, sentinels: NODES, name: 'm' }),
+      cluster(recommendedClusterOptions),
+    ),
+  ).toEqual([])
+})
 
-  test('a client with the recommended options causes no warning', async () => {
+test('a plain client causes one warning, with all unsafe defaults', async () => {
+  expect(await warnedOf(redis({}), redis({}))).toEqual(DEFAULTS)
+  expect(warn.mock.calls[0]?.[0]).toContain('give it recommendedRedisOptions')
+})
+
+test('a plain Cluster causes one warning, with all unsafe defaults', async () => {
+  expect(await warnedOf(cluster({}), cluster({ redisOptions: {} }))).toEqual(CLUSTER_DEFAULTS)
+  expect(warn.mock.calls[0]?.[0]).toContain('give it recommendedClusterOptions')
+})
+
+test.each<[object, string[]]>([
+  [{ enableOfflineQueue: true }, ['enableOfflineQueue']],
+  [{ maxRetriesPerRequest: 1 }, ['maxRetriesPerRequest']],
+  [{ maxRetriesPerRequest: null }, ['maxRetriesPerRequest']],
+  [{ autoResendUnfulfilledCommands: true }, ['autoResendUnfulfilledCommands']],
+  [{ connectTimeout: 5_000 }, []],
+  [{ connectTimeout: 5_001 }, ['connectTimeout']],
+  [{ connectTimeout: 0 }, ['connectTimeout']],
+  [{ retryStrategy: again }, []],
+  [{ retryStrategy: null }, ['retryStrategy']],
+  [{ reconnectOnError: () => 1 }, []],
+  [{ reconnectOnError: null }, ['reconnectOnError']],
+  [{ keyPrefix: 'a:' }, []],
+])('a client that differs from the recommended one in %j', async (options, expected) => {
+  expect(await warnedOf(redis({ ...recommendedRedisOptions, ...options }))).toEqual(expected)
+})
+
+test.each<[object, object, string[]]>([
+  [{ enableOfflineQueue: true }, {}, ['enableOfflineQueue']],
+  [{ clusterRetryStrategy: null }, {}, ['clusterRetryStrategy']],
+  [{}, { connectTimeout: 5_001 }, ['connectTimeout']],
+  // A node does not reconnect, and refers to its successor.
+  [
+    {},
+    { maxRetriesPerRequest: 20, autoResendUnfulfilledCommands: true, reconnectOnError: null },
+    [],
+  ],
+  [{ clusterNodeRetryStrategy: again }, {}, []],
+  [{ clusterNodeRetryStrategy: again }, { maxRetriesPerRequest: 20 }, ['maxRetriesPerRequest']],
+  [
+    { clusterNodeRetryStrategy: again },
+    { autoResendUnfulfilledCommands: true },
+    ['autoResendUnfulfilledCommands'],
+  ],
+])(
+  'a Cluster that differs from the recommended one in %j, and its nodes in %j',
+  async (options, ofNodes, expected) => {
+    const redisOptions = { ...recommendedClusterOptions.redisOptions, ...ofNodes }
     expect(
-      await warnedOf(
-        redis(recommendedRedisOptions),
-        new Redis('redis://127.0.0.1:1', { ...recommendedRedisOptions, lazyConnect: true }),
-        redis({ ...recommendedRedisOptions, sentinels: NODES, name: 'm' }),
-        cluster(recommendedClusterOptions),
-      ),
-    ).toEqual([])
-  })
-
-  test('a plain client causes one warning, with all unsafe defaults', async () => {
-    expect(await warnedOf(redis({}), redis({}))).toEqual(DEFAULTS)
-    expect(warn.mock.calls[0]?.[0]).toContain('give it recommendedRedisOptions')
-  })
-
-  test('a plain Cluster causes one warning, with all unsafe defaults', async () => {
-    expect(await warnedOf(cluster({}), cluster({ redisOptions: {} }))).toEqual(CLUSTER_DEFAULTS)
-    expect(warn.mock.calls[0]?.[0]).toContain('give it recommendedClusterOptions')
-  })
-
-  test.each<[object, string[]]>([
-    [{ enableOfflineQueue: true }, ['enableOfflineQueue']],
-    [{ maxRetriesPerRequest: 1 }, ['maxRetriesPerRequest']],
-    [{ maxRetriesPerRequest: null }, ['maxRetriesPerRequest']],
-    [{ autoResendUnfulfilledCommands: true }, ['autoResendUnfulfilledCommands']],
-    [{ connectTimeout: 5_000 }, []],
-    [{ connectTimeout: 5_001 }, ['connectTimeout']],
-    [{ connectTimeout: 0 }, ['connectTimeout']],
-    [{ retryStrategy: again }, []],
-    [{ retryStrategy: null }, ['retryStrategy']],
-    [{ reconnectOnError: () => 1 }, []],
-    [{ reconnectOnError: null }, ['reconnectOnError']],
-    [{ keyPrefix: 'a:' }, []],
-  ])('a client that differs from the recommended one in %j', async (options, expected) => {
-    expect(await warnedOf(redis({ ...recommendedRedisOptions, ...options }))).toEqual(expected)
-  })
-
-  test.each<[object, object, string[]]>([
-    [{ enableOfflineQueue: true }, {}, ['enableOfflineQueue']],
-    [{ clusterRetryStrategy: null }, {}, ['clusterRetryStrategy']],
-    [{}, { connectTimeout: 5_001 }, ['connectTimeout']],
-    // A node does not reconnect, and refers to its successor.
-    [
-      {},
-      { maxRetriesPerRequest: 20, autoResendUnfulfilledCommands: true, reconnectOnError: null },
-      [],
-    ],
-    [{ clusterNodeRetryStrategy: again }, {}, []],
-    [{ clusterNodeRetryStrategy: again }, { maxRetriesPerRequest: 20 }, ['maxRetriesPerRequest']],
-    [
-      { clusterNodeRetryStrategy: again },
-      { autoResendUnfulfilledCommands: true },
-      ['autoResendUnfulfilledCommands'],
-    ],
-  ])(
-    'a Cluster that differs from the recommended one in %j, and its nodes in %j',
-    async (options, ofNodes, expected) => {
-      const redisOptions = { ...recommendedClusterOptions.redisOptions, ...ofNodes }
-      expect(
-        await warnedOf(cluster({ ...recommendedClusterOptions, ...options, redisOptions })),
-      ).toEqual(expected)
-    },
-  )
-})
+      await warnedOf(cluster({ ...recommendedClusterOptions, ...options, redisOptions })),
+    ).toEqual(expected)
+  },
+)
 
 test('a client other than ioredis has other options', async () => {
   const callBuffer = async () => {}

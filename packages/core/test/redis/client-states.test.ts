@@ -1,60 +1,54 @@
-// Clients that cannot send commands are refused when they are passed, whatever their major.
+// Clients that cannot send commands are refused when they are passed.
 
-import * as tested from 'ioredis'
-import * as ioredis5 from 'ioredis5'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { Cluster, Redis } from 'ioredis'
+import { expect, onTestFinished, test } from 'vitest'
 import { recommendedRedisOptions, redisStore } from '../../src/index.js'
 import { workerRedis } from './servers.js'
 
 const { port } = workerRedis()
 
-describe.each([
-  ['the ioredis that is tested', tested as never as typeof ioredis5],
-  ['ioredis 5', ioredis5],
-])('%s', (_, { Cluster, Redis }) => {
-  function connected(options: object = {}): ioredis5.Redis {
-    const client = new Redis(port, { ...recommendedRedisOptions, lazyConnect: true, ...options })
-    onTestFinished(() => client.disconnect())
-    return client
+function connected(options: object = {}): Redis {
+  const client = new Redis(port, { ...recommendedRedisOptions, lazyConnect: true, ...options })
+  onTestFinished(() => client.disconnect())
+  return client
+}
+
+const refused = (client: unknown, why: RegExp): void => {
+  expect(() => redisStore(client as never)).toThrow(
+    expect.objectContaining({
+      code: 'WEIR_INVALID_OPTION',
+      message: expect.stringMatching(why),
+    }),
+  )
+}
+
+test('a client that is closed', () => {
+  const single = new Redis(port, { ...recommendedRedisOptions, lazyConnect: true })
+  const cluster = new Cluster([{ host: '127.0.0.1', port }], { lazyConnect: true })
+  for (const client of [single, cluster]) {
+    client.disconnect()
+    refused(client, /^the client is closed; give one that is not/)
   }
+})
 
-  const refused = (client: unknown, why: RegExp): void => {
-    expect(() => redisStore(client as never)).toThrow(
-      expect.objectContaining({
-        code: 'WEIR_INVALID_OPTION',
-        message: expect.stringMatching(why),
-      }),
-    )
-  }
+test('a client that subscribes by RESP2', async () => {
+  const client = connected({ protocol: 2 })
+  await client.connect()
+  await client.subscribe('news')
+  refused(
+    client,
+    /^the client subscribes, and can send nothing else; give Weir a separate client/,
+  )
+})
 
-  test('a client that is closed', () => {
-    const single = new Redis(port, { ...recommendedRedisOptions, lazyConnect: true })
-    const cluster = new Cluster([{ host: '127.0.0.1', port }], { lazyConnect: true })
-    for (const client of [single, cluster]) {
-      client.disconnect()
-      refused(client, /^the client is closed; give one that is not/)
-    }
-  })
+test('a client that monitors', async () => {
+  const monitoring = await connected().monitor()
+  onTestFinished(() => monitoring.disconnect())
+  refused(monitoring, /^the client monitors, and can send nothing else/)
+})
 
-  test('a client that subscribes by RESP2', async () => {
-    const client = connected({ protocol: 2 })
-    await client.connect()
-    await client.subscribe('news')
-    refused(
-      client,
-      /^the client subscribes, and can send nothing else; give Weir a separate client/,
-    )
-  })
-
-  test('a client that monitors', async () => {
-    const monitoring = await connected().monitor()
-    onTestFinished(() => monitoring.disconnect())
-    refused(monitoring, /^the client monitors, and can send nothing else/)
-  })
-
-  test('a pipeline or a transaction', () => {
-    const client = connected()
-    for (const pipeline of [client.pipeline(), client.multi()])
-      refused(pipeline, /^the client is a pipeline or a transaction of one; give the client itself/)
-  })
+test('a pipeline or a transaction', () => {
+  const client = connected()
+  for (const pipeline of [client.pipeline(), client.multi()])
+    refused(pipeline, /^the client is a pipeline or a transaction of one; give the client itself/)
 })

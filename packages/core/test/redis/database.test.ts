@@ -1,5 +1,4 @@
-// The database in a client's option `db`, on real servers, with both majors of ioredis: Weir
-// decides there or not at all.
+// The database in a client's option `db`, on real servers: Weir decides there or not at all.
 
 import {
   type RedisCluster,
@@ -9,8 +8,7 @@ import {
   waitUntil,
 } from '@weir/testkit'
 import { Cluster, Redis } from 'ioredis'
-import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis5'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import {
   fixedWindow,
   livePolicies,
@@ -88,115 +86,110 @@ async function cutOff(client: { readonly status: string }): Promise<void> {
   await waitUntil('the client to be connected again', async () => client.status === 'ready')
 }
 
-describe.each([
-  ['6', Redis, Cluster],
-  ['5', Redis5 as unknown as typeof Redis, Cluster5 as unknown as typeof Cluster],
-])('of ioredis %s', (_, Client, OfCluster) => {
-  function redis(options: object): Redis {
-    return opened(new Client(server.port, { ...recommendedRedisOptions, ...options }))
-  }
+function redis(options: object): Redis {
+  return opened(new Redis(server.port, { ...recommendedRedisOptions, ...options }))
+}
 
-  test.each([
-    {},
-    { enableAutoPipelining: true },
-    { lazyConnect: true },
-    { enableOfflineQueue: true },
-  ])(
-    'if Redis has no database with that number, nothing is decided in database 0: %j',
-    async (options) => {
-      const limiter = limiterOn(storeOn(redis({ db: 99, ...options })))
-      for (let turn = 0; turn < 3; turn += 1) {
-        const asked = ['a', 'b', 'c'].map((key) => limiter.consume(key))
-        for (const decision of await Promise.all(asked))
-          expect(decision).toMatchObject({ source: 'local', degraded: true })
-      }
-      expect(await sizes()).toBe('')
-    },
-  )
-
-  test('the error is one of the node: its breaker opens, with the reason', async () => {
-    const store = storeOn(redis({ db: 99 }), { whenUnavailable: 'throw' })
-    const causes: unknown[] = []
-    store.on('breaker', ({ cause }) => void causes.push(cause))
-    const limiter = limiterOn(store)
-    await expect(limiter.consume('k')).rejects.toMatchObject({
-      code: 'WEIR_STORE_FAILED',
-      message: expect.stringContaining('DB index is out of range'),
-    })
-    await waitUntil('the breaker to open', async () => {
-      await limiter.consume('k').catch(() => {})
-      return store.health().nodes[0]?.state === 'open'
-    })
-    expect(String(causes[0])).toContain('DB index is out of range')
-    expect(store.stats().nodes[0]?.calls.error).toBeGreaterThan(0)
-  })
-
-  test('a Redis user without permission to select causes a warning, and decides nothing until permitted', async () => {
-    const rules = ['on', `>${PASSWORD}`, '~*', '+@all', '-select', '-@dangerous']
-    await server.command('ACL', 'SETUSER', 'narrow', 'reset', ...rules)
-    const client = redis({ db: 3, username: 'narrow', password: PASSWORD, enableReadyCheck: false })
-    const limiter = limiterOn(storeOn(client))
-    expect(await limiter.consume('k')).toMatchObject({ source: 'local', degraded: true })
-    await waitUntil('the warning', async () => warnings.length > 0)
-    expect(warnings[0]?.[1].code).toBe('WEIR_NOT_PERMITTED')
-    expect(warnings[0]?.[0]).toMatch(/'select'.*run: ACL SETUSER <user> .* \+select \(see /)
-    expect(await sizes()).toBe('')
-    await server.command('ACL', 'SETUSER', 'narrow', '+select')
-    await waitUntil('Redis decides', async () => (await limiter.consume('k2')).source === 'store')
-    expect(await sizes()).toMatch(/^db3 \d+$/)
-  })
-
-  test('it costs one command for each connection, whatever the number of stores and calls', async () => {
-    const client = redis({ db: 3 })
-    const limiters = [storeOn(client), storeOn(client), storeOn(client)].map(limiterOn)
-    const live = livePolicies(storeOn(client), { name: 'live', defaults: { p: policy } })
-    open.push(() => live.close())
-    // ioredis's command, and Weir's.
-    for (const connections of [1, 2, 3]) {
-      if (connections > 1) await cutOff(client)
-      for (let i = 0; i < 100; i += 1)
-        await Promise.all(limiters.map((limiter) => limiter.consume(`k${i}`)))
-      expect(await selects()).toBe(2 * connections)
+test.each([
+  {},
+  { enableAutoPipelining: true },
+  { lazyConnect: true },
+  { enableOfflineQueue: true },
+])(
+  'if Redis has no database with that number, nothing is decided in database 0: %j',
+  async (options) => {
+    const limiter = limiterOn(storeOn(redis({ db: 99, ...options })))
+    for (let turn = 0; turn < 3; turn += 1) {
+      const asked = ['a', 'b', 'c'].map((key) => limiter.consume(key))
+      for (const decision of await Promise.all(asked))
+        expect(decision).toMatchObject({ source: 'local', degraded: true })
     }
-    expect(await sizes()).toMatch(/^db3 \d+$/)
-  })
+    expect(await sizes()).toBe('')
+  },
+)
 
-  test('a client of database 0 sends none', async () => {
-    const limiter = limiterOn(storeOn(redis({})))
-    for (let i = 0; i < 10; i += 1) expect((await limiter.consume(`k${i}`)).source).toBe('store')
-    expect(await selects()).toBe(0)
+test('the error is one of the node: its breaker opens, with the reason', async () => {
+  const store = storeOn(redis({ db: 99 }), { whenUnavailable: 'throw' })
+  const causes: unknown[] = []
+  store.on('breaker', ({ cause }) => void causes.push(cause))
+  const limiter = limiterOn(store)
+  await expect(limiter.consume('k')).rejects.toMatchObject({
+    code: 'WEIR_STORE_FAILED',
+    message: expect.stringContaining('DB index is out of range'),
   })
+  await waitUntil('the breaker to open', async () => {
+    await limiter.consume('k').catch(() => {})
+    return store.health().nodes[0]?.state === 'open'
+  })
+  expect(String(causes[0])).toContain('DB index is out of range')
+  expect(store.stats().nodes[0]?.calls.error).toBeGreaterThan(0)
+})
 
-  test('calls of several turns that wait for it keep their order', async () => {
-    const limiter = limiterOn(storeOn(redis({ db: 3, enableOfflineQueue: true })))
-    const asked = [limiter.consume('k'), limiter.penalty('k', { cost: 2 }), limiter.consume('k')]
-    await new Promise(setImmediate)
-    asked.push(limiter.peek('k'))
-    const decisions = await Promise.all(asked)
-    expect(decisions.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
-      [true, 2],
-      [true, 0],
-      [false, 0],
-      [false, 0],
-    ])
-  })
+test('a Redis user without permission to select causes a warning, and decides nothing until permitted', async () => {
+  const rules = ['on', `>${PASSWORD}`, '~*', '+@all', '-select', '-@dangerous']
+  await server.command('ACL', 'SETUSER', 'narrow', 'reset', ...rules)
+  const client = redis({ db: 3, username: 'narrow', password: PASSWORD, enableReadyCheck: false })
+  const limiter = limiterOn(storeOn(client))
+  expect(await limiter.consume('k')).toMatchObject({ source: 'local', degraded: true })
+  await waitUntil('the warning', async () => warnings.length > 0)
+  expect(warnings[0]?.[1].code).toBe('WEIR_NOT_PERMITTED')
+  expect(warnings[0]?.[0]).toMatch(/'select'.*run: ACL SETUSER <user> .* \+select \(see /)
+  expect(await sizes()).toBe('')
+  await server.command('ACL', 'SETUSER', 'narrow', '+select')
+  await waitUntil('Redis decides', async () => (await limiter.consume('k2')).source === 'store')
+  expect(await sizes()).toMatch(/^db3 \d+$/)
+})
 
-  test('a database that the application selects later is the one that is selected again', async () => {
-    const client = redis({ db: 3 })
-    const limiter = limiterOn(storeOn(client))
-    await limiter.consume('before')
-    await client.select(5)
-    expect((await limiter.consume('k')).remaining).toBe(2)
-    await cutOff(client)
-    expect((await limiter.consume('k')).remaining).toBe(1)
-    expect(await sizes()).toBe('db3 1,db5 1')
-  })
+test('it costs one command for each connection, whatever the number of stores and calls', async () => {
+  const client = redis({ db: 3 })
+  const limiters = [storeOn(client), storeOn(client), storeOn(client)].map(limiterOn)
+  const live = livePolicies(storeOn(client), { name: 'live', defaults: { p: policy } })
+  open.push(() => live.close())
+  // ioredis's command, and Weir's.
+  for (const connections of [1, 2, 3]) {
+    if (connections > 1) await cutOff(client)
+    for (let i = 0; i < 100; i += 1)
+      await Promise.all(limiters.map((limiter) => limiter.consume(`k${i}`)))
+    expect(await selects()).toBe(2 * connections)
+  }
+  expect(await sizes()).toMatch(/^db3 \d+$/)
+})
 
-  test('a Cluster has only one, and none is selected', async () => {
-    for (const node of cluster.nodes) await node.command('CONFIG', 'RESETSTAT')
-    const nodes = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
-    const limiter = limiterOn(storeOn(opened(new OfCluster(nodes))))
-    for (const key of ['a', 'b', 'c']) expect((await limiter.consume(key)).source).toBe('store')
-    for (const node of cluster.nodes) expect(await selects(node)).toBe(0)
-  })
+test('a client of database 0 sends none', async () => {
+  const limiter = limiterOn(storeOn(redis({})))
+  for (let i = 0; i < 10; i += 1) expect((await limiter.consume(`k${i}`)).source).toBe('store')
+  expect(await selects()).toBe(0)
+})
+
+test('calls of several turns that wait for it keep their order', async () => {
+  const limiter = limiterOn(storeOn(redis({ db: 3, enableOfflineQueue: true })))
+  const asked = [limiter.consume('k'), limiter.penalty('k', { cost: 2 }), limiter.consume('k')]
+  await new Promise(setImmediate)
+  asked.push(limiter.peek('k'))
+  const decisions = await Promise.all(asked)
+  expect(decisions.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
+    [true, 2],
+    [true, 0],
+    [false, 0],
+    [false, 0],
+  ])
+})
+
+test('a database that the application selects later is the one that is selected again', async () => {
+  const client = redis({ db: 3 })
+  const limiter = limiterOn(storeOn(client))
+  await limiter.consume('before')
+  await client.select(5)
+  expect((await limiter.consume('k')).remaining).toBe(2)
+  await cutOff(client)
+  expect((await limiter.consume('k')).remaining).toBe(1)
+  expect(await sizes()).toBe('db3 1,db5 1')
+})
+
+test('a Cluster has only one, and none is selected', async () => {
+  for (const node of cluster.nodes) await node.command('CONFIG', 'RESETSTAT')
+  const nodes = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
+  const limiter = limiterOn(storeOn(opened(new Cluster(nodes))))
+  for (const key of ['a', 'b', 'c']) expect((await limiter.consume(key)).source).toBe('store')
+  for (const node of cluster.nodes) expect(await selects(node)).toBe(0)
 })

@@ -9,7 +9,7 @@ const skewMs = Number(process.env.WEIR_SKEW_MS ?? 0)
 const { now } = Date
 Date.now = () => now.call(Date) + skewMs
 
-const { Redis } = await import(process.env.IOREDIS_MAJOR === '5' ? 'ioredis5' : 'ioredis')
+const { Redis } = await import(process.env.WEIR_IOREDIS ?? 'ioredis')
 const path = fileURLToPath(new URL('hammer.ts', import.meta.url))
 const { module } = await runnerImport(path, { configFile: false, logLevel: 'error' })
 module.serve(Redis)

@@ -4,7 +4,7 @@
 import { fileURLToPath } from 'node:url'
 import { runnerImport } from 'vite'
 
-const { Redis } = await import(process.env.IOREDIS_MAJOR === '5' ? 'ioredis5' : 'ioredis')
+const { Redis } = await import(process.env.WEIR_IOREDIS ?? 'ioredis')
 const path = fileURLToPath(new URL('holder.ts', import.meta.url))
 const { module } = await runnerImport(path, { configFile: false, logLevel: 'error' })
 module.serve(Redis)
