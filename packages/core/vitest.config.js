@@ -14,8 +14,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
+          setupFiles: [...SHARED.setupFiles, './test/seed.ts'],
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{allocations,outages,redis}/**'],
+          exclude: ['test/{allocations,alone,outages,redis}/**'],
         },
       },
       {
@@ -38,6 +39,10 @@ export default defineConfig({
           globalSetup: ['@weir/testkit/vitest'],
           ...ALONE,
         },
+      },
+      {
+        extends: true,
+        test: { ...ALONE, name: 'alone', include: ['test/alone/*.test.ts'] },
       },
       {
         extends: true,

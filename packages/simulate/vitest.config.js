@@ -2,5 +2,9 @@ import { defineConfig } from 'vitest/config'
 import { SHARED } from '../../tools/vitest.mjs'
 
 export default defineConfig({
-  test: { ...SHARED, include: ['test/*.test.ts'] },
+  test: {
+    ...SHARED,
+    setupFiles: [...SHARED.setupFiles, './test/seed.ts'],
+    include: ['test/*.test.ts'],
+  },
 })

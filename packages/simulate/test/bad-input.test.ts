@@ -53,11 +53,11 @@ describe.each(FORMATS)('%s', (format) => {
     )
   })
 
-  // A parser whose time grows with the square of the length would take hours for these.
+  // It takes milliseconds. In quadratic time it would take longer than a test may.
   test.each(['"', '\\', '\\"', '[', '] "', ' ', '-', '{"a":', '[[', '10/Oct/2026:', '1'])(
-    'a line with a million times %s is read at once',
+    'a line of half a million characters is read in linear time: many %s',
     (piece) => {
-      const long = piece.repeat(1_000_000 / piece.length)
+      const long = piece.repeat(500_000 / piece.length)
       const begun = combined({ timeUs: START_US }).slice(0, -30) + long
       for (const line of [
         long,

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { slidingLog } from '@weir/core'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { sizeOf } from '../src/files/texts.js'
 import { compareLogs, type LogSource, type Progress, simulateLog, suggestLog } from '../src/node.js'
 import { folder } from './folder.js'
@@ -144,11 +144,13 @@ describe('fails, with a reason, if', () => {
 })
 
 test('progress reports how much of how much was read', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
   const told: Progress[] = []
   const slow = async function* () {
     for (const line of LINES.slice(0, 3)) {
       yield `${line}\n`
-      await new Promise((resolve) => setTimeout(resolve, 300))
+      vi.setSystemTime(Date.now() + 1_000)
     }
   }
   await simulateLog({ logs: [slow()], policies, onProgress: (progress) => told.push(progress) })

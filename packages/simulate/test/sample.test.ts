@@ -1,4 +1,5 @@
 import { slidingLog } from '@weir/core'
+import { stepsOf } from '@weir/testkit'
 import { describe, expect, test } from 'vitest'
 import { type LogEntry, simulation } from '../src/index.js'
 import { isSampled } from '../src/run/shares.js'
@@ -47,7 +48,7 @@ describe('a sample', () => {
   test('has shares that are off by as much as their standard errors say', () => {
     const whole = runOf(log('a'), 1)
     const off = { keys: 0, requests: 0, ofKeys: 0, ofRequests: 0 }
-    const samples = 200
+    const samples = stepsOf(80, 400)
     for (let salt = 0; salt < samples; salt += 1) {
       const { affectedShare, refusedShare } = runOf(log(`${salt}-`), 16)
       off.keys += (affectedShare.share - whole.affectedShare.share) ** 2
@@ -55,7 +56,7 @@ describe('a sample', () => {
       off.ofKeys += (affectedShare.error ?? 0) ** 2
       off.ofRequests += (refusedShare.error ?? 0) ** 2
     }
-    // The root mean square of 200 samples is known within 5 %; the bound is four times that.
+    // The root mean square of 400 samples is known within 4 %; of 80, within 8 %.
     expect(Math.abs(Math.sqrt(off.keys / off.ofKeys) - 1)).toBeLessThan(0.2)
     expect(Math.abs(Math.sqrt(off.requests / off.ofRequests) - 1)).toBeLessThan(0.2)
   })

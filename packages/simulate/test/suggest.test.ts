@@ -13,6 +13,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '@weir/core'
+import { stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import {
@@ -103,7 +104,7 @@ describe.each(ALGORITHMS)('%s', (algorithm) => {
         const { limit, isSmallest } = suggested({ algorithm, of, affect }, log)
         expect([limit, isSmallest]).toEqual([byHand(algorithm, log, { of, affect, least }), true])
       }),
-      { numRuns: 20 },
+      { numRuns: stepsOf(5, 100) },
     )
   })
 
@@ -115,7 +116,7 @@ describe.each(ALGORITHMS)('%s', (algorithm) => {
           const { limit, isSmallest } = suggested({ algorithm, of, affect }, log)
           expect([limit, isSmallest]).toEqual([byHand(algorithm, log, { of, affect, least }), true])
         }),
-        { numRuns: 20 },
+        { numRuns: stepsOf(5, 100) },
       )
     },
   )
@@ -131,7 +132,7 @@ describe.each(ALGORITHMS)('%s', (algorithm) => {
           expect(point.refusedShare).toBeCloseTo(shareAt(policy, log, 'requests'), 12)
         }
       }),
-      { numRuns: 10 },
+      { numRuns: stepsOf(4, 50) },
     )
   })
 })
@@ -145,7 +146,7 @@ test('is found as by hand where keys need limits on both sides of 62', () => {
       expect(limit).toBe(byHand(algorithm, log, { of, affect, least: 0 }))
     }),
     {
-      numRuns: 15,
+      numRuns: stepsOf(4, 50),
       examples: [
         [both(), 0.5, true],
         [both(), 0.34, false],
@@ -327,7 +328,7 @@ describe('plateaus', () => {
           if (from > 1) expect(at(from - 1)).toBeGreaterThan(affected)
         }
       }),
-      { numRuns: 15 },
+      { numRuns: stepsOf(4, 100) },
     )
   })
 

@@ -30,7 +30,7 @@ function addressOf(key) {
 }
 
 /** Most keys appear now and then, and some of them very often. */
-export function* linesOf(count, isJson) {
+function* linesOf(count, isJson) {
   const next = chance(7)
   for (let i = 0; i < count; i += 1) {
     const second = START_S + Math.floor((i / count) * DAY_S)

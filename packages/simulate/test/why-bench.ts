@@ -55,6 +55,11 @@ export function storeOf(client: RedisLike, options: RedisStoreOptions = {}): Red
   return store
 }
 
+/** The same store by a clock behind the server's: its changes of live policies hold at once. */
+export function earlier(client: RedisLike, options: RedisStoreOptions = {}): RedisStore {
+  return storeOf(client, { ...options, clock: { nowUs: () => (Date.now() - 2_000) * 1_000 } })
+}
+
 export function limiterOf(
   store: RedisStore,
   policy: RateLimiterOptions['policy'],

@@ -1,9 +1,8 @@
 // Periods of the calendar, zone by zone, compared with another implementation (zones.ts).
-//
-//   WEIR_ZONES=all npx vitest run --project unit base/calendar
-//
-// tests all zones that this process knows, in some minutes, instead of a few unusual ones.
+ The weekly run
+// tests all zones that this process knows, instead of a few unusual ones.
 
+import { isWeekly } from '@weir/testkit'
 import { describe, expect, test } from 'vitest'
 import { type CalendarUnit, periodsOf, WEEK_DAYS, type WeekDay } from '../../src/base/calendar.js'
 import { boundariesOf, civilOf, hoursAround, type Stretch, stretchesOf } from './zones.js'
@@ -42,8 +41,7 @@ const PECULIAR = [
   'Europe/Volgograd',
 ]
 
-const isAll = process.env.WEIR_ZONES === 'all'
-const zones = isAll ? Intl.supportedValuesOf('timeZone') : PECULIAR
+const zones = isWeekly ? Intl.supportedValuesOf('timeZone') : PECULIAR
 
 const UNITS: readonly [CalendarUnit, WeekDay, (day: number) => boolean][] = [
   ['day', 'monday', () => true],
@@ -61,7 +59,7 @@ function weekDayOf(day: number): number {
 /** Zones with the same changes are tested only once. */
 const seen = new Map<string, string>()
 
-describe('periods are those of another implementation', { timeout: 120_000 }, () => {
+describe('periods are those of another implementation', () => {
   test.each(zones)('%s', (timeZone) => {
     const stretches = stretchesOf(timeZone, FROM_MS - 400 * DAY_MS, TO_MS + 400 * DAY_MS)
     const changes = JSON.stringify(stretches)
@@ -69,7 +67,7 @@ describe('periods are those of another implementation', { timeout: 120_000 }, ()
     seen.set(changes, timeZone)
     for (const [unit, weekStart, isFirst] of UNITS) {
       const boundaries = boundariesOf(stretches, DAYS, isFirst)
-      const some = isAll ? boundaries.keys() : nearChanges(boundaries, stretches)
+      const some = isWeekly ? boundaries.keys() : nearChanges(boundaries, stretches)
       mustHave(
         boundaries,
         [...some],
@@ -85,7 +83,7 @@ describe('periods are those of another implementation', { timeout: 120_000 }, ()
   })
 
   test('there are enough zones', () => {
-    expect(zones.length).toBeGreaterThan(isAll ? 200 : 15)
+    expect(zones.length).toBeGreaterThan(isWeekly ? 200 : 15)
   })
 })
 

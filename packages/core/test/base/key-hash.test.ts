@@ -72,7 +72,7 @@ describe('the keyed hash', () => {
   test('is HalfSipHash-1-3 of the code units', () => {
     fc.assert(
       fc.property(
-        fc.string({ unit: 'binary', maxLength: 300 }),
+        fc.string({ unit: 'binary', maxLength: 70 }),
         fc.tuple(fc.integer(), fc.integer()),
         (text, seed) => {
           const hash = new KeyHash()
@@ -101,16 +101,16 @@ describe('the keyed hash', () => {
     ['counted up', (i: number) => `user-${i}`],
     ['with an equal prefix', (i: number) => `${'p'.repeat(100)}${i}`],
     ['with an equal suffix', (i: number) => `${i}${'s'.repeat(100)}`],
-    ['of one letter', (i: number) => 'x'.repeat(i % 20_000)],
+    ['of one letter', (i: number) => 'x'.repeat(i)],
     ['of single characters', (i: number) => String.fromCharCode(i)],
   ])('spreads keys evenly: those %s', (_, keyOf) => {
     const hash = new KeyHash()
-    const low = new Uint32Array(64)
-    const high = new Uint32Array(64)
-    for (let i = 0; i < 16_384; i += 1) {
+    const low = new Uint32Array(16)
+    const high = new Uint32Array(16)
+    for (let i = 0; i < 4_096; i += 1) {
       hash.hash(keyOf(i))
-      low[hash.low & 63] = (low[hash.low & 63] as number) + 1
-      high[hash.low >>> 26] = (high[hash.low >>> 26] as number) + 1
+      low[hash.low & 15] = (low[hash.low & 15] as number) + 1
+      high[hash.low >>> 28] = (high[hash.low >>> 28] as number) + 1
     }
     // 256 in each, within seven standard deviations of a binomial distribution.
     for (const count of [...low, ...high]) expect(Math.abs(count - 256)).toBeLessThan(112)

@@ -1,7 +1,7 @@
 // What a limit means to a request: options, refusals, and the decision on the request. Without a
 // framework.
 
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { httpLimiterIn } from '../../src/http/http-limiter.js'
 import {
   httpLimiter,
@@ -437,14 +437,15 @@ describe('keys', () => {
     expect(warnings).toEqual(['WEIR_RAW_ADDRESS'])
   })
 
-  // Milliseconds; in quadratic time it would be minutes.
-  test('a key of 500 kB takes negligible time, whatever it contains', async () => {
-    const { send } = limitOn({ policy: once, key: ({ user }) => user })
-    const start = performance.now()
-    for (const part of ['1', ':', 'a:', '1.', '%', ' '])
-      await send({ user: `1:1:${part.repeat(500_000 / part.length)}z` })
-    expect(performance.now() - start).toBeLessThan(20_000)
-  })
+  // It takes milliseconds. In quadratic time it would take longer than a test may.
+  test.each(['1', ':', 'a:', '1.', '%', ' '])(
+    'a key of 500 kB is handled in linear time: many %j',
+    async (part) => {
+      const { send } = limitOn({ policy: once, key: ({ user }) => user })
+      const key = `1:1:${part.repeat(500_000 / part.length)}z`
+      expect(await send({ user: key })).toMatchObject({ status: 400 })
+    },
+  )
 
   describe('a key of more than 8,192 characters gets 400, and is neither free nor shared', () => {
     const user = 'k'.repeat(8_193)
@@ -873,7 +874,7 @@ describe('the decision on the request', () => {
     expect(response.headers.RateLimit).toBe('"a";r=9;t=60, "b";r=1;t=60, "more.a";r=9;t=60')
   })
 
-  test('GraphQL aliases asked one limiter 10,000 times, each at a higher cost than the one before', async () => {
+  test('GraphQL aliases asked one limiter 10,000 times, each at a higher cost than the one before: each costs the same', async () => {
     const [request, response] = [{} as FakeRequest, new FakeResponse()]
     const { send } = limitOn({
       policy: [b, { policy: a, cost: 0 }],
@@ -881,10 +882,11 @@ describe('the decision on the request', () => {
       name: 'aliases',
     })
     const set = vi.spyOn(fake, 'setHeader')
-    const start = performance.now()
-    for (let i = 0; i < 10_000; i += 1) await send(request, response)
-    expect(performance.now() - start).toBeLessThan(20_000)
-    set.mockRestore()
+    onTestFinished(() => set.mockRestore())
+    for (let i = 0; i < 100; i += 1) await send(request, response)
+    const calls = set.mock.calls.length
+    for (let i = 0; i < 100; i += 1) await send(request, response)
+    expect(set.mock.calls.length).toBe(2 * calls)
     // Of each limiter there is one decision, the binding one.
     expect(request.rateLimit?.all).toHaveLength(1)
     expect(request.rateLimit).toMatchObject({ allowed: false, limit: 2 })

@@ -35,12 +35,21 @@ describe.each([
 
 test.each<[string, (limiter: RateLimiter) => Promise<unknown>]>([
   ['acquire', (limiter) => limiter.acquire('2001:db8:0:ff::9')],
-  ['hold', (limiter) => limiter.hold('2001:db8:0:ff::9', () => new Promise(() => {}))],
+  [
+    'hold',
+    (limiter) =>
+      new Promise<void>((held) => {
+        void limiter.hold('2001:db8:0:ff::9', () => {
+          held()
+          return new Promise(() => {})
+        })
+      }),
+  ],
 ])('%s takes a slot for the network of an address', async (_, act) => {
   const slots = concurrency({ limit: 5, holdTimeout: '1m' })
   const { limiter } = limitOn({ policy: slots })
-  void act(limiter)
-  await vi.waitUntil(async () => (await limiter.peek('2001:db8::1')).remaining === 4)
+  await act(limiter)
+  expect((await limiter.peek('2001:db8::1')).remaining).toBe(4)
 })
 
 test('a network is blocked and unblocked by any of its addresses', async () => {

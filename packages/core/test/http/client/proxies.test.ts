@@ -122,24 +122,23 @@ describe('the client behind proxies', () => {
     ).toBe(client)
   })
 
-  test('a Forwarded header of 16 kB takes negligible time', () => {
+  // It takes milliseconds. In quadratic time it would take longer than a test may.
+  describe('a Forwarded header of 500 kB is read in linear time', () => {
     const resolve = proxyResolver({ trusted: ['10.0.0.0/8'], header: 'forwarded' })
-    const start = performance.now()
-    for (const part of ['for=1;', 'for="\\"', 'a', 'for=10.0.0.1,', '"', ' ', 'for="'])
-      resolve('10.0.0.1', part.repeat(16_384 / part.length))
-    expect(performance.now() - start).toBeLessThan(20_000)
-  })
+    const LENGTH = 500_000
 
-  // Milliseconds; in quadratic time it would be a minute.
-  test.each(['', 'for=1.2.3.4;', 'for=1.2.3.4', 'for="1.2.3.4"'])(
-    'nor one of 120 kB with blanks after %j',
-    (pair) => {
-      const resolve = proxyResolver({ trusted: ['10.0.0.0/8'], header: 'forwarded' })
-      const start = performance.now()
-      for (const blank of [' ', '\t']) resolve('10.0.0.1', `${pair}${blank.repeat(120_000)}"`)
-      expect(performance.now() - start).toBeLessThan(20_000)
-    },
-  )
+    test.each(['for=1;', 'for="\\"', 'a', 'for=10.0.0.1,', '"', ' ', 'for="', '\\'])(
+      'of %j',
+      (part) => {
+        expect(resolve('10.0.0.1', part.repeat(LENGTH / part.length))).toBe('10.0.0.1')
+      },
+    )
+
+    test.each(['', 'for=1.2.3.4;', 'for=1.2.3.4', 'for="1.2.3.4"'])('of blanks after %j', (pair) => {
+      for (const blank of [' ', '\t'])
+        expect(resolve('10.0.0.1', `${pair}${blank.repeat(LENGTH)}"`)).toBe('10.0.0.1')
+    })
+  })
 
   test.each([
     ['10.0.0.1', '9.9.9.9', '9.9.9.9'],

@@ -4,7 +4,7 @@
 import fc from 'fast-check'
 import { parseRateLimit } from 'ratelimit-header-parser'
 import { parseDictionary, parseItem, parseList } from 'structured-headers'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { counterOf, withLimit } from '../../../src/algorithms/policy.js'
 import type { Clock } from '../../../src/base/clock.js'
 import { processTime } from '../../../src/base/time.js'
@@ -494,9 +494,12 @@ describe('formats', () => {
   test.each<HeaderFormat>(['draft-7', 'draft-6', 'legacy', 'legacy-delta'])(
     'ratelimit-header-parser understands %s',
     (format) => {
+      vi.useFakeTimers({ toFake: ['Date'] })
+      onTestFinished(() => void vi.useRealTimers())
       const parsed = parseRateLimit(new Headers(told([allowed], [format])))
       expect(parsed).toMatchObject({ limit: 1_000, remaining: 300, used: 700 })
       const waitMs = Number(parsed?.reset) - Date.now()
+      // In whole seconds.
       expect(waitMs).toBeGreaterThan(2 * HOUR - 1_000)
       expect(waitMs).toBeLessThanOrEqual(2 * HOUR + 1_000)
     },

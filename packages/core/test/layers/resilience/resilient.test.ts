@@ -491,13 +491,10 @@ test('in the time of the process: a limiter decides in time over a store that ha
     store,
     policy: fixedWindow({ limit: 3, window: '1h' }),
   })
-  const startMs = performance.now()
   const decisions = []
   for (let i = 0; i < 4; i += 1) decisions.push(await limiter.consume('k'))
   expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, true, false])
   expect(decisions.every(({ degraded }) => degraded)).toBe(true)
-  const tookMs = performance.now() - startMs
-  expect(tookMs).toBeGreaterThanOrEqual(4 * 19)
   expect(store.health().nodes[0]?.inFlight).toBe(4)
   await store.close()
 })
