@@ -7,7 +7,9 @@ import { manifestOf, root, workspacePackages } from './packages.mjs'
 
 /** @param {string} step */
 export async function projectsOf(step) {
-  const found = await Promise.all(testedFolders().map((folder) => projectsIn(folder, step)))
+  // `npm test` installs no other packages.
+  const folders = step === 'test' ? foldersOf(step) : testedFolders()
+  const found = await Promise.all(folders.map((folder) => projectsIn(folder, step)))
   return found.flat()
 }
 

@@ -50,12 +50,6 @@ export function aroundNest() {
   return project('around', dir, testsIn(dir))
 }
 
-/** That the types fit those of an older major. */
-export function types(folder) {
-  const dir = at(`./${folder}/test`)
-  return project('types', dir, testsIn(dir))
-}
-
 /** What runs once, whatever the majors: the snippets of documents, and clients. */
 export function once() {
   const dir = at('./nest12/once')

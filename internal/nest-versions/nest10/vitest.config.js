@@ -1,4 +1,4 @@
-import { adapter, aroundNest, behaviour, behaviourOf, configOf, nestOnFastify, types } from '../projects.mjs'
+import { adapter, aroundNest, behaviour, behaviourOf, configOf, nestOnFastify } from '../projects.mjs'
 import manifest from './package.json' with { type: 'json' }
 
 export default configOf(
@@ -10,5 +10,4 @@ export default configOf(
   aroundNest(),
   behaviour('Express', 'Koa', 'Nest on Express', 'Nest on Fastify'),
   behaviourOf('mounting'),
-  types('nest10'),
 )

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import {
   type PolicyInput,
   RateLimiter,
@@ -16,11 +16,14 @@ import {
 } from '@weir/core'
 import { waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
-import { onTestFinished } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
 import { openStore } from '../../core/src/cli/open-store.js'
 import { why } from '../src/why/why.js'
 
 const CORE = import.meta.resolve('@weir/core')
+
+// The command loads the client of the folder in which it runs.
+vi.spyOn(process, 'cwd').mockReturnValue(fileURLToPath(new URL('..', import.meta.url)))
 
 let files = 0
 

@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { root } from './documents.js'
+import { root } from './clone.js'
 
 const packages = ['compat', 'core', 'dashboard', 'express', 'koa', 'metrics', 'nest', 'simulate']
 
@@ -85,7 +85,7 @@ test('a changeset becomes a new version of all packages, and its text becomes a 
   const run = (command: string, ...args: string[]) =>
     execFileSync(command, args, { cwd: folder, stdio: 'pipe' })
   run('git', 'init', '--quiet')
-  run(process.execPath, join(root, 'node_modules/@changesets/cli/bin.js'), 'version')
+  run(process.execPath, join(root, 'tools/node_modules/@changesets/cli/bin.js'), 'version')
 
   const [major = 0, minor = 0] = newestOf('koa').version.split('.').map(Number)
   const next = `${major}.${minor + 1}.0`
