@@ -1,5 +1,5 @@
-// What distinguishes `npm test` from the weekly run (WEIR_WEEKLY=1): `npm test` takes the same short
-// walks each time, and the weekly run takes long ones from seeds that it draws.
+// What distinguishes `npm test` from the weekly run (WEIR_WEEKLY=1): `npm test` takes the same
+// short walks each time, and the weekly run takes long ones from seeds that it draws.
 
 export const isWeekly: boolean = process.env.WEIR_WEEKLY === '1'
 

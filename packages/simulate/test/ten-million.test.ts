@@ -2,8 +2,8 @@
 
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
-import { isWeekly } from '@weir/testkit'
 import { slidingWindow } from '@weir/core'
+import { isWeekly } from '@weir/testkit'
 import { describe, expect, test } from 'vitest'
 import { simulateLog } from '../src/node.js'
 import { Reorder } from '../src/run/reorder.js'

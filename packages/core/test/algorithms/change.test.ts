@@ -1,6 +1,7 @@
 // Settings that change under one name, in memory and in a process that decides without its store.
 // For Redis see redis/change.test.ts.
 
+import { seedOf, stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -19,12 +20,11 @@ import { fakeClock } from '../../src/testing/index.js'
 import { virtualTime } from '../virtual-time.js'
 import { makers, recipes, takeChanges } from './change-walk.js'
 
-const STEPS = Number(process.env.WEIR_STEPS ?? 25_000) / Object.keys(makers).length
+const STEPS = stepsOf(10_000, 500_000) / Object.keys(makers).length
+const SEED = seedOf(1)
 
 describe.each(Object.entries(makers))('%s', (_, make) => {
-  test('in memory: for each time scale, as much passes as the most generous limit alone allows, and one limit', {
-    timeout: 60_000 + STEPS * 10,
-  }, async () => {
+  test('in memory: for each time scale, as much passes as the most generous limit alone allows, and one limit', async () => {
     let steps = 0
     const property = fc.asyncProperty(recipes, async (recipe) => {
       let nowUs = 0
@@ -34,13 +34,11 @@ describe.each(Object.entries(makers))('%s', (_, make) => {
         return store.decide(request).granted > 0
       })
     })
-    while (steps < STEPS) await fc.assert(property, { numRuns: 10 })
+    while (steps < STEPS) await fc.assert(property, { numRuns: 10, seed: SEED + steps })
     expect(steps).toBeGreaterThanOrEqual(STEPS)
   })
 
-  test('without the store: the same, while the number of peers changes', {
-    timeout: 60_000 + STEPS * 10,
-  }, async () => {
+  test('without the store: the same, while the number of peers changes', async () => {
     let steps = 0
     const property = fc.asyncProperty(
       recipes,
@@ -63,7 +61,7 @@ describe.each(Object.entries(makers))('%s', (_, make) => {
         fallback.close()
       },
     )
-    while (steps < STEPS) await fc.assert(property, { numRuns: 10 })
+    while (steps < STEPS) await fc.assert(property, { numRuns: 10, seed: SEED + steps })
     expect(steps).toBeGreaterThanOrEqual(STEPS)
   })
 })

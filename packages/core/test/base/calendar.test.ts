@@ -1,6 +1,5 @@
 // Periods of the calendar, zone by zone, compared with another implementation (zones.ts).
- The weekly run
-// tests all zones that this process knows, instead of a few unusual ones.
+// The weekly run tests all zones that this process knows, instead of a few unusual ones.
 
 import { isWeekly } from '@weir/testkit'
 import { describe, expect, test } from 'vitest'

@@ -2,8 +2,12 @@
 // all changes of a zone's clock, hour by hour and then to the second, and counts dates in days (H.
 // Hinnant, "chrono-compatible low-level date algorithms").
 
+import { isWeekly } from '@weir/testkit'
+
 const DAY_MS = 86_400_000
 const HOUR_MS = 3_600_000
+/** No zone of the short run changes its clock twice in so few days. */
+const STEP_MS = isWeekly ? DAY_MS / 2 : 5 * DAY_MS
 
 /** From `startMs` on, the local clock is this many ms ahead of UTC. */
 export interface Stretch {
@@ -28,14 +32,14 @@ export function stretchesOf(timeZone: string, fromMs: number, toMs: number): Str
   const read = offsetReader(timeZone)
   const found: Stretch[] = [{ startMs: Number.NEGATIVE_INFINITY, offsetMs: read(fromMs) }]
   let offsetMs = read(fromMs)
-  for (let ms = fromMs; ms < toMs; ms += 12 * HOUR_MS) {
-    if (read(ms + 12 * HOUR_MS) === offsetMs) continue
+  for (let ms = fromMs; ms < toMs; ms += STEP_MS) {
+    if (read(ms + STEP_MS) === offsetMs) continue
     for (const stepMs of [HOUR_MS, 60_000, 1_000])
       while (read(ms + stepMs) === offsetMs) ms += stepMs
     ms += 1_000
     offsetMs = read(ms)
     found.push({ startMs: ms, offsetMs })
-    ms -= 12 * HOUR_MS
+    ms -= STEP_MS
   }
   return found
 }

@@ -1,5 +1,6 @@
 // Classes of requests: which of them may take the last part of a limit.
 
+import { stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
@@ -46,7 +47,7 @@ test.each(Object.entries(walkedPolicies))(
         await takePriorityWalk({ walk, policies, store, clock, name: 'walk' }, sums)
         await store.close?.()
       }),
-      { numRuns: 60 },
+      { numRuns: stepsOf(12, 300) },
     )
     // The walk is only meaningful if some class is denied by what it leaves.
     expect(sums.kept).toBeGreaterThan(20)

@@ -106,7 +106,7 @@ test.each(POLICIES)(
 )
 
 const NOW_MS = EPOCH_MS + 10 ** 10
-const MOST = 20_000
+const MOST = 10_000
 
 function marksOf(slackMs = 0): KeyMarks {
   return new KeyMarks({ maxKeys: MOST, slackMs })

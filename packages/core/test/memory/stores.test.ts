@@ -1,5 +1,6 @@
 // The memory store's bounds, the names of keys, and the reply codec.
 
+import { stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { idOf } from '../../src/base/key-text.js'
@@ -150,7 +151,7 @@ describe('no text can be mistaken for', () => {
           seen.set(id, who)
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: stepsOf(600, 10_000) },
     )
   })
 
@@ -244,7 +245,7 @@ describe('names of keys in Redis', () => {
           seen.set(encoded, text)
         }
       }),
-      { numRuns: 5_000 },
+      { numRuns: stepsOf(1_000, 20_000) },
     )
   })
 

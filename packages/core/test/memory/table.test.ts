@@ -1,47 +1,21 @@
 // The states of one policy in memory: the same answers as from a plain Map, and bounds on what is
 // kept and on what a call does.
 
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import type { Kernel, PolicyNumbers } from '../../src/algorithms/algorithm.js'
+import type { Kernel } from '../../src/algorithms/algorithm.js'
 import { bucket } from '../../src/algorithms/bucket/kernel.js'
-import { type Counter, decide } from '../../src/algorithms/driver.js'
+import { decide } from '../../src/algorithms/driver.js'
 import { slidingCounter } from '../../src/algorithms/sliding-counter/kernel.js'
 import { slidingLog } from '../../src/algorithms/sliding-log/kernel.js'
-import { EPOCH_MS } from '../../src/base/clock.js'
 import { processTime } from '../../src/base/time.js'
-import { KeyMarks } from '../../src/memory/marks.js'
 import { sweeper } from '../../src/memory/sweeper.js'
-import { MemoryTable } from '../../src/memory/table.js'
+import type { MemoryTable } from '../../src/memory/table.js'
 import { kernels } from '../redis/differential/model.js'
 import { kernelNames, type WalkRecipe, walks } from '../redis/differential/recipe.js'
 import { takeWalk } from '../redis/differential/walk.js'
-
-const KINDS = ['exact', 'fingerprint'] as const
-const NOW_MS = EPOCH_MS + 10 ** 10
-const HOUR_MS = 3_600_000
-/** Five at once, and one an hour. */
-const HOURLY: PolicyNumbers = [5, 5 * HOUR_MS * 8_000, 10 * HOUR_MS * 8_000]
-
-function tableOf(kernel: Kernel, bounds: Partial<ConstructorParameters<typeof MemoryTable>[1]>) {
-  const all = { maxKeys: 2 ** 24, slackMs: 0, keys: 'exact', ...bounds } as const
-  return new MemoryTable(kernel, all, new KeyMarks(all).ofTable('table'))
-}
-
-/** Takes units of a key. Returns how many are left, or -1 if there were too few. */
-function asking(table: MemoryTable, kernel: Kernel, numbers: PolicyNumbers) {
-  table.use(numbers)
-  const counter: Counter = { kernel, scratch: kernel.prepare(numbers), table, slot: -1 }
-  const readings = [{ left: 0, waitMs: 0, resetUs: 0 }]
-  return (key: string, nowMs = NOW_MS, cost = 1): number => {
-    const nowUs = nowMs * 1_000
-    const granted = decide([counter], [key], { mode: 'consume', costs: [cost] }, nowUs, readings)
-    return granted > 0 ? (readings[0] as { left: number }).left : -1
-  }
-}
+import { asking, HOUR_MS, HOURLY, KINDS, NOW_MS, tableOf } from './table-of.js'
 
 describe.each(KINDS)('a table of %s keys', (keys) => {
   test.each(kernelNames)('answers as a plain Map does (%s)', (name) => {
@@ -134,32 +108,6 @@ describe.each(KINDS)('a table of %s keys', (keys) => {
     expect(cellsOf('long')).not.toBe(scratch)
     expect(ask('long', NOW_MS + 2_100)).toBe(9)
     expect(cellsOf('long')).toBe(scratch)
-  })
-
-  test('drops expired keys, in slices no larger than requested, and frees their memory', () => {
-    const collect = garbageCollector()
-    const table = tableOf(bucket, { keys })
-    const ask = asking(table, bucket, HOURLY)
-    const before = collect()
-    for (let i = 0; i < 200_000; i += 1)
-      ask(`key-${i}`, i % 1_000 === 0 ? NOW_MS + 2 * HOUR_MS : NOW_MS)
-    const full = collect() - before
-    expect(full).toBeGreaterThan(200_000 * 16)
-    expect(full).toBeLessThan(200_000 * 40)
-
-    const later = NOW_MS + 1.5 * HOUR_MS
-    for (let slice = 0; slice < 100 && table.states.count > 200; slice += 1) {
-      const { count: size } = table.states
-      const dropped = table.states.sweep(later, 20_000, 4_000)
-      expect(dropped).toBeLessThanOrEqual(4_000)
-      expect(table.states.count).toBe(size - dropped)
-    }
-    expect(table.states.count).toBe(200)
-    for (let i = 0; i < 200_000; i += 1_000) expect(ask(`key-${i}`, later)).toBe(2)
-    expect(collect() - before).toBeLessThan(full / 10)
-
-    while (table.states.count > 0) table.states.sweep(later + 10 * HOUR_MS, 1_000, 1_000)
-    expect(collect() - before).toBeLessThan(10_000)
   })
 
   test('looks at two other keys with each newcomer, so that keys which come once do not accumulate', () => {
@@ -301,15 +249,4 @@ describe('the sweeper', () => {
 
 function byId(tables: readonly MemoryTable[]): Map<string, MemoryTable> {
   return new Map(tables.map((table, i) => [`t${i}`, table]))
-}
-
-/** Collects garbage, and returns how many bytes typed arrays use. */
-function garbageCollector(): () => number {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  return () => {
-    collect()
-    collect()
-    return process.memoryUsage().arrayBuffers
-  }
 }

@@ -1,6 +1,7 @@
 // Overload protection with classes, in front of a simulated server with 80 ms a request: paying
 // clients request two fifths of what it can serve, the others two and a half times that capacity.
 
+import { stepsOf } from '@weir/testkit'
 import { describe, expect, test } from 'vitest'
 import { inFlightLimit } from '../../src/overload/in-flight.js'
 import { type Gate, type Run, type Served, serverOf, simulatedTime, start } from './plant.js'
@@ -55,7 +56,7 @@ function p99(served: readonly Served[]): number {
   return (times[Math.floor(times.length * 0.99)] as number) / QUIET_P99_MS
 }
 
-const SEEDS = Array.from({ length: 3 }, (_, i) => i + 1)
+const SEEDS = Array.from({ length: stepsOf(1, 3) }, (_, i) => i + 1)
 const table = [0.2, 0.5].flatMap((reserve) =>
   [16, 48].flatMap((workers) => SEEDS.map((seed) => ({ reserve, workers, seed }))),
 )

@@ -3,6 +3,7 @@
 // it. `ideal` does not round at all: the kernel must never allow more, and its debt may exceed the
 // ideal one only by the rounding of the units taken, less than an eighth of a microsecond each.
 
+import { stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { tokenBucket } from '../../../src/algorithms/bucket/buckets.js'
@@ -10,7 +11,7 @@ import { bucket } from '../../../src/algorithms/bucket/kernel.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
 import { EPOCH_MS } from '../../../src/base/clock.js'
 
-const WALKS = 250
+const WALKS = stepsOf(50, 2_500)
 const STEPS_PER_WALK = 100
 const MILLION = 10 ** 6
 /** 2044: a bucket is exact until 2045, and some retries of a long one may go beyond that. */

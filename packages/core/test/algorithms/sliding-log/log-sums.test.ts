@@ -2,6 +2,7 @@
 // log near the point where they wrap is compared with one that stores the time of each unit and
 // nothing else.
 
+import { stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Cells, MAX_UNITS } from '../../../src/algorithms/algorithm.js'
@@ -80,6 +81,8 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 1, maxLength: 60 },
 )
 
+const RUNS = stepsOf(300, 20_000)
+
 test('a log answers the same wherever its sums wrap around', () => {
   let passed = 0
   fc.assert(
@@ -128,7 +131,7 @@ test('a log answers the same wherever its sums wrap around', () => {
         expect(last).toBeLessThan(ROUND)
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: RUNS },
   )
-  expect(passed).toBeGreaterThan(1_000)
+  expect(passed).toBeGreaterThan(RUNS / 2)
 })

@@ -134,10 +134,13 @@ describe('the client behind proxies', () => {
       },
     )
 
-    test.each(['', 'for=1.2.3.4;', 'for=1.2.3.4', 'for="1.2.3.4"'])('of blanks after %j', (pair) => {
-      for (const blank of [' ', '\t'])
-        expect(resolve('10.0.0.1', `${pair}${blank.repeat(LENGTH)}"`)).toBe('10.0.0.1')
-    })
+    test.each(['', 'for=1.2.3.4;', 'for=1.2.3.4', 'for="1.2.3.4"'])(
+      'of blanks after %j',
+      (pair) => {
+        for (const blank of [' ', '\t'])
+          expect(resolve('10.0.0.1', `${pair}${blank.repeat(LENGTH)}"`)).toBe('10.0.0.1')
+      },
+    )
   })
 
   test.each([

@@ -3,6 +3,7 @@
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -112,7 +113,7 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
           expect(admitted).toBeGreaterThanOrEqual(remaining - count)
         },
       ),
-      { numRuns: 200 },
+      { numRuns: stepsOf(50, 1_000) },
     )
   })
 
