@@ -1,6 +1,6 @@
 // Vulnerabilities of other libraries, as far as they need neither a framework nor Redis. The other
-// tests are with their subjects: http-*.test.ts, alone/memory.test.ts, redis/advisories.test.ts, and
-// advisories.test.ts of @weir/express.
+// tests are with their subjects: http-*.test.ts, alone/memory.test.ts, redis/advisories.test.ts,
+// and advisories.test.ts of @weir/express.
 
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'

@@ -874,7 +874,7 @@ describe('the decision on the request', () => {
     expect(response.headers.RateLimit).toBe('"a";r=9;t=60, "b";r=1;t=60, "more.a";r=9;t=60')
   })
 
-  test('GraphQL aliases asked one limiter 10,000 times, each at a higher cost than the one before: each costs the same', async () => {
+  test('GraphQL aliases asked one limiter many times, each at a higher cost than the one before: each costs the same', async () => {
     const [request, response] = [{} as FakeRequest, new FakeResponse()]
     const { send } = limitOn({
       policy: [b, { policy: a, cost: 0 }],
@@ -883,10 +883,14 @@ describe('the decision on the request', () => {
     })
     const set = vi.spyOn(fake, 'setHeader')
     onTestFinished(() => set.mockRestore())
-    for (let i = 0; i < 100; i += 1) await send(request, response)
-    const calls = set.mock.calls.length
-    for (let i = 0; i < 100; i += 1) await send(request, response)
-    expect(set.mock.calls.length).toBe(2 * calls)
+    const callsOf = async (count: number) => {
+      set.mockClear()
+      for (let i = 0; i < count; i += 1) await send(request, response)
+      return set.mock.calls.length
+    }
+    await callsOf(100)
+    const calls = await callsOf(100)
+    expect(calls).toBe(await callsOf(100))
     // Of each limiter there is one decision, the binding one.
     expect(request.rateLimit?.all).toHaveLength(1)
     expect(request.rateLimit).toMatchObject({ allowed: false, limit: 2 })

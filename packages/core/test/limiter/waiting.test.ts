@@ -1,10 +1,11 @@
 import { getEventListeners } from 'node:events'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
   fixedWindow,
   leakyBucket,
   memoryStore,
   RateLimiter,
+  type RateLimiterOptions,
   slidingLog,
   tokenBucket,
   type WaitDecision,
@@ -16,39 +17,34 @@ import { type Waited, type Waiting, waitingOf } from '../../src/limiter/waiting.
 import { memoryStoreOf } from '../../src/memory/store.js'
 import { makePolicySet } from '../../src/request.js'
 import type { ConsumeRequest, Store, StoreRequest } from '../../src/store.js'
-import { fakeClock } from '../../src/testing/index.js'
 import { randomFrom, type VirtualTime, virtualTime } from '../virtual-time.js'
 
 const HOUR_MS = 3_600_000
 
 describe('a limiter', () => {
+  let time: VirtualTime
   beforeEach(() => {
-    vi.useFakeTimers({
-      now: Date.UTC(2026, 0, 1),
-      toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'],
-    })
+    time = virtualTime()
   })
-  afterEach(() => {
-    vi.useRealTimers()
-  })
+  const limiterOf = (options: RateLimiterOptions) => new RateLimiter(inTime(time, options))
 
   const policy = leakyBucket({ capacity: 1, leak: 10, every: '1s', maxWait: '1s' })
 
   test('lets waiting requests pass at the rate of a leaky bucket, and reports how long each took', async () => {
-    const limiter = new RateLimiter({ policy })
+    const limiter = limiterOf({ policy })
     const passed: WaitDecision[] = []
     for (let i = 0; i < 4; i += 1) void limiter.wait('k').then((each) => passed.push(each))
-    await vi.advanceTimersByTimeAsync(0)
+    await time.advance(0)
     expect(passed.map(({ waitedMs }) => waitedMs)).toEqual([0])
-    await vi.advanceTimersByTimeAsync(99)
+    await time.advance(99)
     expect(passed.length).toBe(1)
-    await vi.advanceTimersByTimeAsync(201)
+    await time.advance(201)
     expect(passed.map(({ waitedMs }) => waitedMs)).toEqual([0, 100, 200, 300])
     expect(passed.every(({ allowed }) => allowed)).toBe(true)
   })
 
   test('denies at once a request that would wait for longer than its timeout, or than the bucket allows', async () => {
-    const limiter = new RateLimiter({ policy })
+    const limiter = limiterOf({ policy })
     await limiter.consume('k')
     const denied = await limiter.wait('k', { timeout: 99 })
     expect(denied).toMatchObject({
@@ -60,52 +56,49 @@ describe('a limiter', () => {
     const waiting = Array.from({ length: 10 }, () => limiter.wait('k', { timeout: '1m' }))
     const late = await limiter.wait('k', { timeout: '1m' })
     expect(late).toMatchObject({ allowed: false, retryAfterMs: 1_100 })
-    await vi.advanceTimersByTimeAsync(1_000)
+    await time.advance(1_000)
     expect((await Promise.all(waiting)).every(({ allowed }) => allowed)).toBe(true)
   })
 
   test('reports the wait for a window to the ms, whatever the fraction of the clock', async () => {
-    vi.useRealTimers()
     // Added to it and subtracted again, 60,000 becomes larger by 1e-11.
-    const clock = vi.spyOn(performance, 'now').mockReturnValue(6_000.002)
-    onTestFinished(() => clock.mockRestore())
-    const store = memoryStore({ clock: fakeClock() })
-    const limiter = new RateLimiter({ store, policy: fixedWindow({ limit: 1, window: '1m' }) })
+    time = { ...time, nowMs: () => 6_000.002 }
+    const limiter = limiterOf({ policy: fixedWindow({ limit: 1, window: '1m' }) })
     await limiter.consume('k')
     const denied = await limiter.wait('k', { timeout: '1s' })
     expect(denied).toMatchObject({ allowed: false, retryAfterMs: 60_000 })
   })
 
   test('shows a queue to consume as used up', async () => {
-    const limiter = new RateLimiter({ policy })
+    const limiter = limiterOf({ policy })
     await limiter.consume('k')
     void limiter.wait('k')
     void limiter.wait('k')
     expect(await limiter.consume('k')).toMatchObject({ allowed: false, retryAfterMs: 300 })
-    await vi.advanceTimersByTimeAsync(200)
+    await time.advance(200)
     expect(await limiter.consume('k')).toMatchObject({ allowed: false, retryAfterMs: 100 })
-    await vi.advanceTimersByTimeAsync(100)
+    await time.advance(100)
     expect(await limiter.consume('k')).toMatchObject({ allowed: true })
   })
 
   test('rejects with the reason of a signal, before or during the wait, and gives the turn back', async () => {
-    const limiter = new RateLimiter({ policy })
+    const limiter = limiterOf({ policy })
     const reason = new Error('left')
     await expect(limiter.wait('k', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
     await limiter.consume('k')
-    const timers = vi.getTimerCount()
+    const timers = time.timers
     const controller = new AbortController()
     const waiting = limiter.wait('k', { signal: controller.signal })
-    await vi.advanceTimersByTimeAsync(50)
+    await time.advance(50)
     controller.abort(reason)
     await expect(waiting).rejects.toBe(reason)
-    expect(vi.getTimerCount()).toBe(timers)
-    await vi.advanceTimersByTimeAsync(50)
+    expect(time.timers).toBe(timers)
+    await time.advance(50)
     expect((await limiter.consume('k')).allowed).toBe(true)
   })
 
   test('rejects all waiting requests when it is closed, with a code, and gives their turns back', async () => {
-    const limiter = new RateLimiter({ policy })
+    const limiter = limiterOf({ policy })
     await limiter.consume('k')
     const waiting = [1, 2, 3].map(() => limiter.wait('k'))
     limiter.close()
@@ -115,14 +108,14 @@ describe('a limiter', () => {
   })
 
   test('lets requests that wait for a window pass in order when it begins, and never more than its limit', async () => {
-    const limiter = new RateLimiter({ policy: fixedWindow({ limit: 2, window: '1s' }) })
+    const limiter = limiterOf({ policy: fixedWindow({ limit: 2, window: '1s' }) })
     const passed: number[] = []
     for (let i = 0; i < 5; i += 1) void limiter.wait('k').then(() => passed.push(i))
-    await vi.advanceTimersByTimeAsync(999)
+    await time.advance(999)
     expect(passed).toEqual([0, 1])
-    await vi.advanceTimersByTimeAsync(1)
+    await time.advance(1)
     expect(passed).toEqual([0, 1, 2, 3])
-    await vi.advanceTimersByTimeAsync(1_000)
+    await time.advance(1_000)
     expect(passed).toEqual([0, 1, 2, 3, 4])
   })
 
@@ -130,7 +123,7 @@ describe('a limiter', () => {
     ['a bucket', policy],
     ['a window', fixedWindow({ limit: 1, window: '1s' })],
   ])('lets requests without cost pass at once, whoever waits: %s', async (_, policy) => {
-    const limiter = new RateLimiter({ policy })
+    const limiter = limiterOf({ policy })
     await limiter.consume('k')
     const waiting = limiter.wait('k')
     for (const timeout of [0, '10s'] as const) {
@@ -142,17 +135,17 @@ describe('a limiter', () => {
   })
 
   test('leaves nothing on a signal that no waiting request uses any more', async () => {
-    const limiter = new RateLimiter({ policy })
+    const limiter = limiterOf({ policy })
     const { signal } = new AbortController()
     const waiting = [1, 2, 3].map(() => limiter.wait('k', { signal }))
     expect(getEventListeners(signal, 'abort').length).toBe(1)
-    await vi.advanceTimersByTimeAsync(1_000)
+    await time.advance(1_000)
     await Promise.all(waiting)
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
   test('waits for a decision of several policies', async () => {
-    const limiter = new RateLimiter({
+    const limiter = limiterOf({
       policy: [
         tokenBucket({ name: 'burst', capacity: 2, refill: 2, every: '1s' }),
         slidingLog({ name: 'all', limit: 3, window: '1m' }),
@@ -163,7 +156,7 @@ describe('a limiter', () => {
       void limiter
         .wait('k', { timeout: '10s' })
         .then(({ waitedMs, allowed }) => waits.push([waitedMs, allowed]))
-    await vi.advanceTimersByTimeAsync(1_000)
+    await time.advance(1_000)
     expect(waits).toEqual([
       [0, true],
       [0, true],
@@ -175,14 +168,14 @@ describe('a limiter', () => {
   test('calls its listener with the decision, once', async () => {
     const seen: boolean[] = []
     const onDecision = ({ allowed }: { allowed: boolean }) => void seen.push(allowed)
-    const limiter = new RateLimiter({ policy, onDecision })
+    const limiter = limiterOf({ policy, onDecision })
     await limiter.wait('k')
     await limiter.wait('k', { timeout: 1 })
     expect(seen).toEqual([true, false])
   })
 
   test('lets all pass at once if nothing limits, and when it is switched off', async () => {
-    const limiter = new RateLimiter({ policy })
+    const limiter = limiterOf({ policy })
     limiter.enabled = false
     for (let i = 0; i < 3; i += 1)
       expect(await limiter.wait('k')).toMatchObject({ allowed: true, waitedMs: 0 })
@@ -191,22 +184,22 @@ describe('a limiter', () => {
   test('lets waiting requests pass when it is switched off, and gives the turns back', async () => {
     const window = fixedWindow({ limit: 100, window: '1h' })
     for (const policies of [[policy], [policy, window]]) {
-      const limiter = new RateLimiter({ policy: policies })
+      const limiter = limiterOf({ policy: policies })
       await limiter.consume('k')
-      const timers = vi.getTimerCount()
+      const timers = time.timers
       const waiting = [1, 2, 3].map(() => limiter.wait('k'))
-      await vi.advanceTimersByTimeAsync(50)
+      await time.advance(50)
       limiter.enabled = false
       for (const each of waiting)
         expect(await each).toMatchObject({ allowed: true, waitedMs: 50, limit: Infinity })
-      expect(vi.getTimerCount()).toBe(timers)
+      expect(time.timers).toBe(timers)
       limiter.enabled = true
       expect((await limiter.peek('k')).policies[0]?.resetAfterMs).toBe(50)
     }
   })
 
   test('lets requests pass whose policy was still looked up when it was switched off', async () => {
-    const limiter = new RateLimiter({ policy: async () => policy })
+    const limiter = limiterOf({ policy: async () => policy })
     await limiter.consume('k')
     const waiting = limiter.wait('k')
     limiter.enabled = false
@@ -218,15 +211,15 @@ describe('a limiter', () => {
     ['a window', [fixedWindow({ limit: 1, window: '100ms' })]],
     ['several policies', [policy, slidingLog({ limit: 100, window: '1h' })]],
   ])('with a timeout of 0, allows or denies at once, as documented for %s', async (_, given) => {
-    const limiter = new RateLimiter({ policy: given })
+    const limiter = limiterOf({ policy: given })
     expect(await limiter.wait('k', { timeout: 0 })).toMatchObject({ allowed: true, waitedMs: 0 })
     const denied = { allowed: false, waitedMs: 0, retryAfterMs: 100 }
     expect(await limiter.wait('k', { timeout: 0 })).toMatchObject(denied)
     // Nor does it overtake waiting requests.
     void limiter.wait('k')
-    await vi.advanceTimersByTimeAsync(50)
+    await time.advance(50)
     expect((await limiter.wait('k', { timeout: 0 })).allowed).toBe(false)
-    await vi.advanceTimersByTimeAsync(150)
+    await time.advance(150)
     expect(await limiter.wait('k', { timeout: 0 })).toMatchObject({ allowed: true, waitedMs: 0 })
   })
 
@@ -235,12 +228,12 @@ describe('a limiter', () => {
     ['a window', [fixedWindow({ limit: 1, window: '1h' })]],
     ['several policies', [slidingLog({ limit: 5, window: '1h' }), policy]],
   ])('denies at once what can never pass, whatever the queue: %s', async (_, given) => {
-    const limiter = new RateLimiter({ policy: given, maxWaiting: { perKey: 1 } })
+    const limiter = limiterOf({ policy: given, maxWaiting: { perKey: 1 } })
     await limiter.consume('k')
     const first = limiter.wait('k', { timeout: '2h' })
     const never = await limiter.wait('k', { cost: 2, timeout: '2h' })
     expect(never).toMatchObject({ allowed: false, waitedMs: 0, retryAfterMs: Infinity })
-    await vi.advanceTimersByTimeAsync(3_600_000)
+    await time.advance(3_600_000)
     expect((await first).allowed).toBe(true)
   })
 
@@ -261,14 +254,14 @@ describe('a limiter', () => {
   ])('refuses %s before the store is asked', async (_, options, code) => {
     const store = memoryStore()
     const decide = vi.spyOn(store, 'decide')
-    const limiter = new RateLimiter({ store, policy })
+    const limiter = limiterOf({ store, policy })
     await expect(limiter.wait('k', options)).rejects.toMatchObject({ code })
     expect(decide).not.toHaveBeenCalled()
   })
 
   test('denies requests beyond maxWaiting, which do not overtake the others', async () => {
     const slow = leakyBucket({ capacity: 1, leak: 1, every: '1s', maxWait: '1m' })
-    const limiter = new RateLimiter({ policy: slow, maxWaiting: { perKey: 2, total: 3 } })
+    const limiter = limiterOf({ policy: slow, maxWaiting: { perKey: 2, total: 3 } })
     await limiter.consume('k')
     await limiter.consume('other')
     const waiting = [limiter.wait('k'), limiter.wait('k')]
@@ -276,24 +269,24 @@ describe('a limiter', () => {
     void limiter.wait('other')
     expect(await limiter.wait('third')).toMatchObject({ allowed: true })
     expect(await limiter.wait('third')).toMatchObject({ allowed: false, retryAfterMs: 1_000 })
-    await vi.advanceTimersByTimeAsync(2_000)
+    await time.advance(2_000)
     expect((await Promise.all(waiting)).map(({ waitedMs }) => waitedMs)).toEqual([1_000, 2_000])
-    expect(() => new RateLimiter({ policy, maxWaiting: { perKey: -1 } })).toThrow(
+    expect(() => limiterOf({ policy, maxWaiting: { perKey: -1 } })).toThrow(
       expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
     )
   })
 
   test('also waits in a store that cannot reserve turns', async () => {
-    const { decide, reset } = memoryStore()
+    const { decide, reset } = memoryStore({ clock: time })
     const store: Store = {
       decide: ({ maxWaitMs, atLeast, ...request }) => decide(request),
       reset,
     }
-    const limiter = new RateLimiter({ store, policy })
+    const limiter = limiterOf({ store, policy })
     const waits: number[] = []
     for (let i = 0; i < 3; i += 1)
       void limiter.wait('k').then(({ waitedMs }) => waits.push(waitedMs))
-    await vi.advanceTimersByTimeAsync(200)
+    await time.advance(200)
     expect(waits).toEqual([0, 100, 200])
   })
 })
@@ -319,10 +312,11 @@ test('a timeout of exactly the reported wait is enough', async () => {
     leakyBucket({ capacity: 1, leak: 50, every: '1s', maxWait: '1s' }),
     fixedWindow({ limit: 1, window: 20 }),
   ]) {
-    const limiter = new RateLimiter({ policy })
+    const time = virtualTime()
+    const limiter = new RateLimiter(inTime(time, { policy }))
     await limiter.consume('k')
     const { retryAfterMs: timeout } = (await limiter.consume('k')) as { retryAfterMs: number }
-    expect((await limiter.wait('k', { timeout })).allowed).toBe(true)
+    expect((await time.settle(limiter.wait('k', { timeout }))).allowed).toBe(true)
   }
 })
 
