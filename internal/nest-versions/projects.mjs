@@ -67,7 +67,7 @@ export function behaviour(...servers) {
 
 /** Others of internal/behaviour. */
 export function behaviourOf(...names) {
-  const alias = { './servers/platform.js': FASTIFY }
+  const alias = { './servers/platform.js': FASTIFY, './servers/http2.js': at('./nest12/http2.ts') }
   return project('one', BEHAVIOUR, names, { alias })
 }
 

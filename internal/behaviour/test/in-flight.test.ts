@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { concurrency, memoryStore, RateLimiter, type Store, slidingWindow } from '@weir/core'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ask, pipeline, serve } from './client.js'
+import { moments } from './moments.js'
 import type { Exchange, Reply, ServerKind, Settings } from './servers/kind.js'
 import { servers } from './servers/table.js'
 
@@ -112,28 +113,6 @@ async function turns(): Promise<void> {
 function socketOf(raw: object | undefined): Socket {
   const { req, raw: inner, socket } = (raw ?? {}) as Record<string, { socket: Socket } & Socket>
   return req?.socket ?? inner?.socket ?? (socket as Socket)
-}
-
-/** What happens to each request, by its path, as promises. */
-function moments() {
-  const found = new Map<string, { promise: Promise<void>; happens: () => void }>()
-  function of(moment: string, path: string) {
-    const key = `${moment} ${path}`
-    let one = found.get(key)
-    if (one === undefined) {
-      let happens = () => {}
-      const promise = new Promise<void>((resolve) => {
-        happens = resolve
-      })
-      one = { promise, happens: () => happens() }
-      found.set(key, one)
-    }
-    return one
-  }
-  return {
-    happens: (moment: string, path: string) => of(moment, path).happens(),
-    when: (moment: string, path: string) => of(moment, path).promise,
-  }
 }
 
 test.each(servers)(

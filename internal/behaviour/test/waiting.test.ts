@@ -13,11 +13,11 @@ import {
   slidingLog,
 } from '@weir/core'
 import type { ResponseOutcome } from '@weir/core/http'
-import { fakeClock } from '@weir/core/testing'
+import { type FakeClock, fakeClock } from '@weir/core/testing'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { ask, pipeline, serve, statuses, times } from './client.js'
+import { type Answer, ask, pipeline, serve, statuses, times } from './client.js'
 import type { Exchange, Reply } from './servers/kind.js'
 import { servers } from './servers/table.js'
 
@@ -34,8 +34,27 @@ function waited({ placed }: Exchange): Reply {
   return { body: String(placed?.waitedMs) }
 }
 
-/** For a busy machine. */
-const PATIENT = { timeout: 20_000 }
+/**
+ * From now on, this process waits only as long as a test says: its timers and the clock that they
+ * look at. Servers and clients do not notice, since Node's sockets use neither.
+ */
+function standStill(clock: FakeClock): (ms: number) => Promise<void> {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  return async (ms) => {
+    clock.advance(ms)
+    await vi.advanceTimersByTimeAsync(ms)
+  }
+}
+
+/** Until a condition holds, by turns of the event loop, whatever the clocks say. */
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  let isOver = false
+  onTestFinished(() => {
+    isOver = true
+  })
+  while (!(isOver || (await holds()))) await new Promise((resolve) => setImmediate(resolve))
+}
 
 /** A request whose response is not awaited. */
 function leaver(url: string): ClientRequest {
@@ -52,16 +71,28 @@ afterAll(() => redis.stop())
 
 describe.each(servers)('$name', (kind) => {
   test('are delayed until their turn, never less; the decision says for how long', async () => {
-    // On a stopped clock, turns are reserved one after another, whenever requests come.
-    const store = memoryStore({ clock: fakeClock() })
-    const limiters = [{ name: 'l', store, policy: queue, wait: '2s' } as const]
+    const clock = fakeClock()
+    const store = memoryStore({ clock })
+    let arrived = 0
+    const key = () => {
+      arrived += 1
+      return 'all'
+    }
+    const limiters = [{ name: 'l', store, policy: queue, wait: '2s', key } as const]
     const { url } = await serve(kind, { limiters, handler: waited })
-    const startMs = performance.now()
-    const answers = await Promise.all([0, 1, 2, 3].map(() => ask(url)))
-    expect(performance.now() - startMs).toBeGreaterThan(299)
+    const pass = standStill(clock)
+    const answers: Answer[] = []
+    const all = [0, 1, 2, 3].map(async () => answers.push(await ask(url)))
+    await until(() => arrived === 4 && answers.length === 1)
+    for (const count of [1, 2, 3]) {
+      await until(() => answers.length === count)
+      await pass(99)
+      expect(answers).toHaveLength(count)
+      await pass(1)
+    }
+    await Promise.all(all)
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
-    const waits = answers.map(({ body }) => Number(body)).toSorted((a, b) => a - b)
-    for (const [i, ms] of waits.entries()) expect(ms).toBeGreaterThanOrEqual(100 * i)
+    expect(answers.map(({ body }) => Number(body))).toEqual([0, 100, 200, 300])
     expect(answers[3]?.headers['retry-after']).toBeUndefined()
     expect(answers[3]?.headers.ratelimit).toContain('"queue";r=0')
   })
@@ -74,10 +105,24 @@ describe.each(servers)('$name', (kind) => {
   })
 
   test('wait for windows and for several policies as well', async () => {
-    const policy = [slidingLog({ name: 'log', limit: 2, window: '80ms' }), queue]
-    const { url } = await serve(kind, { limiters: [{ name: 'l', policy, wait: '20s' }] })
-    const answers = await Promise.all([0, 1, 2].map(() => ask(url)))
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    const clock = fakeClock()
+    const store = memoryStore({ clock })
+    const policy = [slidingLog({ name: 'log', limit: 2, window: '250ms' }), queue]
+    const { url } = await serve(kind, { limiters: [{ name: 'l', store, policy, wait: '20s' }] })
+    const pass = standStill(clock)
+    const statuses: number[] = []
+    const all = [0, 1, 2].map(async () => statuses.push((await ask(url)).status))
+    for (const [ms, count] of [
+      [0, 1],
+      [100, 2],
+      // The queue's turn is at 200, and the window ends at 250.
+      [150, 3],
+    ] as const) {
+      await pass(ms)
+      await until(() => statuses.length === count)
+    }
+    await Promise.all(all)
+    expect(statuses).toEqual([200, 200, 200])
   })
 
   test('of a client that leaves give their turn back, and reach no handler', async () => {
@@ -92,9 +137,9 @@ describe.each(servers)('$name', (kind) => {
     const line = new RateLimiter({ name: 'l', store, policy, shared: true })
     const turnMs = async () => (await line.peek('127.0.0.1')).resetAfterMs
     const leaving = times(5).map(() => leaver(url))
-    await expect.poll(turnMs, PATIENT).toBe(6 * 60_000)
+    await expect.poll(turnMs).toBe(6 * 60_000)
     for (const sent of leaving) sent.destroy()
-    await expect.poll(turnMs, PATIENT).toBe(60_000)
+    await expect.poll(turnMs).toBe(60_000)
     clock.advance(60_000)
     expect((await ask(url)).status).toBe(200)
     expect(handler).toHaveBeenCalledTimes(2)
@@ -111,9 +156,9 @@ describe.each(servers)('$name', (kind) => {
     const line = new RateLimiter({ name: 'l', store, policy, shared: true })
     const turnMs = async () => (await line.peek('127.0.0.1')).resetAfterMs
     const socket = pipeline(url, 30)
-    await expect.poll(turnMs, PATIENT).toBe(31 * 60_000)
+    await expect.poll(turnMs).toBe(31 * 60_000)
     socket.destroy()
-    await expect.poll(turnMs, PATIENT).toBe(60_000)
+    await expect.poll(turnMs).toBe(60_000)
     clock.advance(60_000)
     expect((await ask(url)).status).toBe(200)
     expect(handler).toHaveBeenCalledTimes(2)
@@ -131,9 +176,9 @@ describe.each(servers)('$name', (kind) => {
     const limiter = new RateLimiter({ name: 'a', store, policy: first, shared: true })
     const left = async () => (await limiter.peek('127.0.0.1')).remaining
     const sent = leaver(url)
-    await expect.poll(left, PATIENT).toBe(8)
+    await expect.poll(left).toBe(8)
     sent.destroy()
-    await expect.poll(left, PATIENT).toBe(9)
+    await expect.poll(left).toBe(9)
   })
 
   describe('share a queue with those of other servers on the same Redis', () => {
@@ -166,24 +211,30 @@ describe.each(servers)('$name', (kind) => {
       const line = new RateLimiter({ store: stores[0] as Store, policy, shared: true })
       const turnMs = async () => (await line.peek('127.0.0.1')).resetAfterMs
       await ask(urls[0] as string)
-      return { urls, turnMs }
+      return { urls, turnMs, clock }
     }
 
     test('until they leave', async () => {
       const { urls, turnMs } = await fleet('1m')
       const leaving = times(20).map(() => leaver(urls[1] as string))
-      await expect.poll(turnMs, PATIENT).toBe(21 * 60_000)
+      await expect.poll(turnMs).toBe(21 * 60_000)
       for (const sent of leaving) sent.destroy()
-      await expect.poll(turnMs, PATIENT).toBe(60_000)
+      await expect.poll(turnMs).toBe(60_000)
     })
 
     test('until their turn', async () => {
-      const { urls } = await fleet('100ms')
-      const startMs = performance.now()
-      const answers = await Promise.all([...urls, ...urls].map((url) => ask(url)))
-      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
-      // The fourth turn after the one that was taken before.
-      expect(performance.now() - startMs).toBeGreaterThan(399)
+      const { urls, turnMs, clock } = await fleet('100ms')
+      const pass = standStill(clock)
+      const statuses: number[] = []
+      const all = [...urls, ...urls].map(async (url) => statuses.push((await ask(url)).status))
+      await until(async () => (await turnMs()) === 500)
+      expect(statuses).toEqual([])
+      for (const count of [1, 2, 3, 4]) {
+        await pass(100)
+        await until(() => statuses.length === count)
+      }
+      await Promise.all(all)
+      expect(statuses).toEqual([200, 200, 200, 200])
     })
   })
 
@@ -241,7 +292,7 @@ describe.each(servers)('$name', (kind) => {
     ])('%s', async (_, actual, tokens) => {
       const { url, left } = await gateway(() => actual)
       expect((await ask(url)).status).toBe(200)
-      await expect.poll(left, PATIENT).toEqual([9, tokens])
+      await expect.poll(left).toEqual([9, tokens])
     })
 
     test('after a stream, and after one that broke off', async () => {
@@ -259,9 +310,9 @@ describe.each(servers)('$name', (kind) => {
         (exchange) => ({ body: Readable.from(streamed(exchange)) }),
       )
       await ask(url)
-      await expect.poll(left, PATIENT).toEqual([9, 995])
+      await expect.poll(left).toEqual([9, 995])
       await expect(ask(`${url}/broken`)).rejects.toThrow()
-      await expect.poll(left, PATIENT).toEqual([8, 992])
+      await expect.poll(left).toEqual([8, 992])
       expect(outcomes.map(({ finished }) => finished)).toEqual([true, false])
     })
 
@@ -274,11 +325,11 @@ describe.each(servers)('$name', (kind) => {
         },
       )
       await ask(`${url}/error`)
-      await expect.poll(left, PATIENT).toEqual([9, 500])
+      await expect.poll(left).toEqual([9, 500])
       const sent = leaver(url)
-      await expect.poll(left, PATIENT).toEqual([8, 400])
+      await expect.poll(left).toEqual([8, 400])
       sent.destroy()
-      await expect.poll(() => outcomes.length, PATIENT).toBe(2)
+      await expect.poll(() => outcomes.length).toBe(2)
       expect(await left()).toEqual([8, 400])
     })
 
@@ -288,8 +339,8 @@ describe.each(servers)('$name', (kind) => {
       const wrong = [Number.NaN, { tokens: -1 }, { words: 3 }, 'many', null]
       const { url, left, outcomes } = await gateway(({ url: path }) => wrong[Number(path.slice(1))])
       for (const i of wrong.keys()) await ask(`${url}/${i}`)
-      await expect.poll(() => outcomes.length, PATIENT).toBe(5)
-      await expect.poll(left, PATIENT).toEqual([5, 500])
+      await expect.poll(() => outcomes.length).toBe(5)
+      await expect.poll(left).toEqual([5, 500])
       const codes = warn.mock.calls.map(([, options]) => (options as { code?: string }).code)
       expect(codes).toEqual(['WEIR_SETTLE_FAILED'])
     })

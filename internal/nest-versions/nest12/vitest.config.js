@@ -6,6 +6,6 @@ export default configOf(
   nestOnFastify(),
   aroundNest(),
   behaviour('Nest on Fastify'),
-  behaviourOf('nest-beside-express', 'nest-metrics'),
+  behaviourOf('in-flight-http2', 'nest-beside-express', 'nest-metrics'),
   once(),
 )
