@@ -1,7 +1,7 @@
 // Packs the published packages as a release would, installs the tarballs in an empty folder, and
-// uses them from CommonJS and ESM, and from TypeScript with the types of the older majors of Express
-// and Koa (typescript-versions.mjs has the newest). Then it compiles and starts the first program
-// of each README, without a Redis. Needs a build.
+// uses them from CommonJS and ESM, and from TypeScript with the types of the older majors of
+// Express and Koa (typescript-versions.mjs has the newest). Then it compiles and starts the first
+// program of each README, without a Redis. Needs a build.
 //
 //   node scripts/pack-smoke.mjs [a folder with tarballs to use instead]
 import { execFileSync, spawnSync } from 'node:child_process'

@@ -1,6 +1,6 @@
-// Runs `npm start` and `npm test`; needs nothing but Node and npm. It fetches pnpm if it is missing,
-// installs what the command needs if that is not installed yet, builds, and then starts the example
-// or the tests.
+// Runs `npm start` and `npm test`; needs nothing but Node and npm. It fetches pnpm if it is
+// missing, installs what the command needs if that is not installed yet, builds, and then starts
+// the example or the tests.
 //
 //   node scripts/run.mjs start
 //   node scripts/run.mjs test [arguments for vitest]

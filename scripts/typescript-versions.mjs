@@ -2,7 +2,7 @@
 // possible, and checks declarations as well (`skipLibCheck: false`). Frameworks and @types/node are
 // the newest whose types the compiler can read; errors in those types are ignored. Needs a build.
 //
-//   node scripts/typescript-versions.mjs [--short] [a folder with tarballs to use instead of packing]
+//   node scripts/typescript-versions.mjs [--short] [a folder with tarballs, which are not packed]
 //
 // --short: only the oldest and the newest
 import { execFileSync, spawnSync } from 'node:child_process'

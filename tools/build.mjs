@@ -5,7 +5,8 @@
 //
 // TypeScript's compiler checks the sources and writes declarations. `npm start` and `npm test` need
 // neither: with WEIR_BUILD=javascript, the bundler alone writes the same JavaScript, in a tenth of
-// the time. What is built from the same inputs already is left alone, since others may be reading it.
+// the time. What is built from the same inputs already is left alone, since others may be reading
+// it.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {

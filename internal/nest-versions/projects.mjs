@@ -21,7 +21,17 @@ function project(name, dir, names, more = {}) {
   const others = names.filter((each) => !APART.includes(each))
   return [
     { extends: true, test: { name, dir, include: include(others), ...more } },
-    { extends: true, test: { name: `${name} alone`, dir, include: include(alone), ...more, ...ALONE, execArgv: ['--expose-gc'] } },
+    {
+      extends: true,
+      test: {
+        name: `${name} alone`,
+        dir,
+        include: include(alone),
+        ...more,
+        ...ALONE,
+        execArgv: ['--expose-gc'],
+      },
+    },
   ].filter(({ test }) => test.include.length > 0)
 }
 

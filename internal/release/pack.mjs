@@ -26,7 +26,7 @@ const READ = /^(dist|alerts|dashboards)\/.*\.([cm]?js|d\.[cm]?ts|ya?ml|json)$/
 const SPEAKS = /(?<!\.d)\.([cm]?js|ya?ml|json)$/
 const DOCUMENTS = ['README.md', 'CHANGELOG.md']
 
-/** @typedef {import('./packages.mjs').Package & { tarball: string }} Packed `tarball` is its path */
+/** @typedef {import('./packages.mjs').Package & { tarball: string }} Packed with its path */
 
 /**
  * Packs all published packages, which must be built, with one process of each tool.
@@ -71,7 +71,10 @@ export function packAll(root, destination, place = placeOf(root)) {
  * @returns {Packed[]}
  */
 export function packedIn(root, folder) {
-  return publishedPackages(root).map((pack) => ({ ...pack, tarball: join(folder, tarballOf(pack)) }))
+  return publishedPackages(root).map((pack) => ({
+    ...pack,
+    tarball: join(folder, tarballOf(pack)),
+  }))
 }
 
 /** @param {import('./packages.mjs').Package} pack */

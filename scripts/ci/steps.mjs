@@ -10,7 +10,7 @@
 //     run       the command and its arguments
 //     cwd, env  its folder, and variables in addition to those of this process
 //     tests     its output is that of vitest: tests are counted, and a warning is a failure
-//     shown     its output is a report, which is always printed; a pattern shows the lines that match
+//     shown     its output is a report, which is always printed; a pattern selects its lines
 //
 // A step whose name ends with a colon is a function of the text after the colon, such as
 // `mutation:3/24`.
@@ -97,11 +97,7 @@ const change = {
   },
   packages: {
     title: 'Packages as published: public types, entries, bundles; the lock file, changesets',
-    commands: [
-      node('scripts/ci/lockfile.mjs'),
-      testsOf('packages'),
-      node('tools/changesets.mjs'),
-    ],
+    commands: [node('scripts/ci/lockfile.mjs'), testsOf('packages'), node('tools/changesets.mjs')],
   },
   lint: {
     title: 'Lint: Biome, knip, luacheck, actionlint; types',

@@ -17,8 +17,8 @@ import { documents, root } from '../test/documents.js'
 const here = import.meta.dirname
 
 /**
- * What `npm test` does not install, or a newer Node has: the snippets that import it run in the step
- * `majors`.
+ * What `npm test` does not install, or a newer Node has: the snippets that import it run in the
+ * step `majors`.
  */
 export const ELSEWHERE: readonly string[] = [
   '@nestjs/websockets',

@@ -17,7 +17,10 @@ import { STRICT } from './other-clients.js'
 
 const { port, clusterPorts } = workerRedis()
 const execute = promisify(execFile)
-const cli = join(createRequire(import.meta.url).resolve('@weir/core/package.json'), '../dist/cli.cjs')
+const cli = join(
+  createRequire(import.meta.url).resolve('@weir/core/package.json'),
+  '../dist/cli.cjs',
+)
 const api = (limit: number) => ({ name: 'api', limit, window: '1m' }) as const
 const policy = JSON.stringify({ algorithm: 'sliding-window', ...api(20) })
 

@@ -90,7 +90,6 @@ describe.each(VERSIONS)('%s', (version, library) => {
     expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'store' })
     await connecting
   })
-
 })
 
 test('an outage ends no process, and Redis decides again afterwards', async () => {

@@ -1,13 +1,7 @@
 // What the tests of the other clients share: node-redis, GLIDE and iovalkey. They use the built
 // package, as users do, and take only what it does not export from the sources of core.
 
-import {
-  fixedWindow,
-  livePolicies,
-  RateLimiter,
-  type RedisStore,
-  redisStore,
-} from '@weir/core'
+import { fixedWindow, livePolicies, RateLimiter, type RedisStore, redisStore } from '@weir/core'
 import { storeConformance } from '@weir/core/testing'
 import { openConnection, waitUntil } from '@weir/testkit'
 import { describe, expect, test } from 'vitest'
@@ -26,7 +20,11 @@ function newName(): string {
   return `other-clients-${process.pid}-${names}-${Date.now()}`
 }
 
-export function limiterOn(store: RedisStore, limit = 1_000_000, name: string = newName()): RateLimiter {
+export function limiterOn(
+  store: RedisStore,
+  limit = 1_000_000,
+  name: string = newName(),
+): RateLimiter {
   const policy = fixedWindow({ name: 'p', limit, window: '1h' })
   return new RateLimiter({ name, store, policy })
 }
@@ -82,8 +80,8 @@ export async function countsProcessesAndSetsLimits(client: Given): Promise<void>
 }
 
 /**
- * While a key moves to another node of a Cluster, its requests are redirected by ASK, and afterwards
- * by MOVED, as the client still asks the first node. Each request is counted once.
+ * While a key moves to another node of a Cluster, its requests are redirected by ASK, and
+ * afterwards by MOVED, as the client still asks the first node. Each request is counted once.
  */
 export async function followsAKey(client: Given, ports: readonly number[]): Promise<void> {
   const name = newName()

@@ -1,4 +1,11 @@
-import { adapter, aroundNest, behaviour, behaviourOf, configOf, nestOnFastify } from '../projects.mjs'
+import {
+  adapter,
+  aroundNest,
+  behaviour,
+  behaviourOf,
+  configOf,
+  nestOnFastify,
+} from '../projects.mjs'
 import manifest from './package.json' with { type: 'json' }
 
 export default configOf(

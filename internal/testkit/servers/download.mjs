@@ -1,5 +1,5 @@
-// Downloads packages into the current folder, and says on stderr how far it is. Prints the errors of
-// apt-get, which are no news while there is another way.
+// Downloads packages into the current folder, and says on stderr how far it is. Prints the errors
+// of apt-get, which are no news while there is another way.
 //
 //   node download.mjs WHAT [apt options] NAME...
 import { spawn } from 'node:child_process'

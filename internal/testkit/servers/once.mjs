@@ -1,11 +1,12 @@
-// A folder that many processes and threads may ask for at the same time, and that one of them makes.
+// A folder that many processes and threads may ask for at the same time, and that one of them
+// makes.
 import { spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
 /**
- * Makes a folder, unless it is whole or becomes so while another one makes it. It gets its name when
- * it is whole, and is never replaced after that.
+ * Makes a folder, unless it is whole or becomes so while another one makes it. It gets its name
+ * when it is whole, and is never replaced after that.
  * @param {string} to the folder
  * @param {() => boolean} isWhole
  * @param {(folder: string) => void} fill fills an empty folder, which then gets the name

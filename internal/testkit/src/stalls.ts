@@ -61,8 +61,8 @@ export interface JudgedOptions {
 
 /**
  * For a test that judges real time. Makes an attempt, which throws where a promise is broken. If
- * the machine stalled meanwhile, that was no verdict, and the attempt is made again, from the start:
- * at most five times.
+ * the machine stalled meanwhile, that was no verdict, and the attempt is made again, from the
+ * start: at most five times.
  * @throws {Error} what the attempt threw on a machine that let it run; or that there is no verdict
  */
 export async function judged<Value>(

@@ -39,7 +39,7 @@ beforeEach(async () => {
   onTestFinished(() => rm(folder, { recursive: true }))
 })
 
-/** A process that asks; if it fetches, it waits for so many that ask. */
+/** A process that asks; if it fetches, it waits until this many ask. */
 function asks(askers: number): ChildProcess {
   const args = ['--input-type=module', '-e', ASK, folder, String(askers)]
   const child = spawn(process.execPath, args, { stdio: 'pipe' })

@@ -119,10 +119,7 @@ test('a client that leaves frees its place, and the signal gets the time that it
   expect(guard.inFlight).toBe(1)
   client.destroy()
   await vi.waitFor(() => expect(guard.inFlight).toBe(0), PATIENT)
-  await vi.waitFor(
-    () => expect(left).toHaveBeenCalledExactlyOnceWith(expect.any(Number)),
-    PATIENT,
-  )
+  await vi.waitFor(() => expect(left).toHaveBeenCalledExactlyOnceWith(expect.any(Number)), PATIENT)
 })
 
 test('a signal gets the times of served responses', async () => {

@@ -589,11 +589,7 @@ test('a response that has begun is not written to, and ends if its request is re
 
 test('on a single route, only its requests count', async () => {
   const app = express()
-    .get(
-      '/limited/:id',
-      rateLimit({ policy: justOne }),
-      (req, res) => void res.send(req.params.id),
-    )
+    .get('/limited/:id', rateLimit({ policy: justOne }), (req, res) => void res.send(req.params.id))
     .get('/free', ok)
   const { get } = await serve(app)
   expect(await get('/limited/7')).toMatchObject({ status: 200, body: '7' })

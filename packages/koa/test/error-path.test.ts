@@ -161,9 +161,9 @@ test.each([undefined, null, 0, ''])(
     expect((await fetch(url, { signal: AbortSignal.timeout(2_000) })).status).toBe(500)
     const denying: Koa = new Koa()
     denying.use(rateLimit({ store, limit: 0, window: '1m', onDenied: key }))
-    expect(
-      (await fetch(await serve(denying), { signal: AbortSignal.timeout(2_000) })).status,
-    ).toBe(500)
+    expect((await fetch(await serve(denying), { signal: AbortSignal.timeout(2_000) })).status).toBe(
+      500,
+    )
   },
 )
 

@@ -11,70 +11,67 @@ import * as weir from '../src/index.js'
 import { memoryStore, type ResponseOutcome, rateLimit, type Store } from '../src/index.js'
 import { serve } from './server.js'
 
-test(
-  'over HTTP/2: each cancelled request was refunded like an answered one',
-  async () => {
-    const outcomes: ResponseOutcome[] = []
-    const later = memoryStore({ clock: fakeClock() })
-    const slow: Store = {
-      reset: (subject) => later.reset(subject),
-      decide: async (group) => {
-        const answer = await later.decide(group)
-        if (group.mode === 'consume') await new Promise((resolve) => setTimeout(resolve, 50))
-        return answer
-      },
-    }
-    const app: Koa = new Koa()
-    app.silent = true
-    const limit = rateLimit({
-      store: slow,
-      limit: 10,
-      window: '1m',
-      refundWhen: (__, outcome) => {
-        outcomes.push(outcome)
-        return outcome.finished && outcome.status < 400
-      },
-    })
-    const reached = vi.fn()
-    app.use(limit).use(async (ctx) => {
-      reached()
-      if (ctx.path === '/hang') await new Promise(() => {})
-      ctx.body = 'ok'
-    })
-    const server = createServer(app.callback()).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    onTestFinished(() => {
-      client.destroy()
-      server.close()
-    })
-    const ask = (path: string) => client.request({ ':path': path }).on('error', () => {})
-    const left = async () => (await limit.limiter.peek('127.0.0.1')).remaining
+test('over HTTP/2: each cancelled request was refunded like an answered one', async () => {
+  const outcomes: ResponseOutcome[] = []
+  const later = memoryStore({ clock: fakeClock() })
+  const slow: Store = {
+    reset: (subject) => later.reset(subject),
+    decide: async (group) => {
+      const answer = await later.decide(group)
+      if (group.mode === 'consume') await new Promise((resolve) => setTimeout(resolve, 50))
+      return answer
+    },
+  }
+  const app: Koa = new Koa()
+  app.silent = true
+  const limit = rateLimit({
+    store: slow,
+    limit: 10,
+    window: '1m',
+    refundWhen: (__, outcome) => {
+      outcomes.push(outcome)
+      return outcome.finished && outcome.status < 400
+    },
+  })
+  const reached = vi.fn()
+  app.use(limit).use(async (ctx) => {
+    reached()
+    if (ctx.path === '/hang') await new Promise(() => {})
+    ctx.body = 'ok'
+  })
+  const server = createServer(app.callback()).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  onTestFinished(() => {
+    client.destroy()
+    server.close()
+  })
+  const ask = (path: string) => client.request({ ':path': path }).on('error', () => {})
+  const left = async () => (await limit.limiter.peek('127.0.0.1')).remaining
 
-    const answered = ask('/')
-    const [headers] = await once(answered, 'response')
-    expect([headers[':status'], headers.ratelimit]).toEqual([
-      200,
-      '"sliding-window-10-per-1m";r=9;t=60',
-    ])
-    answered.resume()
-    await vi.waitFor(() => expect(outcomes).toEqual([{ status: 200, finished: true }]))
-    await expect.poll(left).toBe(10)
+  const answered = ask('/')
+  const [headers] = await once(answered, 'response')
+  expect([headers[':status'], headers.ratelimit]).toEqual([
+    200,
+    '"sliding-window-10-per-1m";r=9;t=60',
+  ])
+  answered.resume()
+  await vi.waitFor(() => expect(outcomes).toEqual([{ status: 200, finished: true }]))
+  await expect.poll(left).toBe(10)
 
-    const cancelled = ask('/hang')
-    await vi.waitFor(() => expect(reached).toHaveBeenCalledTimes(2))
-    cancelled.close(constants.NGHTTP2_CANCEL)
-    await vi.waitFor(() => expect(outcomes[1]).toEqual({ status: 200, finished: false }))
-    expect(await left()).toBe(9)
+  const cancelled = ask('/hang')
+  await vi.waitFor(() => expect(reached).toHaveBeenCalledTimes(2))
+  cancelled.close(constants.NGHTTP2_CANCEL)
+  await vi.waitFor(() => expect(outcomes[1]).toEqual({ status: 200, finished: false }))
+  expect(await left()).toBe(9)
 
-    // The client leaves before the decision.
-    const early = ask('/hang')
-    await expect.poll(left).toBe(8)
-    early.close(constants.NGHTTP2_CANCEL)
-    await vi.waitFor(() => expect(outcomes[2]).toEqual({ status: 200, finished: false }))
-    expect(await left()).toBe(8)
-  },
-)
+  // The client leaves before the decision.
+  const early = ask('/hang')
+  await expect.poll(left).toBe(8)
+  early.close(constants.NGHTTP2_CANCEL)
+  await vi.waitFor(() => expect(outcomes[2]).toEqual({ status: 200, finished: false }))
+  expect(await left()).toBe(8)
+})
 
 let store: Store
 beforeEach(() => {
@@ -148,9 +145,7 @@ test('waits for the next middleware', async () => {
 
 test('onDenied may let the request go on', async () => {
   const app = new Koa()
-  app.use(
-    rateLimit({ store, limit: 1, window: '1m', onDenied: (_decision, _ctx, next) => next() }),
-  )
+  app.use(rateLimit({ store, limit: 1, window: '1m', onDenied: (_decision, _ctx, next) => next() }))
   app.use((ctx) => {
     ctx.body = String(ctx.state.rateLimit?.allowed)
   })

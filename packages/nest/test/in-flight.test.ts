@@ -1,12 +1,7 @@
 // The slots of handlers that an interceptor around them gives up.
 
 import { Controller, Get, type NestInterceptor, UseInterceptors } from '@nestjs/common'
-import {
-  concurrency,
-  RateLimitDecision,
-  RateLimitModule,
-  type RequestDecision,
-} from '@weir/nest'
+import { concurrency, RateLimitDecision, RateLimitModule, type RequestDecision } from '@weir/nest'
 import { of, timeout } from 'rxjs'
 import { expect, test, vi } from 'vitest'
 import { start } from './app.js'

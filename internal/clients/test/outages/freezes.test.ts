@@ -31,7 +31,9 @@ test(
     const clients = VERSIONS.flatMap(([, library]) =>
       [true, false].map((isKept) => ({ isKept, client: nodeRedisClient(library, server.port) })),
     )
-    const limiters = clients.map(({ client }) => limiterOn(redisStore(fromNodeRedis(client), ALONE)))
+    const limiters = clients.map(({ client }) =>
+      limiterOn(redisStore(fromNodeRedis(client), ALONE)),
+    )
     for (const { client } of clients) {
       ends(() => client.isOpen && client.destroy())
       await client.connect()

@@ -1,5 +1,5 @@
-// A silent connection is given up, so that a new one is made, perhaps to another host. (GLIDE cannot
-// be told to.)
+// A silent connection is given up, so that a new one is made, perhaps to another host. (GLIDE
+// cannot be told to.)
 
 import { type RedisStoreOptions, recommendedRedisOptions, redisStore } from '@weir/core'
 import { fromNodeRedis, recommendedNodeRedisOptions } from '@weir/core/node-redis'

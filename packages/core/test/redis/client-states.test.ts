@@ -35,10 +35,7 @@ test('a client that subscribes by RESP2', async () => {
   const client = connected({ protocol: 2 })
   await client.connect()
   await client.subscribe('news')
-  refused(
-    client,
-    /^the client subscribes, and can send nothing else; give Weir a separate client/,
-  )
+  refused(client, /^the client subscribes, and can send nothing else; give Weir a separate client/)
 })
 
 test('a client that monitors', async () => {

@@ -75,7 +75,6 @@ describe.each(subjectNames)('%s', (subject) => {
     const report = await crowd.hammer({ ...job, connections: 20, inFlight: 1 })
     expect(report).toMatchObject({ granted: LIMIT, denied: 1_000, errors: [] })
   })
-
 })
 
 function expectLimit(report: Report, perSecond: number): void {

@@ -22,7 +22,8 @@ const variants: readonly (readonly [
     singleClient,
     {
       leases: { units: 50, holdMs: 1_000 },
-      // A process without a lease refuses for a while, which may be longer than was reported before.
+      // A process without a lease refuses for a while, which may be longer than was reported
+      // before.
       denyCache: false,
       hashKeys: 'a secret of the tests',
     },

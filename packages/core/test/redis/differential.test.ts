@@ -2,8 +2,9 @@
 // Lua kernels. Each walk is also checked against the contract, and repeated request by request, on
 // the drivers (every second walk with the other forms of the script) and on the stores.
 //
-// WEIR_WEEKLY=1 takes 100,000 steps per kernel, from seeds that it draws, and adds a walk that fails,
-// shrunk, to differential/failures.jsonl, to be committed with the fix; those walks run first.
+// WEIR_WEEKLY=1 takes 100,000 steps per kernel, from seeds that it draws, and adds a walk that
+// fails, shrunk, to differential/failures.jsonl, to be committed with the fix; those walks run
+// first.
 
 import { appendFileSync, readFileSync } from 'node:fs'
 import { isWeekly, type RedisServer, seedOf, startRedis, stepsOf } from '@weir/testkit'

@@ -12,7 +12,7 @@ beforeEach(() => {
   givenUpAtMs = undefined
 })
 
-/** A connection on which so many bytes have come. */
+/** A connection on which a number of bytes has come. */
 function connection() {
   const stream = {
     bytesRead: 0,
