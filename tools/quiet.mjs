@@ -27,22 +27,3 @@ if (!process[once]) {
     throw error
   })
 }
-
-import { appendFileSync as _f, readFileSync as _r } from 'node:fs'
-// TEMPORARY-PROFILE
-import { afterEach as _a, beforeEach as _b } from 'vitest'
-
-const _c = () => {
-  const p = _r('/proc/thread-self/stat', 'utf8').split(') ')[1].split(' ')
-  return (Number(p[11]) + Number(p[12])) * 10
-}
-let _t
-_b(() => {
-  _t = _c()
-})
-_a((c) => {
-  _f(
-    '/tmp/unit-cpu.txt',
-    `${_c() - _t}\t${c.task.file.filepath.split('/packages/')[1]}\t${c.task.name}\t${c.task.result?.state}\t${process.env.VITEST_POOL_ID}\n`,
-  )
-})

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fakeClock } from '@weir/core/testing'
 import express, { type Express, type Request, type Response } from 'express'
-import { request } from 'undici'
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import {
   fixedWindow,

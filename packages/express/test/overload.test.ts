@@ -3,7 +3,7 @@
 
 import { request } from 'node:http'
 import express, { type ErrorRequestHandler as Handler, type Response } from 'express'
-import { describe, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { overload, rateLimit, recordResponses, responses } from '../src/index.js'
 import { serve } from './serve.js'
 

@@ -3,7 +3,7 @@
 
 import { fakeClock } from '@weir/core/testing'
 import Koa from 'koa'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { memoryStore, rateLimit, type Store } from '../src/index.js'
 import { serve } from './server.js'
 

@@ -1,5 +1,5 @@
 import Koa from 'koa'
-import { describe, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { overload, rateLimit, recordResponses, responses } from '../src/index.js'
 import { serve } from './server.js'
 

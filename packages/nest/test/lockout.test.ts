@@ -10,7 +10,7 @@ import {
   RateLimits,
 } from '@weir/nest'
 import { fakeClock } from '@weir/nest/testing'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { start } from './app.js'
 
 const guesses = lockout({ name: 'guesses', limit: 3, window: '10m', block: ['1m'], forget: '1d' })

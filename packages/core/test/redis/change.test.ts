@@ -4,7 +4,7 @@
 
 import { seedOf, stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, test } from 'vitest'
 import type { RedisStore } from '../../src/index.js'
 import { type Ask, makers, recipes, takeChanges } from '../algorithms/change-walk.js'
 import { singleClient, strictStore } from './clients.js'
