@@ -50,8 +50,8 @@ async function runAll(steps) {
   let failed = await runEach(bare, 1)
   if (rest.length === 0) return failed
   installMissing(rest)
-  failed += await runEach([PREPARE], 1)
-  if (failed > 0) return failed
+  const unprepared = await runEach([PREPARE], 1)
+  if (unprepared > 0) return failed + unprepared
   const beside = rest.filter((step) => !step.alone)
   const lanes = Math.min(2, availableParallelism())
   // Each lane has one core.

@@ -46,7 +46,7 @@ test('if the machine stalls each time, that is the error', async () => {
   expect(made()).toBe(5)
 })
 
-test('a promise of at most so many ms is judged by the time that was measured', async () => {
+test('a promise of at most a number of ms is judged by the time that was measured', async () => {
   expect(await measured(10, async () => 10)).toBe(10)
   const late = measured(10, async () => 10.5)
   await expect(late).rejects.toThrow(/took 10.5 ms, where at most 10 are promised|no verdict/)

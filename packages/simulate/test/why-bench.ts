@@ -2,8 +2,8 @@
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import {
   type PolicyInput,
   RateLimiter,
@@ -16,14 +16,11 @@ import {
 } from '@weir/core'
 import { waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
-import { onTestFinished, vi } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { openStore } from '../../core/src/cli/open-store.js'
 import { why } from '../src/why/why.js'
 
 const CORE = import.meta.resolve('@weir/core')
-
-// The command loads the client of the folder in which it runs.
-vi.spyOn(process, 'cwd').mockReturnValue(fileURLToPath(new URL('..', import.meta.url)))
 
 let files = 0
 
@@ -81,10 +78,21 @@ export function ask(...args: readonly string[]): Promise<Said> {
   return askUntil(new AbortController().signal, ...args)
 }
 
+/** The command loads the client of the folder in which it runs, which threads cannot change. */
+const openedHere: typeof openStore = async (...given) => {
+  const { cwd } = process
+  process.cwd = () => resolve(import.meta.dirname, '..')
+  try {
+    return await openStore(...given)
+  } finally {
+    process.cwd = cwd
+  }
+}
+
 export async function askUntil(signal: AbortSignal, ...args: readonly string[]): Promise<Said> {
   const lines: string[] = []
   const io = { out: (line: string) => void lines.push(line), env: process.env, signal }
-  const code = await why(args, io, { openStore })
+  const code = await why(args, io, { openStore: openedHere })
   return { code, text: lines.join('\n') }
 }
 
