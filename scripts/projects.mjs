@@ -51,8 +51,8 @@ async function projectsIn(folder, wanted) {
   const { projects = [{ test: {} }], ...shared } = test
   return projects
     .filter((/** @type {{ step?: string }} */ { step }) => (step ?? stepOf(folder)) === wanted)
-    .map((/** @type {{ test: { name?: string } }} */ project) => {
-      const name = [basename(folder), project.test.name].filter(Boolean).join(' ')
-      return { ...config, root: join(root, folder), test: { ...shared, ...project.test, name } }
+    .map((/** @type {{ test: { name?: string } }} */ { test: own, ...more }) => {
+      const name = [basename(folder), own.name].filter(Boolean).join(' ')
+      return { ...config, ...more, root: join(root, folder), test: { ...shared, ...own, name } }
     })
 }

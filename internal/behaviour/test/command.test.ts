@@ -13,7 +13,6 @@ const { bin } = JSON.parse(readFileSync(join(core, 'package.json'), 'utf8')) as 
 }
 // A project that has installed ioredis.
 const cwd = resolve(import.meta.dirname, '..')
-const POLICY = '{"algorithm":"sliding-window","name":"api","limit":5,"window":"1m"}'
 
 let redis: RedisServer
 beforeAll(async () => {
@@ -24,12 +23,8 @@ afterAll(() => redis.stop())
 test.each([
   [0, 'is asked for help', '--help', /^weir: .*\n/],
   [0, 'has listed', 'limits list --name plans', /^"plans", version 0, 0 processes/],
-  [0, 'has written by force', `limits set pro ${POLICY} --force --name plans`, /version 1/],
-  [1, 'is to write what no process has', `limits set free ${POLICY} --name plans`, /--force/],
   [1, 'finds no Redis', 'limits list --redis redis://127.0.0.1:1 --name plans', /ECONNREFUSED/],
   [2, 'is not told which settings', 'limits list', /: --name is missing; give the name /],
-  [2, 'does not know what it is told', 'limits show --name plans', /"show"; give one that weir /],
-  [2, 'does not know an option', 'limits list --all --name plans', /'--all'/],
 ])('exit code %i: a command that %s', (code, _, args, said) => {
   const env = { ...process.env, REDIS_URL: `redis://127.0.0.1:${redis.port}` }
   const command = [join(core, bin.weir), ...args.split(' ')]

@@ -4,7 +4,6 @@
 import { Agent, type ClientRequest, request } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { concurrency, memoryStore, RateLimiter, type Store, slidingWindow } from '@weir/core'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ask, pipeline, serve } from './client.js'
@@ -318,13 +317,14 @@ describe.each(servers)('$name', (kind) => {
   })
 
   test('in shadow mode, a request is not cut off at maxHold', async () => {
-    const { own } = limiterOf(1, { shadow: true, maxHold: 1 })
+    const { own } = limiterOf(1, { shadow: true, maxHold: 1_000 })
     const { handler, end, runs } = worker(kind)
     const { url } = await serve(kind, { limiters: [own], handler })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
     const answered = ask(url)
     await runs(1)
-    // Far beyond maxHold.
-    await sleep(20)
+    await vi.advanceTimersByTimeAsync(60_000)
     end()
     expect((await answered).status).toBe(200)
   })

@@ -230,6 +230,6 @@ async function leave(url: string, counted: () => Promise<void>): Promise<void> {
 async function* breaking(): AsyncGenerator<string> {
   yield 'some '
   // The request must be on its way before the client can break it off.
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  for (let i = 0; i < 20; i += 1) await new Promise((resolve) => setImmediate(resolve))
   throw new Error('source ran dry')
 }
