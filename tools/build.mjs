@@ -38,8 +38,7 @@ if (!isBuilt()) process.exitCode = await build()
 
 async function build() {
   for (const folder of ['build', 'dist']) rmSync(folder, { recursive: true, force: true })
-  const declarations = entries.length > 0 ? ['--emitDeclarationOnly'] : []
-  const code = isWhole ? await tsc('-p', 'tsconfig.build.json', ...declarations) : 0
+  const code = isWhole ? await tsc('-p', 'tsconfig.build.json') : 0
   if (code !== 0) return code
   if (entries.length > 0) {
     await bundle(entries)
