@@ -15,7 +15,7 @@ import {
   tokenBucket,
 } from '../../src/index.js'
 import { type FakeClock, fakeClock } from '../../src/testing/index.js'
-import { singleClient, strictStore } from './clients.js'
+import { singleClient } from './clients.js'
 import { redisStoreOf, stillStore } from './patient.js'
 import { stepTime } from './step-time.js'
 
@@ -295,12 +295,7 @@ test.each([
   slidingWindow({ name: 'p', limit: 500, window: '2s' }),
 ])('bursts and pauses left a quarter of the limit unused: $algorithm', async (policy) => {
   const clock = fakeClock()
-  const store = strictStore(client, {
-    clock,
-    instances: 1,
-    leases: { units: 100, holdMs: 50 },
-    denyCache: false,
-  })
+  const store = stillStore(client, { clock, leases: { units: 100, holdMs: 50 } })
   const limiter = new RateLimiter({ name: newName(), store, policy })
   let allowed = 0
   // 240 a second of 250.
