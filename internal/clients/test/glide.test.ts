@@ -2,7 +2,7 @@
 // does not report. test/outages has what takes time.
 
 import { Batch, Decoder, GlideMonitorClient, ProtocolVersion } from '@valkey/valkey-glide'
-import { redisStore } from '@weir/core'
+import { type RedisStoreOptions, redisStore } from '@weir/core'
 import { fromGlide, type GlideLike, recommendedGlideOptions } from '@weir/core/glide'
 import { freePort, openConnection, startProxy, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
@@ -49,8 +49,9 @@ async function clientOf(of: number, options: object = {}) {
   return client
 }
 
-function storeOn(client: GlideLike) {
-  const store = redisStore(fromGlide(client), ALONE)
+/** A store that is closed after the test. */
+function storeOn(client: GlideLike, options: RedisStoreOptions = ALONE) {
+  const store = redisStore(fromGlide(client), options)
   open.push(() => store.close())
   return store
 }
@@ -75,7 +76,7 @@ describe('a store decides', () => {
       { pubsubSubscriptions: { channelsAndPatterns: { 0: new Set(['news']) }, callback() {} } },
     ],
   ])('%s', async (_, options) => {
-    const limiter = limiterOn(redisStore(fromGlide(await clientOf(port, options)), STRICT), 2)
+    const limiter = limiterOn(storeOn(await clientOf(port, options), STRICT), 2)
     const decisions = [await limiter.consume('k'), await limiter.consume('k')]
     expect(decisions.map(({ remaining }) => remaining)).toEqual([1, 0])
     expect(await limiter.consume('k')).toMatchObject({ allowed: false, source: 'store' })
@@ -103,12 +104,12 @@ describe('a store decides', () => {
   test('in the database of the client', async () => {
     const client = await clientOf(port, { databaseId: 3 })
     expect(connectionOf(client).database).toBe(3)
-    await limiterOn(redisStore(fromGlide(client), STRICT)).consume('in-database-3')
+    await limiterOn(storeOn(client, STRICT)).consume('in-database-3')
     expect(await client.customCommand(['KEYS', '*in-database-3*'])).toHaveLength(1)
   })
 
   test('after the server has forgotten its scripts', async () => {
-    const limiter = limiterOn(redisStore(fromGlide(single), STRICT))
+    const limiter = limiterOn(storeOn(single, STRICT))
     await limiter.consume('k')
     await single.customCommand(['SCRIPT', 'FLUSH'])
     expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'store' })
@@ -153,7 +154,7 @@ describe('while there is no connection', () => {
 
   test('requests while a client connects wait for it', async () => {
     const client = await clientOf(port)
-    const limiter = limiterOn(redisStore(fromGlide(client), { ...STRICT, ...ALONE }))
+    const limiter = limiterOn(storeOn(client, { ...STRICT, ...ALONE }))
     expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'store' })
   })
 

@@ -1,8 +1,12 @@
 // Clients of node-redis: stores on each kind keep the contract of a store, and say what is wrong
 // with a client. test/outages has what takes time.
 
-import { redisStore } from '@weir/core'
-import { fromNodeRedis, recommendedNodeRedisOptions } from '@weir/core/node-redis'
+import { type RedisStore, type RedisStoreOptions, redisStore } from '@weir/core'
+import {
+  fromNodeRedis,
+  type NodeRedisLike,
+  recommendedNodeRedisOptions,
+} from '@weir/core/node-redis'
 import { freePort, startRedis } from '@weir/testkit'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { processTime } from '../../../packages/core/src/base/time.js'
@@ -27,6 +31,13 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close()
 })
 
+/** A store that is closed after the test. */
+function storeOn(client: NodeRedisLike, options: RedisStoreOptions = ALONE): RedisStore {
+  const store = redisStore(fromNodeRedis(client), options)
+  open.push(() => store.close())
+  return store
+}
+
 describe.each(VERSIONS)('%s', (version, library) => {
   const single = nodeRedisClient(library, port)
   const cluster = nodeRedisCluster(library, clusterPorts)
@@ -47,7 +58,7 @@ describe.each(VERSIONS)('%s', (version, library) => {
     const client = nodeRedisClient(library, port, { RESP })
     open.push(() => client.destroy())
     await client.connect()
-    const limiter = limiterOn(redisStore(fromNodeRedis(client), STRICT), 2)
+    const limiter = limiterOn(storeOn(client, STRICT), 2)
     const decisions = [await limiter.consume('k'), await limiter.consume('k')]
     expect(decisions.map(({ remaining }) => remaining)).toEqual([1, 0])
     expect(await limiter.consume('k')).toMatchObject({ allowed: false, source: 'store' })
@@ -61,7 +72,7 @@ describe.each(VERSIONS)('%s', (version, library) => {
     open.push(() => pool.destroy())
     await pool.connect()
     for (const client of [pool, single.withTypeMapping({ 58: String })]) {
-      const limiter = limiterOn(redisStore(fromNodeRedis(client), STRICT), 100)
+      const limiter = limiterOn(storeOn(client, STRICT), 100)
       const all = await Promise.all(Array.from({ length: 150 }, () => limiter.consume('k')))
       expect(all.filter(({ allowed }) => allowed)).toHaveLength(100)
     }
@@ -72,20 +83,18 @@ describe.each(VERSIONS)('%s', (version, library) => {
 
   test('before it is connected, and after it is closed, decisions are local', async () => {
     const client = nodeRedisClient(library, port)
-    const store = redisStore(fromNodeRedis(client), ALONE)
-    const limiter = limiterOn(store)
+    const limiter = limiterOn(storeOn(client))
     expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
     await client.connect()
     await redisDecides(limiter)
     client.destroy()
     expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
-    await store.close()
   })
 
   test('requests while a client connects wait for it', async () => {
     const client = nodeRedisClient(library, port)
     open.push(() => client.destroy())
-    const limiter = limiterOn(redisStore(fromNodeRedis(client), { ...STRICT, ...ALONE }))
+    const limiter = limiterOn(storeOn(client, { ...STRICT, ...ALONE }))
     const connecting = client.connect()
     expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'store' })
     await connecting
@@ -100,10 +109,9 @@ test('an outage ends no process, and Redis decides again afterwards', async () =
       ...recommendedNodeRedisOptions,
       url: `redis://127.0.0.1:${of}`,
     })
-    const store = redisStore(fromNodeRedis(client), ALONE)
     open.push(() => client.destroy())
     client.connect().catch(() => {})
-    return limiterOn(store)
+    return limiterOn(storeOn(client))
   })
   await comesAndGoes(limiters, async () => {
     const server = await startRedis({ port: of })
@@ -136,7 +144,7 @@ describe('a value that is not a client of node-redis is refused', () => {
       const client = nodeRedisClient((VERSIONS[i] as (typeof VERSIONS)[number])[1], port, options)
       open.push(() => client.destroy())
       await client.connect()
-      const limiter = limiterOn(redisStore(fromNodeRedis(client), ALONE))
+      const limiter = limiterOn(storeOn(client))
       await redisDecides(limiter)
       await client.subscribe('news', () => {})
       expect(() => fromNodeRedis(client)).toThrow(/subscribes with RESP2/)
@@ -157,7 +165,7 @@ test('keys have the prefix of the client, even of version 6', async () => {
   const client = nodeRedisClient(library, port, { keyPrefix: 'app:' })
   open.push(() => client.destroy())
   await client.connect()
-  const limiter = limiterOn(redisStore(fromNodeRedis(client), STRICT))
+  const limiter = limiterOn(storeOn(client, STRICT))
   await limiter.consume('prefixed-key')
   const keys = (await client.sendCommand(['KEYS', '*prefixed-key*'])) as string[]
   expect(keys).toHaveLength(1)
