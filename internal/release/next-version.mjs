@@ -35,11 +35,11 @@ function makeBranch() {
   git(root, 'switch', '--quiet', '--force-create', BRANCH)
   /** @type {import('node:child_process').ExecFileSyncOptions} */
   const here = { cwd: root, stdio: 'inherit' }
-  if (!existsSync(join(root, 'node_modules'))) {
+  if (!existsSync(join(root, 'tools/node_modules'))) {
     const [pnpm = 'pnpm', ...before] = pnpmCommand()
     execFileSync(pnpm, [...before, 'install', '--frozen-lockfile'], here)
   }
-  execFileSync(process.execPath, ['node_modules/@changesets/cli/bin.js', 'version'], here)
+  execFileSync(process.execPath, ['tools/node_modules/@changesets/cli/bin.js', 'version'], here)
   const { version } = manifestIn(join(root, 'packages/core'))
   git(root, 'add', '--all')
   const identity = ['-c', `user.name=${AUTHOR}`, '-c', `user.email=${EMAIL}`]

@@ -24,12 +24,12 @@ test('an unknown step is refused before any step runs, and the known ones are na
   expect(stdout).toBe('tests: 0 passed, 0 failed, 0 skipped\n')
 })
 
-test('a step that fails ends the run, with its log and its command', () => {
-  const { status, stdout, stderr } = run('release-assets', 'lint')
+test('a step that fails is shown with its log and its command, and fails the run', () => {
+  const { status, stdout, stderr } = run('release-assets')
   expect(status).toBe(1)
   expect(stderr).toContain('is no tag of a version; this runs for v0.2.0 and such')
   expect(stderr).toContain('node internal/release/assets.mjs release: exit code 1')
-  expect(stdout).not.toContain('Lint')
+  expect(stdout).toContain('FAILED: Release: its page')
   expect(stdout).not.toContain('All passed')
 })
 

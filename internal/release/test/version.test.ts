@@ -21,7 +21,8 @@ describe('with a pending changeset', () => {
   const env = { GH_TOKEN: 'x' }
 
   beforeAll(() => {
-    symlinkSync(join(root, 'node_modules'), join(clone.folder, 'node_modules'))
+    for (const part of ['node_modules', 'tools/node_modules'])
+      symlinkSync(join(root, part), join(clone.folder, part))
     clone.write('.git/info/exclude', 'node_modules\n')
     clone.write('.changeset/new.md', '---\n"@weir/koa": minor\n---\n\nWhat is new.\n')
     clone.git('add', '.changeset')
