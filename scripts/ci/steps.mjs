@@ -76,7 +76,7 @@ const change = {
   outages: {
     title: 'Promises about real time: outages of real servers, the fault matrix',
     alone: true,
-    commands: [testsOf('outages')],
+    commands: [{ ...testsOf('outages'), env: { WEIR_STEP: 'outages', VITEST_MAX_WORKERS: '1' } }],
   },
   browser: {
     title: 'The dashboard and the playground in a browser',

@@ -12,8 +12,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: [
       'test/{house,style}.test.ts',
+      'test/{allocations,alone,outages}/**',
       onRedis
-        ? 'test/redis/{allocations,concurrency,conformance,cost-ratios,differential}.test.ts'
+        ? 'test/redis/{concurrency,conformance,cost-ratios,differential}.test.ts'
         : 'test/redis/**',
     ],
     globalSetup: onRedis ? ['@weir/testkit/vitest'] : [],

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
  * Polls until `check` holds. An error of `check` counts as "not yet"; the last one is reported when
- * the time is up.
+ * the time is up, which is for what hangs: a busy machine may take long.
  */
 export async function waitUntil(
   what: string,
   check: () => Promise<boolean>,
-  timeoutMs = 15_000,
+  timeoutMs = 120_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs
   for (;;) {

@@ -13,8 +13,8 @@ import { waitUntil } from '../src/index.js'
 const MODULE = pathToFileURL(join(import.meta.dirname, '../servers/once.mjs')).href
 
 /**
- * Asks for a program; prints whether it runs. Each fetch is a line of `fetches`, and ends when so
- * many processes have asked.
+ * Asks for a program; prints whether it runs. Each fetch is a line of `fetches`, and ends when the
+ * given number of processes have asked.
  */
 const ASK = `
   import { spawnSync } from 'node:child_process'
