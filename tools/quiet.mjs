@@ -8,7 +8,7 @@
 // than vitest's defaults of 5 s and 1 s.
 import { expect, vi } from 'vitest'
 
-const WAIT_MS = 120_000
+const WAIT_MS = 100_000
 const TEST_MS = 120_000
 
 vi.setConfig({ testTimeout: TEST_MS, hookTimeout: TEST_MS })

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export async function waitUntil(
   what: string,
   check: () => Promise<boolean>,
-  timeoutMs = 120_000,
+  timeoutMs = 100_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs
   for (;;) {
