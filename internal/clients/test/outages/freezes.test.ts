@@ -31,11 +31,11 @@ test(
     const clients = VERSIONS.flatMap(([, library]) =>
       [true, false].map((isKept) => ({ isKept, client: nodeRedisClient(library, server.port) })),
     )
-    const limiters = clients.map(({ client }) =>
-      limiterOn(redisStore(fromNodeRedis(client), ALONE)),
-    )
-    for (const { client } of clients) {
+    const stores = clients.map(({ client }) => redisStore(fromNodeRedis(client), ALONE))
+    const limiters = stores.map((store) => limiterOn(store))
+    for (const [i, { client }] of clients.entries()) {
       ends(() => client.isOpen && client.destroy())
+      ends(() => stores[i]?.close())
       await client.connect()
     }
     const ask = () => Promise.all(limiters.map((limiter) => limiter.consume('k')))
