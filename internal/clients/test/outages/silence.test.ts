@@ -45,8 +45,13 @@ async function behindProxy(connect: Connect, ends: Ends, options: RedisStoreOpti
   return { proxy, limiter }
 }
 
-/** Weir looks for silence twice a second, and the client waits before it connects again. */
-const WITHIN_MS = 1_500
+/**
+ * A connection is looked at when a command is sent on it, at most twice a second. When the breaker
+ * has opened, only probes are sent: an early one at most 400 ms after the last, later ones 1,100.
+ * So the look that sees the last reply may be 500 + 400 ms late, and the one that ends the silence
+ * 1,100 ms. Then the client waits for up to 100 ms before it connects again.
+ */
+const WITHIN_MS = 500 + 400 + 1_100 + 100
 
 test.each([
   // The client itself gives up the next connection, which is not greeted.
