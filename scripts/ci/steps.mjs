@@ -55,6 +55,9 @@ const testsOf = (name, ...files) => ({
   tests: true,
 })
 
+/** @param {ReturnType<typeof testsOf>} tests */
+const weekly = ({ env, ...tests }) => ({ ...tests, env: { ...env, WEIR_WEEKLY: '1' } })
+
 /** Before all other steps that are not `bare`. */
 export const PREPARE = {
   title: 'Everything installed and built',
@@ -181,17 +184,17 @@ const others = {
   'all-faults': {
     title: 'The whole fault matrix, with ioredis, with leases, and with each other client',
     commands: [
-      [],
-      ['--leases'],
-      ...['iovalkey', 'node-redis', 'glide'].map((library) => ['--library', library]),
-    ].map((options) => ({ run: npm('faults', '--', ...options), shown: true })),
+      ...[
+        [],
+        ['--leases'],
+        ...['iovalkey', 'node-redis', 'glide'].map((library) => ['--library', library]),
+      ].map((options) => ({ run: npm('faults', '--', ...options), shown: true })),
+      weekly(testsOf('outages', 'sabotage', 'outage.test')),
+    ],
   },
   'long-walks': {
     title: 'The tests of `npm test` and of the fleet with long walks, from new seeds',
-    commands: ['test', 'fleet'].map((name) => {
-      const { run, env } = testsOf(name)
-      return { run, env: { ...env, WEIR_WEEKLY: '1' }, tests: true }
-    }),
+    commands: ['test', 'fleet'].map((name) => weekly(testsOf(name))),
   },
   'long-fleet': {
     title: 'Fleet: 10,000,000 simulated requests',

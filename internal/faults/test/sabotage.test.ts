@@ -1,76 +1,93 @@
 // A row that nothing can fail is worthless: the matrix must detect a limiter that is told to
-// misbehave.
-import { describe, expect, test } from 'vitest'
+// misbehave. For each change it is told to in a few ways, weekly in all.
+import { isWeekly } from '@weir/testkit'
+import { expect, test } from 'vitest'
 import type { Job } from '../src/client/protocol.js'
 import { judge } from '../src/judge.js'
 import { SHORT } from '../src/outage.js'
 import { idOf } from '../src/row.js'
 import { rows } from '../src/rows.js'
 
-/** The checks that failed in a row under sabotage. */
-async function found(id: string, sabotage: Partial<Job>): Promise<string[]> {
+interface Misbehaviour {
+  readonly row: string
+  readonly sabotage: Partial<Job>
+  /** The checks that must fail. */
+  readonly found: readonly string[]
+}
+
+const LETS_ALL_PASS = { store: { whenUnavailable: 'allow' } } as const
+const ONE_TOO_MANY = {
+  policy: { make: 'fixedWindow', options: { name: 'second', limit: 101, window: 1_000 } },
+}
+
+const FOR_EACH_CHANGE: Readonly<Record<string, Misbehaviour>> = {
+  'letting all requests pass without Redis': { row: '2', sabotage: LETS_ALL_PASS, found: ['over'] },
+  'waiting for a hung Redis': {
+    row: '3',
+    sabotage: { client: 'plain', store: { deadlineMs: 10_000 } },
+    found: ['hangs'],
+  },
+  'admissions that are not counted after an outage': {
+    row: 'cut recovery',
+    sabotage: LETS_ALL_PASS,
+    found: ['admitted but not counted'],
+  },
+}
+
+const WEEKLY: Readonly<Record<string, Misbehaviour>> = {
+  'throwing without Redis': {
+    row: '2',
+    sabotage: { store: { whenUnavailable: 'throw' } },
+    found: ['errors'],
+  },
+  'waiting for a slow Redis': {
+    row: '10',
+    sabotage: { store: { deadlineMs: 300 } },
+    found: ['p99'],
+  },
+  'processes that each take the whole limit': {
+    row: '17 limit 100, instances given',
+    sabotage: { store: { instances: 1 } },
+    found: ['per window in total'],
+  },
+  'a policy that lets all pass though it should deny': {
+    row: '22 policies on two',
+    sabotage: LETS_ALL_PASS,
+    found: ['deny: allowed, %', 'throw: thrown, %'],
+  },
+  'letting all waiting requests pass without Redis': {
+    row: '2 waiting',
+    sabotage: LETS_ALL_PASS,
+    found: ['over'],
+  },
+  'settling that waits for a hung Redis': {
+    row: '3 settling',
+    sabotage: { store: { deadlineMs: 2_000 } },
+    found: ['max'],
+  },
+  'processes that are cut off and take the whole limit': {
+    row: '32',
+    sabotage: { store: { instances: 1 } },
+    found: ['4 processes: 1 cut off', '10 processes: 9 cut off'],
+  },
+  'processes that know of no others when they lose Redis': {
+    row: '26',
+    sabotage: { store: { instances: 1 } },
+    found: ['4 processes: key seen before', '10 processes: new key'],
+  },
+  'one request more than the limit': {
+    row: '18',
+    sabotage: ONE_TOO_MANY,
+    found: ['most in a window'],
+  },
+}
+
+const all = { ...FOR_EACH_CHANGE, ...(isWeekly && WEEKLY) }
+
+test.concurrent.each(Object.entries(all))('found: %s', async (_, { row: id, sabotage, found }) => {
   const row = rows.find((each) => idOf(each) === id)
   if (row === undefined) throw new Error(`no row ${id}`)
   const { checks } = await judge(row, SHORT, sabotage)
-  return checks.filter(({ ok }) => !ok).map(({ what }) => what)
-}
-
-describe('sabotage', () => {
-  test.concurrent('letting all requests pass without Redis is found as over the limit', async () => {
-    expect(await found('2', { store: { whenUnavailable: 'allow' } })).toContain('over')
-  })
-
-  test.concurrent('throwing without Redis is found as an error', async () => {
-    expect(await found('2', { store: { whenUnavailable: 'throw' } })).toContain('errors')
-  })
-
-  test.concurrent('waiting for a hung Redis is found as a hang', async () => {
-    expect(await found('3', { client: 'plain', store: { deadlineMs: 10_000 } })).toContain('hangs')
-  })
-
-  test.concurrent('waiting for a slow Redis is found as slow', async () => {
-    expect(await found('10', { store: { deadlineMs: 300 } })).toContain('p99')
-  })
-
-  test.concurrent('processes that each take the whole limit are found as over it in total', async () => {
-    const checks = await found('17 limit 100, instances given', { store: { instances: 1 } })
-    expect(checks).toContain('per window in total')
-  })
-
-  test.concurrent('admissions that are not counted after an outage are found', async () => {
-    const checks = await found('cut recovery', { store: { whenUnavailable: 'allow' } })
-    expect(checks).toContain('admitted but not counted')
-  })
-
-  test.concurrent('a policy that lets all pass though it should deny is found', async () => {
-    const checks = await found('22 policies on two', { store: { whenUnavailable: 'allow' } })
-    expect(checks).toEqual(expect.arrayContaining(['deny: allowed, %', 'throw: thrown, %']))
-  })
-
-  test.concurrent('letting all waiting requests pass without Redis is found as over the limit', async () => {
-    expect(await found('2 waiting', { store: { whenUnavailable: 'allow' } })).toContain('over')
-  })
-
-  test.concurrent('settling that waits for a hung Redis is found as slow', async () => {
-    expect(await found('3 settling', { store: { deadlineMs: 2_000 } })).toContain('max')
-  })
-
-  test.concurrent('processes that are cut off and take the whole limit are found', async () => {
-    const checks = await found('32', { store: { instances: 1 } })
-    expect(checks).toEqual(
-      expect.arrayContaining(['4 processes: 1 cut off', '10 processes: 9 cut off']),
-    )
-  })
-
-  test.concurrent('processes that know of no others when they lose Redis are found', async () => {
-    const checks = await found('26', { store: { instances: 1 } })
-    expect(checks).toEqual(
-      expect.arrayContaining(['4 processes: key seen before', '10 processes: new key']),
-    )
-  })
-
-  test.concurrent('one request more than the limit is found', async () => {
-    const policy = { make: 'fixedWindow', options: { name: 'second', limit: 101, window: 1_000 } }
-    expect(await found('18', { policy })).toContain('most in a window')
-  })
+  const failed = checks.filter(({ ok }) => !ok).map(({ what }) => what)
+  expect(failed).toEqual(expect.arrayContaining([...found]))
 })

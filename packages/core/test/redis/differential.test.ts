@@ -18,7 +18,7 @@ import { takeWalk, type Walk } from './differential/walk.js'
 import { keysWithoutTtl } from './no-key-for-ever.js'
 import { patientClient } from './patient.js'
 
-const STEPS = stepsOf(2_000, 100_000)
+const STEPS = stepsOf(1_000, 100_000)
 const WALKS_PER_ROUND = 20
 /** One look at a limit's edge in this many steps. Most waits for slots are hints, which have
  *  none. */

@@ -20,7 +20,7 @@ import { randomFrom } from '../virtual-time.js'
 import { clusterClient, singleClient } from './clients.js'
 import { patientStore } from './patient.js'
 
-const STEPS = stepsOf(1_500, 100_000)
+const STEPS = stepsOf(750, 100_000)
 const SEED = seedOf(1)
 const STEPS_OF_WALK = 60
 const LIMIT = 4
