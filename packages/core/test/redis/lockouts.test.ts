@@ -1,7 +1,14 @@
 // Lock-outs together with what is in front of Redis: other processes, the deny cache and leases.
 
 import { describe, expect, test } from 'vitest'
-import { lockout, RateLimiter, type RedisStoreOptions } from '../../src/index.js'
+import {
+  type Clock,
+  lockout,
+  memoryStore,
+  RateLimiter,
+  type RedisStoreOptions,
+  type Store,
+} from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { singleClient, strictStore } from './clients.js'
 
@@ -105,4 +112,28 @@ test('a block by hand is kept until it ends, and one of a count until its level 
   // What is still to be forgotten is stored together with a block by hand.
   await limiter.block('of-a-count', '10m')
   expect(await keptMs('of-a-count')).toBeGreaterThan(29 * 86_400_000)
+})
+
+describe.each<[string, (clock: Clock) => Store]>([
+  ['memory', (clock) => memoryStore({ clock })],
+  ['Redis', (clock) => strictStore(singleClient(), { clock })],
+])('in %s', (_, storeOf) => {
+  test.each(['limit', 'excess'] as const)(
+    'a limit of 0 whose blocks start with the %s begins no block of another lock-out',
+    async (starts) => {
+      const guess = { window: '1h', block: ['1m', '5m'], forget: '1d' } as const
+      const guesses = lockout({ ...guess, name: 'guesses', limit: 1, starts: 'excess' })
+      const never = lockout({ ...guess, name: 'never', limit: 0, starts })
+      const clock = fakeClock()
+      runs += 1
+      const store = storeOf(clock)
+      const settings = { name: `never-${Date.now()}-${runs}`, store, shared: true }
+      const alone = new RateLimiter({ ...settings, policy: guesses })
+      const both = new RateLimiter({ ...settings, policy: [guesses, never] })
+      await alone.consume('k')
+      expect((await both.consume('k')).allowed).toBe(false)
+      clock.advance(10_000)
+      expect(await alone.consume('k')).toMatchObject({ reason: 'blocked', retryAfterMs: 60_000 })
+    },
+  )
 })

@@ -74,7 +74,7 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
   end
 
   local function may_begin()
-    return excess == 1 and finish <= now
+    return excess == 1 and limit > 0 and finish <= now
   end
 
   local function refuse()

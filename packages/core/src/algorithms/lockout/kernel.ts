@@ -99,7 +99,8 @@ export const lockout: Kernel = {
 
   take,
 
-  mayBegin: (scratch) => scratch.isExcess && !isBlocked(scratch),
+  // With a limit of 0, no attempt ever reaches it.
+  mayBegin: (scratch) => scratch.isExcess && scratch.limit > 0 && !isBlocked(scratch),
 
   refuse(scratch) {
     const { isExcess, count, limit } = scratch

@@ -124,4 +124,24 @@ describe('a block that a process has seen', () => {
     expect(await allowed(one)).toBe(true)
     expect(await allowed(one)).toBe(false)
   })
+
+  test.each([0, 1, 20, 49, 50, 60])(
+    'is over when this process lifts it, though the clock has stepped back by %i ms',
+    async (ms) => {
+      const { clock, limiters, lose } = fleetOf(1, ['10s'])
+      const [one] = limiters
+      const decision = await one.consume('refunded')
+      await one.block('by-hand', '1h')
+      clock.advance(-ms)
+      await one.refund(decision)
+      await one.unblock('by-hand')
+      clock.advance(ms + 1)
+      for (const key of ['refunded', 'by-hand'])
+        expect(await one.consume(key)).toMatchObject({ allowed: true })
+      // What was begun since is remembered.
+      lose()
+      for (const key of ['refunded', 'by-hand'])
+        expect(await one.consume(key)).toMatchObject({ allowed: false })
+    },
+  )
 })
