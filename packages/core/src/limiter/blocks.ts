@@ -3,13 +3,15 @@
 import { durationMs, durationText } from '../base/duration.js'
 import { quote, rangeError, StoreError, typeError } from '../base/errors.js'
 import { nameOfKey } from '../base/key-name.js'
+import { isPromise } from '../base/maybe-async.js'
 import { checkedOptions } from '../base/options.js'
 import { type LayerRequest, promiseOf } from '../layer.js'
 import { checkedKey, type Key } from '../policy-input.js'
 import { MadeTarget, partOfRequest } from '../request.js'
-import type { BlockRequest } from '../store.js'
+import type { BlockRequest, StoreResult } from '../store.js'
 import type { DecideOptions } from './options.js'
 import type { LimiterParts } from './parts.js'
+import type { Resolved } from './policy-set.js'
 
 type BlockMode = BlockRequest['mode']
 
@@ -21,10 +23,7 @@ export async function blockKey(
   options: Pick<DecideOptions, 'policy'> | undefined,
 ): Promise<void> {
   const ms = durationMs(duration)
-  const { degraded } = await promiseOf(
-    limiter.layer,
-    await requestFor(limiter, 'block', key, options, ms),
-  )
+  const { degraded } = await asked(limiter, 'block', key, options, ms)
   if (!degraded) return
   const what = `the store of limiter "${limiter.name}" could not be told of a block`
   const where = 'it holds only in this process, until the store is back'
@@ -36,24 +35,36 @@ export async function unblockKey(
   key: Key,
   options: Pick<DecideOptions, 'policy'> | undefined,
 ): Promise<void> {
-  await promiseOf(limiter.layer, await requestFor(limiter, 'unblock', key, options, 1))
+  await asked(limiter, 'unblock', key, options, 1)
 }
 
-/**
- * The request for the lock-outs that limit the key: those without a policy key, and those whose
- * policy key it is.
- * @param units ms to block
- */
-async function requestFor(
+/** @param units ms to block */
+async function asked(
   limiter: LimiterParts,
   mode: BlockMode,
   of: Key,
   options: Pick<DecideOptions, 'policy'> | undefined,
   units: number,
-): Promise<LayerRequest> {
+): Promise<StoreResult> {
   const key = checkedKey(of)
   if (options !== undefined) checkedOptions(options, `${mode}()`, ['policy'])
-  const { policySet, policyKeys, uses } = await limiter.policiesFor(mode, key, options?.policy)
+  const known = limiter.policiesFor(mode, key, options?.policy)
+  // Awaits only a promise, so that the store is asked in the order of the limiter's calls.
+  const resolved = isPromise(known) ? await known : known
+  return promiseOf(limiter.layer, requestFor(limiter, mode, key, resolved, units))
+}
+
+/**
+ * The request for the lock-outs that limit the key: those without a policy key, and those whose
+ * policy key it is.
+ */
+function requestFor(
+  limiter: LimiterParts,
+  mode: BlockMode,
+  key: string,
+  { policySet, policyKeys, uses }: Resolved,
+  units: number,
+): LayerRequest {
   const name = nameOfKey(key)
   const policies = policySet?.policies ?? []
   const places = [...policies.keys()].filter((i) => {

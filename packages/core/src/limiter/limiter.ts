@@ -1,4 +1,5 @@
 import type { Duration } from '../base/duration.js'
+import { isPromise } from '../base/maybe-async.js'
 import { checkAll, checkedOptions, ofType } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
 import { promiseOf, resetOf } from '../layer.js'
@@ -243,7 +244,9 @@ export class RateLimiter {
     const text = checkedKey(key)
     if (options !== undefined) checkedOptions(options, 'reset()', ['policy'])
     const { policiesFor, layer } = this.#parts
-    const target = countersOfKey(await policiesFor('reset', text, options?.policy), text)
+    const known = policiesFor('reset', text, options?.policy)
+    // Awaits only a promise, so that the store is asked in the order of the limiter's calls.
+    const target = countersOfKey(isPromise(known) ? await known : known, text)
     if (target !== undefined) await promiseOf(layer, resetOf(target))
   }
 
