@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { parse } from 'luaparse'
-import { build, parseSync } from 'vite'
+import { build } from 'vite'
 import { describe, expect, test } from 'vitest'
 import { modesLua } from '../src/algorithms/lua.generated.js'
 import { CALL_MODES } from '../src/algorithms/modes.js'
@@ -163,49 +163,6 @@ test('policies, memory store, layers and limiter run without node: modules', asy
   const nodeModules = code.match(/["']node:[\w/]+["']|__vite-browser-external/g) ?? []
   expect([...new Set(nodeModules)].sort()).toEqual([])
 })
-
-describe('in the sources of all packages, comments included,', () => {
-  const MOST_LINES = { file: 300, function: 80 }
-  const packages = resolve(src, '../..')
-  const paths = readdirSync(packages).flatMap((name) => {
-    const within = readdirSync(join(packages, name, 'src'), { recursive: true, encoding: 'utf8' })
-    return within.map((path) => `${name}/src/${path}`)
-  })
-  const texts = paths
-    .filter((path) => /(?<!\.generated)\.(ts|lua)$/.test(path))
-    .map((path) => [path, readFileSync(join(packages, path), 'utf8')] as const)
-  const linesOf = (text: string): number => text.trimEnd().split('\n').length
-
-  test(`no file has more than ${MOST_LINES.file} lines`, () => {
-    const long = texts.filter(([, text]) => linesOf(text) > MOST_LINES.file)
-    expect(long.map(([path, text]) => `${path}: ${linesOf(text)}`)).toEqual([])
-  })
-
-  // A kernel in Lua is one function that contains all others, like a file.
-  test(`no function of TypeScript has more than ${MOST_LINES.function} lines within it`, () => {
-    const typed = texts.filter(([path]) => path.endsWith('.ts'))
-    const long = typed.flatMap(([path, text]) =>
-      functionsIn(path, text)
-        .filter((body) => linesOf(body) > MOST_LINES.function)
-        .map((body) => `${path}: ${linesOf(body)}: ${body.split('\n')[0]}`),
-    )
-    expect(long).toEqual([])
-  })
-})
-
-/** All functions in a file, including nested ones. */
-function functionsIn(path: string, text: string): string[] {
-  const found: string[] = []
-  const visit = (node: unknown): void => {
-    if (typeof node !== 'object' || node === null) return
-    const { type, start, end } = node as { type?: string; start: number; end: number }
-    if (/^(Arrow)?Function(Declaration|Expression)$/.test(`${type}`))
-      found.push(text.slice(start, end))
-    for (const child of Object.values(node)) visit(child)
-  }
-  visit(parseSync(path, text).program)
-  return found
-}
 
 describe('Lua', () => {
   const ALLOWED = [

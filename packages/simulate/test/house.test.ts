@@ -41,10 +41,3 @@ test('the main entry imports nothing but @weir/core, directly or indirectly', ()
 test('imports form no cycle, not even of types', () => {
   expect(files.filter((file) => reachedFrom(file).has(file))).toEqual([])
 })
-
-test('no file has more than 300 lines', () => {
-  const long = files.filter(
-    (file) => readFileSync(join(src, file), 'utf8').split('\n').length > 301,
-  )
-  expect(long).toEqual([])
-})
