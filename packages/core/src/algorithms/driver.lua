@@ -54,7 +54,7 @@ local argument = numbers + 3
 -- With costs there are at least two arguments for each request.
 local plain = #ARGV - argument < #KEYS / stride
 
-local correct, set_mark
+local correct, read_mark, set_mark
 -- For each counter that a request has corrected: how long the units in use counted.
 local lives = {}
 if marks or corrects then
@@ -64,15 +64,20 @@ if marks or corrects then
     return ceil((counter.life or counter.reset_after)() / 1000) + 1000
   end
 
-  -- Corrects a counter as far as its mark allows, if the units count for a whole ms or more.
-  -- Returns 0, which is no wait; false: its key holds something foreign.
-  correct = function(i, mark, units)
-    local counter, until_us = counters[i], untils[i]
+  -- Returns when units were last given back.
+  read_mark = function(i, mark)
     local raw = marks and pcall('GET', mark)
     local forgotten, given
     if type(raw) == 'string' then forgotten, given = match(raw, '^(%d+):(%d+)$') end
     lives[i], forgottens[i] = nil, tonumber(forgotten) or 0
-    given = tonumber(given) or 0
+    return tonumber(given) or 0
+  end
+
+  -- Corrects a counter as far as its mark allows, if the units count for a whole ms or more.
+  -- Returns 0, which is no wait; false: its key holds something foreign.
+  correct = function(i, mark, units)
+    local counter, until_us = counters[i], untils[i]
+    local given = read_mark(i, mark)
     if mode == 'restore' and max(given, forgottens[i]) >= since then return 0 end
     if (gives or mode == 'renew') and forgottens[i] >= since then return 0 end
     local is_over = floor(until_us / 1000) <= floor(us / 1000)
@@ -196,8 +201,10 @@ for base = 0, #KEYS - stride, stride do
     for i = 1, policies do
       local counter = counters[i]
       if mode == 'reset' then
+        local mark = KEYS[base + policies + i]
         call('DEL', KEYS[base + i])
-        set_mark(i, KEYS[base + policies + i], us)
+        read_mark(i, mark)
+        set_mark(i, mark, us)
       elseif costs[i] ~= 0 and changed[i] then
         local reset = reply[at + 1 + 3 * i]
         if reset > 0 then counter.write(KEYS[base + i], reset) else call('DEL', KEYS[base + i]) end

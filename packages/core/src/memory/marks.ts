@@ -4,7 +4,7 @@
 // of marks is bounded: a mark that makes room for another then holds for all keys without a mark,
 // and units charged before it are given back to none of these keys.
 
-import type { Mark, Marks } from '../algorithms/driver.js'
+import { FORGOTTEN_MS, type Mark, type Marks } from '../algorithms/driver.js'
 import { isOver, States, untilAt } from './states.js'
 
 /** There is always room for this many marks. */
@@ -108,6 +108,15 @@ export class KeyMarks {
     }
     states.remove(slot)
   }
+}
+
+/**
+ * Marks a key as forgotten on purpose.
+ * @param lifeMs how long units charged before still count
+ */
+export function forget(marks: Marks, key: string, nowUs: number, lifeMs: number): void {
+  const mark = { forgottenUs: nowUs, gaveUs: nowUs }
+  marks.set(key, mark, nowUs / 1_000, Math.max(lifeMs, FORGOTTEN_MS))
 }
 
 function latestOf({ cells, offset }: States): number {

@@ -12,7 +12,7 @@ import { processTime, type Time } from '../base/time.js'
 import { LAYER, type LayerRequest, type Pending, RESET, type StoreOfLayers } from '../layer.js'
 import { countedKey, counterId, resultOf } from '../request.js'
 import type { PolicySet, Store, StoreRequest, StoreResult, StoreStats, Target } from '../store.js'
-import { KeyMarks } from './marks.js'
+import { forget, KeyMarks } from './marks.js'
 import { memorySettings } from './settings.js'
 import { sweeper } from './sweeper.js'
 import { type Bounds, MemoryTable } from './table.js'
@@ -115,8 +115,12 @@ export function memoryStoreOf({
     if (closed) throw storeClosed()
     const nowUs = clock.nowUs()
     target.policySet.policies.forEach((policy, i) => {
-      // Where there is no table, no charge still counts.
-      tables.get(counterId(target.policySet, policy))?.reset(countedKey(target, i), nowUs)
+      const id = counterId(target.policySet, policy)
+      const key = countedKey(target, i)
+      const table = tables.get(id)
+      if (table !== undefined) table.reset(key, nowUs)
+      // Receipts may outlive their table.
+      else forget(marks.ofTable(id), key, nowUs, 0)
     })
   }
 

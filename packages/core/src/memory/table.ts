@@ -8,7 +8,8 @@ import {
   type PolicyNumbers,
   type Scratch,
 } from '../algorithms/algorithm.js'
-import { FORGOTTEN_MS, type Marks, type Table } from '../algorithms/driver.js'
+import type { Marks, Table } from '../algorithms/driver.js'
+import { forget } from './marks.js'
 import { endMsOf, States, untilAt } from './states.js'
 
 /** Newcomers share this key when all others are exhausted. Users' keys are never empty. */
@@ -133,10 +134,8 @@ export class MemoryTable implements Table {
   /** Forgets a key on purpose. */
   reset(key: string, nowUs: number): void {
     const slot = this.states.find(key)
-    const nowMs = nowUs / 1_000
-    const lifeMs = slot < 0 ? 0 : endMsOf(this.states.untilOf(slot)) - nowMs
-    const mark = { forgottenUs: nowUs, gaveUs: 0 }
-    this.marks.set(key, mark, nowMs, Math.max(lifeMs, FORGOTTEN_MS))
+    const lifeMs = slot < 0 ? 0 : endMsOf(this.states.untilOf(slot)) - nowUs / 1_000
+    forget(this.marks, key, nowUs, lifeMs)
     if (slot >= 0) this.remove(key, slot)
   }
 
