@@ -1,5 +1,4 @@
-// Rules of the source tree: the main entry runs in a browser, imports form no cycle, files are
-// short.
+// Rules of the source tree: the main entry runs in a browser, imports form no cycle.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
