@@ -38,6 +38,7 @@ export default defineConfig({
           include: ['test/allocations/*.test.ts'],
           globalSetup: ['@weir/testkit/vitest'],
           ...ALONE,
+          fileParallelism: false,
         },
       },
       {

@@ -118,7 +118,7 @@ const change = {
   },
   clients: { title: 'Other clients of Redis', commands: [testsOf('clients')] },
   release: {
-    title: 'Release: its tests, a dry run; its tarballs: consumers, attw, publint, old TypeScript',
+    title: 'Documents, workflows; a release, dry: consumers, attw, publint, old TypeScript',
     commands: [
       testsOf('release'),
       { run: npm('release', '--', '--built'), shown: true },
@@ -133,7 +133,7 @@ const change = {
   monitoring: { title: 'Metrics in a real Prometheus', commands: [testsOf('monitoring')] },
   kit: { title: 'The test kit', commands: [testsOf('kit')] },
   benchmarks: {
-    title: 'Benchmarks run; figures of docs/algorithms.md, not written',
+    title: 'Four benchmarks run; allocations; figures of docs/algorithms.md, not written',
     commands: [testsOf('benchmarks'), node('internal/benchmarks/dist/figures.js', '--short')],
   },
   start: {
@@ -203,6 +203,14 @@ const others = {
   'all-sabotage': {
     title: 'Fleet: every fault of the list is found',
     commands: [{ run: ['node', 'internal/fleet/sabotage.mjs'], shown: true }],
+  },
+  'all-benchmarks': {
+    title: 'Benchmarks: every scenario runs',
+    commands: [weekly(testsOf('benchmarks', 'smoke'))],
+  },
+  'release-tools': {
+    title: 'What makes releases, tried on clones',
+    commands: [testsOf('release-tools')],
   },
   'next-version': {
     title: 'The branch of the next version',

@@ -1,6 +1,7 @@
-// Every scenario runs, finds its limits kept, and can be reported. Figures need a run on an idle
-// machine.
+// Scenarios run, find their limits kept, and can be reported: four for each change, one of each
+// kind; all weekly. Figures need a run on an idle machine.
 
+import { isWeekly } from '@weir/testkit'
 import { expect, test } from 'vitest'
 import { BUILT, nextMessage, startChild } from '../src/child.js'
 import type { Job } from '../src/memory/main.js'
@@ -11,11 +12,18 @@ import { report } from '../src/report.js'
 import { TINY } from '../src/scenario.js'
 import { algorithms } from '../src/scenarios/algorithms.js'
 import { clients } from '../src/scenarios/clients.js'
+import { distinctKeysLoad } from '../src/scenarios/load.js'
+import { memoryOneKey } from '../src/scenarios/memory.js'
+import { middlewareAlone } from '../src/scenarios/middleware.js'
 import { phases } from '../src/scenarios/phases.js'
+import { scriptTimes } from '../src/scenarios/script-time.js'
 import { compare, versions } from '../src/scenarios/versions.js'
 import { scenarios } from '../src/scenarios.js'
 
-test.concurrent.each([...scenarios, clients, algorithms, phases])('$id', async (scenario) => {
+const all = [...scenarios, clients, algorithms, phases]
+const some = [distinctKeysLoad, scriptTimes, memoryOneKey, middlewareAlone]
+
+test.concurrent.each(isWeekly ? all : some)('$id', async (scenario) => {
   const tables = await scenario.measure(TINY)
   for (const { rows } of tables) {
     for (const { samples } of rows) {
