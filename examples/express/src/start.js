@@ -20,8 +20,9 @@ export async function connectRedis(url) {
   try {
     await redis.connect()
   } catch (error) {
-    const { host, port } = redis.options
-    fail(`cannot reach Redis at ${host}:${port} (REDIS_URL): ${trouble?.message || error}`)
+    // The message of a system error has the address, and an address may have a password.
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (trouble ?? error)
+    fail(`cannot reach the Redis of REDIS_URL: ${code ?? message}`)
   }
   return redis
 }

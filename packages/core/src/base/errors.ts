@@ -85,8 +85,8 @@ export function storeClosed(): StoreError {
 
 /**
  * Any value as short, quoted, printable ASCII: keys and options come from outside and must not
- * forge log lines. An object is named by its kind; a URL is cut to its scheme, as it may hold a
- * password.
+ * forge log lines. An object is named by its kind. A URL is cut to its scheme, as it may hold a
+ * password, and so is what clients make of a URL whose scheme they do not know: a path with an `@`.
  */
 export function quote(value: unknown): string {
   if (typeof value === 'bigint') return `${String(value).slice(0, 64)}n`
@@ -122,10 +122,17 @@ function kindOf(value: object): string {
   return names.length === 0 ? '{}' : printable(`{ ${names.join(', ')} }`)
 }
 
+/** How much of a text is looked at. */
+const LONGEST = 1_000
+
 function printable(text: string): string {
-  const cut = text.length > 64 ? `${text.slice(0, 64)}…` : text
-  const open = cut.replace(/([a-z][a-z0-9+.-]*:\/\/)\S+/gi, '$1…')
-  return open.replace(/[^\x20-\x7e…]|["\\]/g, (unit) => {
+  // Cut last: a URL that is cut may lack the `@` by which it is found.
+  const open = text
+    .slice(0, LONGEST)
+    .replace(/(\/\/+)(?:.*@)?\S*/gs, '$1…')
+    .replace(/\/\S*@\S*/g, '/…')
+  const cut = open.length > 64 ? `${open.slice(0, 64)}…` : open
+  return cut.replace(/[^\x20-\x7e…]|["\\]/g, (unit) => {
     return unit === '"' || unit === '\\'
       ? `\\${unit}`
       : `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`

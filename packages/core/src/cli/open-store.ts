@@ -10,6 +10,7 @@ import { processesOf } from '../live/reports.js'
 import type { LiveProcess } from '../live/types.js'
 import { type RedisStore, storeOf } from '../redis/store.js'
 import type { Settings, SettingsNews } from '../settings.js'
+import { checkedAddress } from './address.js'
 import { clientFor } from './client.js'
 
 /** What of the options of a command says which store. */
@@ -60,8 +61,12 @@ const ONLY_ASKS = {
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION */
 export async function openStore(place: StorePlace): Promise<OpenStore> {
   const { redis, cluster, prefix, hashTags } = place
-  const { REDIS_URL: url = 'redis://localhost:6379', WEIR_HASH_KEYS: hashKeys } = process.env
-  const { client, onError, close } = await clientFor(redis ?? url, cluster === true)
+  const { REDIS_URL, WEIR_HASH_KEYS: hashKeys } = process.env
+  const address =
+    redis === undefined
+      ? checkedAddress('REDIS_URL', REDIS_URL || 'redis://localhost:6379')
+      : checkedAddress('--redis', redis)
+  const { client, onError, close } = await clientFor(address, cluster === true)
   let trouble: Error | undefined
   onError((error) => {
     trouble = error

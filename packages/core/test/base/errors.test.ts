@@ -11,6 +11,8 @@ import {
   tokenBucket,
   unlimited,
 } from '../../src/index.js'
+import { fromGlide } from '../../src/redis/clients/glide.js'
+import { fromNodeRedis } from '../../src/redis/clients/node-redis.js'
 
 const SECRET = 'redis://admin:hunter2@redis.inside:6379'
 const policy = tokenBucket({ name: 'burst', capacity: 1, refill: 1, every: '1s' })
@@ -39,6 +41,13 @@ test.each<[unknown, string]>([
   ['redis://user:secret@host:6379/0', '"redis://…"'],
   [' REDISS://:secret@host', '" REDISS://…"'],
   [`redis+sentinel://${'u'.repeat(80)}:secret@host`, '"redis+sentinel://…"'],
+  // What ioredis makes of valkey://, of redis:/ and of a URL with a typed quote.
+  ['connect ENOENT //user:secret@host:6379', '"connect ENOENT //…"'],
+  ['connect ENOENT //:secret word@host', '"connect ENOENT //…"'],
+  ['connect ENOENT /user:secret@host:6379', '"connect ENOENT /…"'],
+  [`connect ENOENT //user:${'secret'.repeat(20)}@host`, '"connect ENOENT //…"'],
+  ['connect ENOENT /run/redis.sock', '"connect ENOENT /run/redis.sock"'],
+  ['login:ann@example.com', '"login:ann@example.com"'],
   [new URL('redis://user:secret@host'), 'a URL'],
   [['redis://user:secret@host'], '["redis://…"]'],
   [new Error('no answer of redis://user:secret@host'), 'Error: no answer of redis://…'],
@@ -58,6 +67,20 @@ test.each([
 ])('no message shows the password of a URL that was given as %s', (_, make) => {
   expect(make).toThrow(expect.objectContaining({ code: expect.stringMatching(/^WEIR_/) }))
   expect(make).not.toThrow(/hunter2|admin|inside/)
+})
+
+test.each([
+  ['redisStore', redisStore],
+  ['fromNodeRedis', fromNodeRedis],
+  ['fromGlide', fromGlide],
+])('%s shows nothing of an address that was given instead of a client', (_, take) => {
+  expect(() => take('admin:hunter2@redis.inside:6379' as never)).toThrow(
+    expect.objectContaining({
+      code: 'WEIR_INVALID_OPTION',
+      message: expect.stringMatching(/^client is a text; give .*of ioredis|node-redis|GLIDE/),
+    }),
+  )
+  expect(() => take('admin:hunter2@redis.inside:6379' as never)).not.toThrow(/hunter2|inside/)
 })
 
 test('every quoted value is short printable ASCII', () => {

@@ -5,9 +5,10 @@ import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { inspect, promisify } from 'node:util'
 import { waitUntil } from '@weir/testkit'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { checkedAddress } from '../../src/cli/address.js'
 import { weir } from '../../src/cli/main.js'
 import {
   gcra,
@@ -336,6 +337,70 @@ test('a project that has neither ioredis nor node-redis is told what to install'
   const { stdout, stderr } = await execute(process.execPath, args, { cwd, env }).catch((e) => e)
   const what = 'weir needs ioredis or redis, and there is neither in this folder'
   expect(stdout + stderr).toContain(what)
+})
+
+const ADDRESSES = [
+  'tcp://ann:hunter2@127.0.0.1:1',
+  'redis+tls://ann:hunter2@127.0.0.1:1',
+  '"redis://ann:hunter2@127.0.0.1:1"',
+  "'redis://ann:hunter2@127.0.0.1:1'",
+  ' redis://ann:hunter2@127.0.0.1:1',
+  'redis:/ann:hunter2@127.0.0.1:1',
+  'redis:ann:hunter2@127.0.0.1:1',
+  'hunter2://ann@127.0.0.1:1/',
+  'ann:hunter2@127.0.0.1:1',
+  '//ann:hunter2@127.0.0.1:1',
+  '/ann:hunter2@127.0.0.1:1',
+  'redis://ann:hunter2/3@127.0.0.1:1',
+  'redis://ann:3#hunter2@127.0.0.1:1',
+  'redis://ann:3?hunter2@127.0.0.1:1',
+  'redis://ann:hunter2%zz@127.0.0.1:1',
+  'redis://ann:hunter2@127.0.0.1:99999',
+] as const
+
+test.each(ADDRESSES)(
+  'a mistyped address, %s, is refused, and nothing of it is printed',
+  async (url) => {
+    const shown: string[] = []
+    const list = ['limits', 'list', '--name', 'a']
+    for (const way of [['--redis', url], ['--redis', url, '--cluster'], []]) {
+      vi.stubEnv('REDIS_URL', url)
+      onTestFinished(() => void vi.unstubAllEnvs())
+      const error = await weir([...list, ...way]).catch((failure: Error) => failure)
+      expect(error).toMatchObject({ code: 'WEIR_INVALID_OPTION' })
+      shown.push(inspect(error))
+    }
+    expect(shown.join()).not.toMatch(/hunter2(?!:")|ann|127/)
+    expect(shown[0]).toContain('--redis ')
+    expect(shown[2]).toContain('REDIS_URL ')
+  },
+)
+
+test('an address with another scheme is refused with the scheme, and the schemes that clients know', async () => {
+  const refused = weir(['limits', 'list', '--name', 'a', '--redis', 'tcp://127.0.0.1'])
+  await expect(refused).rejects.toThrow(
+    '--redis begins with "tcp:"; give redis://, rediss://, valkey:// or valkeys://',
+  )
+})
+
+test.each([
+  [
+    'valkey:// and valkeys:// are redis:// and rediss://',
+    'valkey://ann:pw@h:1/2',
+    'redis://ann:pw@h:1/2',
+  ],
+  ['capitals are small letters', 'VALKEYS://h', 'rediss://h'],
+  ['a host stays', 'localhost', 'localhost'],
+  ['a host with a port stays', '127.0.0.1:6379', '127.0.0.1:6379'],
+  ['a port stays', '6379', '6379'],
+  ['the path of a socket stays', '/run/redis/redis.sock', '/run/redis/redis.sock'],
+])('of addresses, %s', (_, given, address) => {
+  expect(checkedAddress('--redis', given)).toBe(address)
+})
+
+test('the command connects to the address of a Valkey', async () => {
+  const { run } = bench({ args: ['--redis', `valkey://127.0.0.1:${port}`] })
+  expect(await run('list')).toContain('version 0, 0 processes')
 })
 
 test.each([

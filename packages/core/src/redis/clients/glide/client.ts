@@ -1,6 +1,7 @@
 // What the adapter uses of GLIDE's clients, and the checks of a client.
 
-import { invalid, rangeError } from '../../../base/errors.js'
+import { rangeError } from '../../../base/errors.js'
+import { noClient } from '../../client.js'
 
 /** What GLIDE's clients have. */
 export interface GlideLike {
@@ -41,7 +42,7 @@ export function isOfCluster(client: GlideLike): boolean {
 export function checkedClient(client: GlideLike): boolean {
   if (!isGlide(client)) {
     const right = "one of Valkey GLIDE's, a GlideClient or a GlideClusterClient"
-    throw invalid('WEIR_INVALID_OPTION', 'client', client, right)
+    throw noClient(client, right)
   }
   if (isClosed(client)) refuse('the client is closed; give a new one')
   if (optionsOf(client).readOnly === true)

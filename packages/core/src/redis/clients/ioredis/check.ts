@@ -1,15 +1,15 @@
 // What a Redis client must be, and what it should be: checked once, when it is handed in.
 
-import { invalid, quote, rangeError } from '../../../base/errors.js'
+import { quote, rangeError } from '../../../base/errors.js'
 import { warnOnce } from '../../../base/warnings.js'
+import { noClient } from '../../client.js'
 import type { RedisLike } from './redis-like.js'
 import { pipelines } from './sending.js'
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION */
 export function checkedClient(given: unknown): RedisLike {
   const client = given as RedisLike
-  if (typeof client?.callBuffer !== 'function')
-    throw invalid('WEIR_INVALID_OPTION', 'client', client, rightFor(client))
+  if (typeof client?.callBuffer !== 'function') throw noClient(client, rightFor(client))
   checkState(client)
   const isCluster = client.isCluster === true
   const options = optionsOf(client.options)

@@ -1,6 +1,7 @@
 // What the adapter uses of node-redis's clients, and the check of a client's kind.
 
-import { invalid, rangeError } from '../../../base/errors.js'
+import { rangeError } from '../../../base/errors.js'
+import { noClient } from '../../client.js'
 
 /** What all of node-redis's clients have. */
 export interface NodeRedisLike {
@@ -50,7 +51,7 @@ export function checkedClient(client: NodeRedisLike): Kind {
   const kind = kindOf(client)
   if (kind === undefined) {
     const right = 'a client of node-redis: of createClient, createCluster, createSentinel or'
-    throw invalid('WEIR_INVALID_OPTION', 'client', client, `${right} createClientPool`)
+    throw noClient(client, `${right} createClientPool`)
   }
   if (isSilenced(client)) {
     const right = 'it can send no commands then; give Weir a separate client'

@@ -56,7 +56,8 @@ function addressOf(client: NodeRedisLike, options: Options): string {
 /** A URL may have a password and the number of a database, which are left out. */
 function nodeOf({ url, socket }: Options): string {
   if (socket?.host !== undefined || socket?.path !== undefined) return textOf(socket)
-  return url === undefined ? textOf(socket ?? {}) : new URL(url).host
+  // The error that `new URL` throws holds the text.
+  return url === undefined || !URL.canParse(url) ? textOf(socket ?? {}) : new URL(url).host
 }
 
 function textOf({ host = 'localhost', port = 6379, path }: Address): string {
