@@ -1,4 +1,5 @@
 import { invalid } from './errors.js'
+import { warnOnce } from './warnings.js'
 
 /** A source of time: whole microseconds since the Unix epoch, between the years 2025 and 2045. */
 export interface Clock {
@@ -32,8 +33,19 @@ export function checkedClock(clock: Clock): Clock {
   return checked
 }
 
+/** Warns of a host's clock whose time is not checked, since it is not an option. */
+export function warnOfTime(nowUs: number): void {
+  if (isLikely(nowUs)) return
+  const what = `the clock of this process says ${new Date(nowUs / 1_000).toISOString()}`
+  warnOnce('WEIR_UNLIKELY_TIME', '', `${what}, so limits count less exactly; set it`)
+}
+
+function isLikely(nowUs: number): boolean {
+  return nowUs >= EPOCH_MS * 1_000 && nowUs <= LAST_MS * 1_000
+}
+
 /** @throws {TypeError | RangeError} WEIR_INVALID_CLOCK unless a clock may report this time */
 export function checkedNow(what: string, nowUs: number): number {
-  if (Number.isInteger(nowUs) && nowUs >= EPOCH_MS * 1_000 && nowUs <= LAST_MS * 1_000) return nowUs
+  if (Number.isInteger(nowUs) && isLikely(nowUs)) return nowUs
   throw invalid('WEIR_INVALID_CLOCK', what, nowUs, RIGHT, 'number')
 }

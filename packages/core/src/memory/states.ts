@@ -19,8 +19,9 @@ const PLACE_BITS = 14
 const PLACE = 2 ** PLACE_BITS - 1
 /** How many places one step of a walk looks at to find one in use. */
 const PASSES = 64
-/** Slots keep a state's end in 32 bits: 34 years of these ticks. */
+/** Slots keep a state's end in 32 bits: 34 years of these ticks, to November 2059. */
 const TICK_MS = 256
+/** Beyond the ticks: such a state is not known to be over, and stays until it makes room. */
 const LAST_TICK = 2 ** 32 - 1
 
 /** When a state ends, as slots keep it. Rounded up: it may be kept longer than it matters, never
@@ -35,7 +36,7 @@ export function endMsOf(until: number): number {
 }
 
 export function isOver(until: number, nowMs: number): boolean {
-  return endMsOf(until) <= nowMs
+  return until < LAST_TICK && endMsOf(until) <= nowMs
 }
 
 export class States {

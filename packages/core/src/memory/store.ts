@@ -5,7 +5,7 @@
 import type { Kernel } from '../algorithms/algorithm.js'
 import { type Counter, decide } from '../algorithms/driver.js'
 import { memoized } from '../base/cache.js'
-import { type Clock, checkedClock } from '../base/clock.js'
+import { type Clock, checkedClock, warnOfTime } from '../base/clock.js'
 import { invalid, storeClosed } from '../base/errors.js'
 import { checkedNumber, checkedOptions } from '../base/options.js'
 import { processTime, type Time } from '../base/time.js'
@@ -60,6 +60,7 @@ export function memoryStoreIn(time: Time, options: MemoryStoreOptions = {}): Mem
   checkedOptions(options, 'memoryStore()', ['maxKeys', 'keys', 'clock'])
   const { maxKeys = 100_000, keys = 'exact' } = options
   const clock = options.clock === undefined ? time : checkedClock(options.clock)
+  if (options.clock === undefined) warnOfTime(clock.nowUs())
   checkedNumber('maxKeys', maxKeys, 1, 2 ** 24)
   if (keys !== 'exact' && keys !== 'fingerprint') {
     throw invalid('WEIR_INVALID_OPTION', 'keys', keys, "'exact' or 'fingerprint'", 'string')

@@ -1,8 +1,9 @@
 // The memory store as its users see it, with both kinds of keys.
 
 import fc from 'fast-check'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import {
+  type Decision,
   fixedWindow,
   memoryStore,
   type Policy,
@@ -14,6 +15,7 @@ import {
 } from '../../src/index.js'
 import { makePolicySet } from '../../src/request.js'
 import type { PolicySet, StoreResult } from '../../src/store.js'
+import { algorithms } from '../../src/testing/algorithms.js'
 import { fakeClock, storeConformance } from '../../src/testing/index.js'
 
 describe('a memory store of fingerprints keeps the contract of a store', () => {
@@ -188,5 +190,35 @@ describe('the tables of a memory store', () => {
     } finally {
       vi.useRealTimers()
     }
+  })
+})
+
+describe('on a host whose clock is far ahead, limits hold, and a warning says so', () => {
+  test.each(['2046-01-01', '2059-11-05', '2059-12-01', '2100-01-01'])('%s', (day) => {
+    vi.useFakeTimers({ now: new Date(day) })
+    const warn = vi.spyOn(process, 'emitWarning').mockReturnValue()
+    onTestFinished(() => {
+      vi.useRealTimers()
+      warn.mockRestore()
+    })
+    for (const { examples } of Object.values(algorithms)) {
+      for (const { make, label } of examples) {
+        const store = memoryStore()
+        const limiter = new RateLimiter({ store, policy: make(3) })
+        const passed = (): number => {
+          let count = 0
+          for (let i = 0; i < 9; i += 1) if ((limiter.decide('k') as Decision).allowed) count += 1
+          return count
+        }
+        const first = passed()
+        // In 2100 a bucket's units are rounded up.
+        expect([label, first === 3 || (day > '2099' && first === 2)]).toEqual([label, true])
+        vi.advanceTimersByTime(3)
+        expect([label, passed() < 3]).toEqual([label, true])
+        store.close?.()
+      }
+    }
+    for (const [, options] of warn.mock.calls)
+      expect(options).toMatchObject({ code: 'WEIR_UNLIKELY_TIME' })
   })
 })
