@@ -55,9 +55,10 @@ export function weirStore(store: Store, options: CompatOptions = {}): WeirStoreC
 
   return class implements WeirStore {
     readonly #options: PluginOptions
-    readonly #prefix: string
+    /** Methods and addresses of the route, and of those that it is a child of. */
+    readonly #routes: readonly string[]
 
-    constructor(pluginOptions: PluginOptions, prefix = '') {
+    constructor(pluginOptions: PluginOptions, routes: readonly string[] = []) {
       for (const option of ['continueExceeding', 'exponentialBackoff'] as const) {
         if (pluginOptions[option] !== true) continue
         const right = 'refused requests make no window longer here; leave it out'
@@ -69,19 +70,19 @@ export function weirStore(store: Store, options: CompatOptions = {}): WeirStoreC
         throw misuse(`ban of @fastify/rate-limit is set; ${right}`)
       }
       this.#options = pluginOptions
-      this.#prefix = prefix
+      this.#routes = routes
     }
 
     incr(key: string, callback: Callback, ...numbers: number[]): void {
       answer(callback, async () => {
         const { max, timeWindow } = this.#limitOf(numbers)
-        const decision = await limiterFor(max, timeWindow).consume(keyOf(this.#prefix + key))
+        const decision = await limiterFor(max, timeWindow).consume(keyOf(key, this.#routes))
         const { ban = -1 } = this.#options
         const ttl = leftMsOf(decision, timeWindow)
         if (decision.allowed || ban < 0) return { current: hitsOf(decision), ttl }
         // The same counter with a larger limit shows how far the key is past this limit.
         const larger = limiterFor(max + ban + 1, timeWindow)
-        const { limit, remaining } = await larger.penalty(keyOf(this.#prefix + key))
+        const { limit, remaining } = await larger.penalty(keyOf(key, this.#routes))
         return { current: Math.max(max + 1, limit - remaining), ttl }
       })
     }
@@ -90,15 +91,15 @@ export function weirStore(store: Store, options: CompatOptions = {}): WeirStoreC
       answer(callback, async () => {
         const { max, timeWindow } = this.#limitOf(numbers)
         const limiter = limiterFor(max, timeWindow)
-        const { limit, remaining, resetAfterMs } = await limiter.peek(keyOf(this.#prefix + key))
+        const { limit, remaining, resetAfterMs } = await limiter.peek(keyOf(key, this.#routes))
         return { current: limit - remaining, ttl: resetAfterMs }
       })
     }
 
     child(routeOptions: PluginOptions): WeirStore {
       const { method, url } = routeOptions.routeInfo ?? {}
-      const Child = this.constructor as new (options: object, prefix: string) => WeirStore
-      return new Child(routeOptions, `${this.#prefix}${method}${url}-`)
+      const Child = this.constructor as new (options: object, routes: string[]) => WeirStore
+      return new Child(routeOptions, [...this.#routes, String(method), String(url)])
     }
 
     /** Version 9 passes the limit and `ban`, later versions the window and the limit. */

@@ -72,7 +72,7 @@ export function weirStorage(store: Store, options: WeirStorageOptions = {}): Wei
       if (limit === undefined) return counted(key, ttl)
       const limiter =
         blockDuration > 0 ? blockingFor(limit, ttl, blockDuration) : limiterFor(limit, ttl)
-      const decision = await limiter.consume(keyOf(`${throttlerName}:${key}`))
+      const decision = await limiter.consume(keyOf(key, [throttlerName]))
       const isBlocked = !decision.allowed
       return {
         totalHits: hitsOf(decision),

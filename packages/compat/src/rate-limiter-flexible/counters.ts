@@ -117,9 +117,11 @@ function countedOf({ policies, source }: Decision, windowMs: number) {
   }
 }
 
-/** Weir's names allow fewer characters than prefixes do. */
+/** Weir's names allow fewer characters than prefixes do. A prefix that looks like a name made here
+ *  is given another, so that no two have one. */
 function nameOf(keyPrefix: string): string {
-  if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(keyPrefix)) return keyPrefix
+  const isMade = /^[0-9a-f]{16}-/.test(keyPrefix)
+  if (!isMade && /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(keyPrefix)) return keyPrefix
   const hash = createHash('sha256').update(keyPrefix, 'utf16le').digest('hex').slice(0, 16)
   return `${hash}-${keyPrefix.replace(/[^A-Za-z0-9_.-]/g, '-').slice(0, 47)}`
 }

@@ -2,6 +2,7 @@
 
 export { policyNamed } from '../algorithms/policy.js'
 export { quote, withPage } from '../base/errors.js'
+export { NO_KEY } from '../base/key-text.js'
 export { type Awaitable, isPromise } from '../base/maybe-async.js'
 export type { Check, HttpAdapter, Trust, Verdict } from './adapter.js'
 export { type AddressOptions, addressKey } from './client/address-key.js'
