@@ -9,6 +9,7 @@ import {
   cutOffNodeResponse,
   type HttpAdapter,
   type HttpSettings,
+  hasNodeConnection,
   httpLimiter,
   isPromise,
   type Refusal,
@@ -159,5 +160,6 @@ const express: HttpAdapter<Request, Response, [Response]> = {
   headersSent: (res) => res.headersSent,
   setHeader: (res, name, value) => void res.setHeader(name, value),
   afterResponse: afterNodeResponse,
+  hasConnection: hasNodeConnection,
   cutOff: cutOffNodeResponse,
 }

@@ -8,6 +8,7 @@ import {
   cutOffNodeResponse,
   type HttpAdapter,
   type HttpSettings,
+  hasNodeConnection,
   heldBy,
   httpLimiter,
   isPromise,
@@ -157,6 +158,7 @@ const koa: HttpAdapter<AnyContext, AnyContext> = {
     remember(ctx, name, value)
   },
   cutOff: (ctx) => cutOffNodeResponse(ctx.res),
+  hasConnection: (ctx) => hasNodeConnection(ctx.res),
   afterResponse: (ctx, done) =>
     afterNodeResponse(ctx.res, (outcome) => {
       // 404 is Koa's initial status. Where nothing was sent, no handler has chosen it.

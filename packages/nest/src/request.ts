@@ -5,6 +5,7 @@ import {
   afterNodeResponse,
   cutOffNodeResponse,
   type HttpAdapter,
+  hasNodeConnection,
   type RequestDecision,
 } from '@weir/core/http'
 import {
@@ -100,6 +101,7 @@ export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = 
     else response.setHeader(name, value)
   },
   afterResponse: (response, done) => afterNodeResponse(response.raw ?? response, done),
+  hasConnection: (response) => hasNodeConnection(response.raw ?? response),
   cutOff: (response) => cutOffNodeResponse(response.raw ?? response),
   call: (_, [context]) => callOf(context),
 }

@@ -50,6 +50,9 @@ export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
   /** Calls back exactly once, when the response has ended or its connection has closed: see
    *  `afterNodeResponse`. */
   afterResponse(response: Res, done: (outcome: ResponseOutcome) => void): void
+  /** False: nothing ensures that `afterResponse` calls back, so slots are not renewed. Missing: it
+   *  is true of all responses. See `hasNodeConnection`. */
+  hasConnection?(response: Res): boolean
   /** Closes a response's connection or stream. Missing: a response that takes too long goes on. */
   cutOff?(response: Res): void
   /** The object that the adapter gives to `beginHandler` for this request. Default: the request. */

@@ -26,6 +26,7 @@ import type { HttpAdapter } from './adapter.js'
 import { waitMsOf } from './option-checks.js'
 import type { Asked, LimitOptions } from './options.js'
 import { prioritySource } from './priority.js'
+import { canSeeEnd } from './response/ending.js'
 import { clientLeft, limiterClosed, longKey, type Refusal } from './response/refusal.js'
 
 /** The decision on a request for which `cost` returned no valid cost: 1 was charged. */
@@ -155,7 +156,15 @@ async function waitForTurn<Res>(
   { afterResponse }: Pick<HttpAdapter<never, Res, never>, 'afterResponse'>,
 ): Promise<WaitDecision | Undecided> {
   const leaving = new AbortController()
-  if (response !== undefined) afterResponse(response, () => leaving.abort(LEFT))
+  const leave = (): void => leaving.abort(LEFT)
+  if (response !== undefined)
+    canSeeEnd(
+      afterResponse,
+      response,
+      leave,
+      `limiter "${limiter.name}"`,
+      'does not notice clients that leave',
+    )
   try {
     return await limiter.wait(key, { ...options, signal: leaving.signal })
   } catch (error) {

@@ -38,6 +38,7 @@ export { refundCharged } from './respond.js'
 export {
   afterNodeResponse,
   cutOffNodeResponse,
+  hasNodeConnection,
   type NodeResponse,
   type ResponseOutcome,
 } from './response/ending.js'

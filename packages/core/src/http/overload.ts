@@ -11,7 +11,12 @@ import { asThrown } from './http-limiter.js'
 import { checkCalled } from './option-checks.js'
 import { type ClassOptions, type OverloadPriority, overloadClasses } from './overload-classes.js'
 import { refundCharged } from './respond.js'
-import { afterNodeResponse, type NodeResponse } from './response/ending.js'
+import {
+  afterNodeResponse,
+  canSeeEnd,
+  type NodeResponse,
+  type ResponseOutcome,
+} from './response/ending.js'
 import { retryAfterSeconds } from './response/headers.js'
 import { overloaded, type Refusal } from './response/refusal.js'
 
@@ -114,9 +119,10 @@ export function overloadGuardIn<Req, Class extends string = never>(
         refused += 1
         return overloaded(time.random() * LONGEST_RETRY_MS)
       }
-      afterNodeResponse(response, ({ finished }) =>
-        limit.leave(ticket, finished ? 'finished' : 'left'),
-      )
+      const over = ({ finished }: ResponseOutcome): void =>
+        limit.leave(ticket, finished ? 'finished' : 'left')
+      if (!canSeeEnd(afterNodeResponse, response, over, 'overload()', 'counts no request'))
+        limit.leave(ticket, 'unknown')
       return undefined
     },
   }
@@ -219,9 +225,10 @@ export function recordResponse(signal: ResponseSignal, response: NodeResponse): 
 /** `recordResponse` by another clock than the process's. */
 export function recordResponseIn(time: Time, signal: ResponseSignal, response: NodeResponse): void {
   const startMs = time.nowMs()
-  afterNodeResponse(response, ({ status, finished }) => {
+  function over({ status, finished }: ResponseOutcome): void {
     const tookMs = time.nowMs() - startMs
     if (finished) signal.record(tookMs, status >= 500)
     else signal.left(tookMs)
-  })
+  }
+  canSeeEnd(afterNodeResponse, response, over, 'recordResponses()', 'records no response')
 }

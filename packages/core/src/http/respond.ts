@@ -10,6 +10,7 @@ import { checkSecondPass } from './client/warnings.js'
 import { type Consumed, InvalidCost, Undecided } from './consume.js'
 import { headerFormats } from './option-checks.js'
 import type { LimitOptions } from './options.js'
+import { canSeeEnd, type ResponseOutcome } from './response/ending.js'
 import { retryAfterSeconds } from './response/headers.js'
 import { holdUntilEnd } from './response/in-progress.js'
 import { refundEarlier, refundIf, settleAs } from './response/refund.js'
@@ -46,7 +47,8 @@ export function responder<Req, Res, Rest extends unknown[]>(
   const formats = headerFormats(options.headers)
   const settings = responseSettings(shown, formats, hide, shadow, refunds)
   const correctLater = corrector(options, limiter, adapter)
-  const hold = holdUntilEnd(options, holders.get(limiter) as Holder, adapter)
+  const who = `limiter "${limiter.name}"`
+  const hold = holdUntilEnd(options, holders.get(limiter) as Holder, adapter, who)
 
   return (request, response, consumed, rest) => {
     if (consumed instanceof Undecided) {
@@ -92,13 +94,15 @@ function corrector<Req, Res, Rest extends unknown[]>(
   { afterResponse }: HttpAdapter<Req, Res, Rest>,
 ): ((request: Req, response: Res, decision: Decision, rest: Rest) => void) | undefined {
   if (refundWhen === undefined && settle === undefined) return undefined
-  return (request, response, decision, rest) =>
-    afterResponse(response, async (outcome) => {
+  return (request, response, decision, rest) => {
+    async function correct(outcome: ResponseOutcome): Promise<void> {
       const isBack = refundWhen && (() => refundWhen(request, outcome, ...rest))
       if (isBack !== undefined && !(await refundIf(isBack, limiter, decision))) return
       if (settle !== undefined)
         await settleAs(() => settle(request, outcome, ...rest), limiter, decision)
-    })
+    }
+    canSeeEnd(afterResponse, response, correct, `limiter "${limiter.name}"`, 'corrects no charge')
+  }
 }
 
 /** The names under which limiters of this process place decisions: one, unless options name

@@ -10,8 +10,9 @@ export interface Ticket {
   readonly startMs: number
 }
 
-/** How a request ended: its response was handed over, or its client left first. */
-export type Ending = 'finished' | 'left'
+/** How a request ended: its response was handed over, or its client left first, or nothing will
+ *  show it. */
+export type Ending = 'finished' | 'left' | 'unknown'
 
 export interface InFlight {
   /** The most that may be in flight, a whole number. */
@@ -111,6 +112,10 @@ export function inFlightLimit(targetMs: number | undefined, time: Time): InFligh
     leave(ticket, ending) {
       // A request that was stuck says nothing about the others.
       if (!tickets.has(ticket)) return
+      if (ending === 'unknown') {
+        tickets.delete(ticket)
+        return
+      }
       const tookMs = time.nowMs() - ticket.startMs
       const restMs = seen.usualMs - tookMs
       if (ending === 'left' && restMs > 0) {

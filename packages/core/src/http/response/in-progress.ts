@@ -2,6 +2,7 @@
 // response has ended and, where the adapter knows when that is, its handler as well. A client that
 // leaves ends only the response: otherwise aborting would be a way around the limit.
 
+import { warnOnce } from '../../base/warnings.js'
 import type { Decision } from '../../limiter/decision.js'
 import {
   type Holder,
@@ -9,6 +10,7 @@ import {
   type HoldOptions,
   holdLimits,
 } from '../../limiter/slots/held.js'
+import { canSeeEnd, type ResponseOutcome } from './ending.js'
 import { clientLeft, type Refusal } from './refusal.js'
 
 /** What a request holds, for its handler. */
@@ -101,7 +103,8 @@ export function abandonHandler(call: object): void {
 
 /** The parts of an adapter that are used here: see `HttpAdapter`. */
 interface Ends<Req, Res, Rest extends unknown[]> {
-  afterResponse(response: Res, done: () => void): void
+  afterResponse(response: Res, done: (outcome: ResponseOutcome) => void): void
+  hasConnection?(response: Res): boolean
   cutOff?(response: Res): void
   call?(request: Req, rest: Rest): object
 }
@@ -114,7 +117,8 @@ interface Ends<Req, Res, Rest extends unknown[]> {
 export function holdUntilEnd<Req, Res, Rest extends unknown[]>(
   options: HoldOptions & { readonly shadow?: boolean | undefined },
   holder: Holder,
-  { call, afterResponse, cutOff }: Ends<Req, Res, Rest>,
+  { call, afterResponse, hasConnection, cutOff }: Ends<Req, Res, Rest>,
+  limiter: string,
 ): (
   request: Req,
   response: Res | undefined,
@@ -135,14 +139,22 @@ export function holdUntilEnd<Req, Res, Rest extends unknown[]>(
       held.addLater(() => holder(decision, limits))
       return held
     }
-    const holding = holder(decision, limits)
+    // The response has long been sent, and slots that are not released expire.
+    const release = (): void => void holding.release().catch(() => {})
+    function lapse(): void {
+      const why = 'its response had not ended after holdTimeout, and has no connection to close'
+      warnOnce('WEIR_NO_END', limiter, `a slot of ${limiter} expired: ${why}`)
+      release()
+    }
+    const isSure = hasConnection?.(response) ?? true
+    const holding = holder(decision, isSure ? limits : { ...limits, lapse })
     held.add(holding)
     holding.signal.addEventListener('abort', () => cutOff?.(response), { once: true })
-    afterResponse(response, () => {
+    const over = (): void => {
       held.isOver ||= !shadow
-      // The response has long been sent, and slots that are not released expire.
-      holding.release().catch(() => {})
-    })
+      release()
+    }
+    if (!canSeeEnd(afterResponse, response, over, limiter, 'releases slots at once')) release()
     return held
   }
 }

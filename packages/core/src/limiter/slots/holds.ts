@@ -18,6 +18,8 @@ export interface HoldLimits {
   readonly isAborted: boolean
   /** How long the work may take, in ms; `Infinity`: as long as it takes. */
   readonly maxHoldMs: number
+  /** Given: the slots are not renewed, and this is called when they have expired. */
+  readonly lapse?: () => void
 }
 
 /** Work in progress that holds slots. All times are in ms of the process; `Infinity`: never. */
@@ -25,6 +27,7 @@ export class Hold {
   readonly slots: Slots
   readonly controller: AbortController = new AbortController()
   readonly isAborted: boolean
+  readonly lapse: (() => void) | undefined
   renewAtMs: number
   expiresAtMs: number
   endsAtMs: number
@@ -34,9 +37,11 @@ export class Hold {
   constructor(slots: Slots, limits: HoldLimits, nowMs: number) {
     this.slots = slots
     this.isAborted = limits.isAborted
+    this.lapse = limits.lapse
     this.renewAtMs = nowMs + slots.holdMs * RENEWED_AFTER
     this.expiresAtMs = nowMs + slots.holdMs
     this.endsAtMs = nowMs + limits.maxHoldMs
+    if (limits.lapse !== undefined) this.leave()
   }
 
   get dueAtMs(): number {
@@ -131,6 +136,7 @@ export class Holds {
       hold.expiresAtMs = Number.POSITIVE_INFINITY
       this.#expired(hold.slots)
       if (hold.isAborted) hold.abort('its slot expired before it was renewed')
+      hold.lapse?.()
     }
     if (hold.renewAtMs <= nowMs + hold.slots.holdMs * TOGETHER) this.#renew(hold, nowMs)
   }

@@ -12,7 +12,11 @@ import {
 } from 'node:http2'
 import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { afterNodeResponse, type ResponseOutcome } from '../../../src/http/index.js'
+import {
+  afterNodeResponse,
+  hasNodeConnection,
+  type ResponseOutcome,
+} from '../../../src/http/index.js'
 
 class NodeLikeResponse extends EventEmitter {
   statusCode = 200
@@ -94,27 +98,121 @@ test('a response that many limiters wait for has one listener, so Node does not 
   expect(seen).toHaveLength(20)
 })
 
-test('a Node response is over when it has closed', () => {
-  const response = new NodeLikeResponse()
-  const seen: ResponseOutcome[] = []
-  afterNodeResponse(response, (outcome) => seen.push(outcome))
-  response.emit('finish')
-  expect(seen).toEqual([])
-  response.statusCode = 404
-  response.writableEnded = true
-  response.writableFinished = true
-  response.emit('close')
-  response.emit('close')
-  expect(seen).toEqual([{ status: 404, finished: true }])
-  expect(response.listenerCount('close')).toBe(0)
+/** What responses look like that no connection ends: those of functions, and of tests. */
+describe('a stand-in for a response', () => {
+  type Life = (response: NodeLikeResponse) => void
+  const emits =
+    (event: string, state: object = {}): Life =>
+    (response) =>
+      void Object.assign(response, state).emit(event)
+  const ended = { statusCode: 404, writableEnded: true }
+  const socket = Object.assign(new EventEmitter(), { destroyed: true })
+
+  test.each<[string, Life[], boolean]>([
+    ['finishes and closes', [emits('finish', ended), emits('close')], true],
+    ['finishes, and never closes', [emits('finish', ended)], true],
+    ['finishes before it has ended (serverless-http)', [emits('finish'), emits('close')], true],
+    ['closes, and never finishes', [emits('close', ended)], true],
+    ['was destroyed before it finished', [emits('close', { ...ended, destroyed: true })], false],
+    ['lost its socket first', [emits('close', { ...ended, req: { socket } }), emits('x')], false],
+    ['closes before it has ended', [emits('close')], false],
+  ])('that %s is over, once, also for late callers', (_, life, finished) => {
+    const response = new NodeLikeResponse()
+    const seen: ResponseOutcome[] = []
+    afterNodeResponse(response, (outcome) => seen.push(outcome))
+    expect(seen).toEqual([])
+    for (const act of life) act(response)
+    expect(seen).toEqual([{ status: response.statusCode, finished }])
+    afterNodeResponse(response, (outcome) => seen.push(outcome))
+    expect(seen).toEqual([seen[0], seen[0]])
+  })
+
+  test.each<[string, object, boolean]>([
+    ['has closed', { closed: true }, false],
+    ['has been sent', { writableEnded: true, writableFinished: true }, true],
+    ['has lost its socket', { writableEnded: true, req: { socket } }, false],
+  ])('that %s before the first look is over at once', (_, state, finished) => {
+    const seen: ResponseOutcome[] = []
+    const response = Object.assign(new NodeLikeResponse(), state)
+    afterNodeResponse(response, (outcome) => seen.push(outcome))
+    expect(seen).toEqual([{ status: 200, finished }])
+  })
+
+  test('may have a socket that is no emitter', () => {
+    const response = Object.assign(new NodeLikeResponse(), {
+      req: { socket: { destroyed: false } },
+    })
+    const seen: ResponseOutcome[] = []
+    afterNodeResponse(response, (outcome) => seen.push(outcome))
+    response.emit('finish')
+    expect(seen).toEqual([{ status: 200, finished: true }])
+  })
+
+  test.each<[string, object]>([
+    ['has no listeners', { once: undefined }],
+    ['ignores its listeners', { once: () => undefined, listenerCount: undefined }],
+    [
+      'throws for listeners',
+      {
+        once: () => {
+          throw new Error('no')
+        },
+      },
+    ],
+  ])('that %s is refused', (_, parts) => {
+    const response = Object.assign(new NodeLikeResponse(), parts)
+    for (let i = 0; i < 2; i += 1)
+      expect(() => afterNodeResponse(response, () => {})).toThrow(Error)
+  })
 })
 
-test('a Node response that closed before its decision is over at once', () => {
-  const response = new NodeLikeResponse()
-  response.closed = true
-  const seen: ResponseOutcome[] = []
-  afterNodeResponse(response, (outcome) => seen.push(outcome))
-  expect(seen).toEqual([{ status: 200, finished: false }])
+describe('HTTP/1', () => {
+  type Handler = (response: ServerResponse) => void
+  const LARGE = Buffer.alloc(20_000_000)
+
+  test.each<[string, string, Handler, ResponseOutcome, leaves?: boolean]>([
+    ['was sent', 'GET', (res) => res.writeHead(201).end('ok'), { status: 201, finished: true }],
+    ['answers HEAD', 'HEAD', (res) => res.end(), { status: 200, finished: true }],
+    ['has no body', 'GET', (res) => res.writeHead(304).end(), { status: 304, finished: true }],
+    ['was destroyed', 'GET', (res) => res.destroy(), { status: 200, finished: false }],
+    [
+      'broke off',
+      'GET',
+      (res) => res.write('a', () => res.destroy()),
+      { status: 200, finished: false },
+    ],
+    ['was left before an answer', 'GET', () => {}, { status: 200, finished: false }, true],
+    [
+      'was left within the answer',
+      'GET',
+      (res) => res.write('a'),
+      { status: 200, finished: false },
+      true,
+    ],
+    [
+      'was left before all was read',
+      'GET',
+      (res) => res.end(LARGE),
+      { status: 200, finished: false },
+      true,
+    ],
+  ])('a response that %s has ended so', async (_, method, handler, outcome, leaves = false) => {
+    const server = createHttpServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const socket = connectTcp((server.address() as AddressInfo).port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    onTestFinished(() => {
+      socket.destroy()
+      server.close()
+    })
+    socket.write(`${method} / HTTP/1.1\r\nHost: a\r\n\r\n`)
+    const [, response] = (await once(server, 'request')) as [unknown, ServerResponse]
+    expect(hasNodeConnection(response)).toBe(true)
+    const seen = new Promise((resolve) => afterNodeResponse(response, resolve))
+    handler(response)
+    if (leaves) socket.destroy()
+    expect(await seen).toEqual(outcome)
+  })
 })
 
 describe('pipelined requests', () => {
