@@ -40,6 +40,8 @@ const OF_BLOCKS: Readonly<Record<string, Call>> = {
 const STORES: Readonly<Record<string, (clock: Clock) => Store>> = {
   memory: (clock) => memoryStore({ clock }),
   Redis: (clock) => strictStore(singleClient(), { clock, denyCache: false }),
+  'Redis, whose scripts were flushed': (clock) =>
+    strictStore(singleClient(), { clock, denyCache: false }),
   'a Cluster': (clock) => strictStore(clusterClient(), { clock, denyCache: false }),
 }
 
@@ -63,6 +65,7 @@ describe.each(Object.keys(STORES))('in %s', (place) => {
       const earlier = await limiter.consume('k')
       const all = [first, second, 'peek'].map((each) => calls[each] as Call)
       const told: unknown[] = []
+      if (place.includes('flushed')) await singleClient().call('SCRIPT', 'FLUSH')
       if (isInOneTurn)
         told.push(...(await Promise.all(all.map((call) => call(limiter, 'k', earlier)))))
       else for (const call of all) told.push(await call(limiter, 'k', earlier))
