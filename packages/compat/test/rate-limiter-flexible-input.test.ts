@@ -86,7 +86,7 @@ test('each class of rate-limiter-flexible exists here, or reports that it does n
 test.each<[string, (limiter: flexible.RateLimiterMemory) => Promise<unknown>, RegExp]>([
   ['a part of a point', (limiter) => limiter.consume('k', 0.5), /points of consume\(\) is "0.5"/],
   ['points below 0', (limiter) => limiter.consume('k', -1), /is "-1"/],
-  ['points that are a text', (limiter) => limiter.penalty('k', '1' as never), /of penalty\(\)/],
+  ['points that are a text', (limiter) => limiter.penalty('k', 'one' as never), /of penalty\(\)/],
   ['a reward below 0', (limiter) => limiter.reward('k', -1), /of reward\(\)/],
   ['another duration', (limiter) => limiter.consume('k', 1, { customDuration: 5 }), /is "5"/],
   ['to set another duration', (limiter) => limiter.set('k', 1, 5), /give 60, or .* block\(\)/],

@@ -1,6 +1,7 @@
 // Random programs on rate-limiter-flexible and on its classes over Weir, in parallel. Documented
 // differences (docs/compat-rate-limiter-flexible.md) are left out: points below 0, what a block
-// counts, a block that is shortened, and the window of a key that lost all its points.
+// counts, a block that is shortened, the window of a key that lost all its points, and what the
+// original says in memory of the request that begins a block.
 
 import { seedOf, stepsOf } from '@weir/testkit'
 import { afterEach, expect, test, vi } from 'vitest'
@@ -35,6 +36,7 @@ interface Seen {
   readonly consumed: number
   readonly remaining: number
   readonly ms: number
+  readonly isFirst: boolean
 }
 
 async function seen(call: Promise<unknown>): Promise<Seen | boolean | null> {
@@ -43,6 +45,7 @@ async function seen(call: Promise<unknown>): Promise<Seen | boolean | null> {
     if (typeof result !== 'object' || result === null) return result as boolean | null
     const { consumedPoints, remainingPoints, msBeforeNext } = result as Record<string, number>
     return {
+      isFirst: (result as { isFirstInDuration: boolean }).isFirstInDuration,
       isGranted,
       consumed: consumedPoints as number,
       remaining: remainingPoints as number,
@@ -91,20 +94,21 @@ test.each(KINDS.flatMap((kind) => OPTIONS.map((options) => [kind, options] as co
       const told = `seed ${seed}, step ${step}: ${ask.name} of ${key}`
       if (typeof theirs === 'boolean' || theirs === null) expect(ours, told).toEqual(theirs)
       else {
-        const { isGranted, ms } = theirs
-        const { ms: _, ...same } = theirs
-        expect(ours, told).toMatchObject(isBlocked ? { isGranted } : same)
-        expect(Math.abs((ours as Seen).ms - ms), told).toBeLessThan(isInMemory ? 2 : 5_000)
+        const { isGranted, ms, isFirst, ...numbers } = theirs
         const { blockDuration = 0, points } = options
         const isPast = ask.name.startsWith('consume') && consumed <= points && !isGranted
-        if (isPast && blockDuration > 0) blocks.set(key, Date.now() + blockDuration * 1_000)
+        const begins = isPast && blockDuration > 0
+        const same = { isGranted, ...numbers, ...(begins && isInMemory ? {} : { isFirst }) }
+        expect(ours, told).toMatchObject(isBlocked ? { isGranted, isFirst } : same)
+        expect(Math.abs((ours as Seen).ms - ms), told).toBeLessThan(isInMemory ? 2 : 5_000)
+        if (begins) blocks.set(key, Date.now() + blockDuration * 1_000)
       }
       if (isInMemory && chance() < 0.2) vi.advanceTimersByTime(upTo(20_000))
     }
 
     function askOf(key: string, consumed: number, isBlocked: boolean) {
       const dice = Math.floor(chance() * 10)
-      const points = upTo(3)
+      const points = dice === 0 && consumed > 0 ? 0 : upTo(3)
       if (dice < 5) return named(`consume ${points}`, (limiter) => limiter.consume(key, points))
       if (dice === 5) return named('get', (limiter) => limiter.get(key))
       if (dice === 6) {
@@ -129,3 +133,57 @@ test.each(KINDS.flatMap((kind) => OPTIONS.map((options) => [kind, options] as co
 function named(name: string, of: (limiter: Limiter) => Promise<unknown>) {
   return { name, of }
 }
+
+test.each(KINDS)(
+  'in %s, the first call of a window says so, also if it takes nothing or too much',
+  async (kind) => {
+    const answers = [LIBRARIES.there, LIBRARIES.here].map(async (library) => {
+      const firsts: boolean[] = []
+      const limiter = makerOf(library, kind, application.client)({ points: 1, duration: DURATION })
+      for (const [key, points] of [
+        ['a', 0],
+        ['b', 2],
+        ['b', 2],
+        ['blocked', 2],
+        ['c', 1],
+        ['c', 0],
+      ] as const) {
+        if (key === 'blocked') await limiter.block(key, 30)
+        firsts.push(((await seen(limiter.consume(key, points))) as Seen).isFirst)
+      }
+      return firsts
+    })
+    const [theirs, ours] = await Promise.all(answers)
+    expect(ours).toEqual(theirs)
+    expect(ours).toEqual([true, true, false, false, true, false])
+  },
+)
+
+test('on Redis, points may be texts of digits, which count as their numbers', async () => {
+  const texts = ['2', '10', '1'] as unknown as readonly number[]
+  const [there, here] = [LIBRARIES.there, LIBRARIES.here].map((library) =>
+    makerOf(library, 'redis', application.client)({ points: POINTS, duration: DURATION }),
+  ) as [Limiter, Limiter]
+  for (const points of texts) {
+    for (const call of ['consume', 'penalty', 'reward', 'consume'] as const) {
+      const [theirs, ours] = [there, here].map((limiter) => seen(limiter[call]('k', points)))
+      const { isGranted, consumed, remaining } = (await theirs) as Seen
+      expect(await ours, `${call} ${points}`).toMatchObject({ isGranted, consumed, remaining })
+    }
+    for (const limiter of [there, here]) {
+      await limiter.set('set', points, DURATION)
+      expect(await limiter.get('set')).toMatchObject({ consumedPoints: Number(points) })
+    }
+  }
+})
+
+test.each(['', '0', '02', '-1', '1.5', '1e3', ' 1', '0x1', 'x'])(
+  'a text that is no whole number from 1, %j, is an error there and here',
+  async (text) => {
+    for (const library of [LIBRARIES.there, LIBRARIES.here]) {
+      const limiter = makerOf(library, 'redis', application.client)({ points: 5, duration: 60 })
+      await expect(limiter.consume('k', text as never)).rejects.toBeInstanceOf(Error)
+      expect(await limiter.get('k')).toBeNull()
+    }
+  },
+)

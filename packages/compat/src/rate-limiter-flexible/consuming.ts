@@ -123,11 +123,14 @@ export class Consuming {
     this.#silent.clear()
   }
 
-  /** @param unknown the points to report as taken where that is not known */
+  /**
+   * @param cost by how much the call has changed what is taken
+   * @param unknown the points to report as taken where that is not known
+   */
   resultOf(counted: Counted, cost: number = 0, unknown: number = cost): RateLimiterRes {
     const { consumed = unknown, leftMs, isBlocked } = counted
     const points = isBlocked ? this.blockedPoints : consumed
-    const isFirst = cost > 0 && points === cost
+    const isFirst = !isBlocked && points === cost
     return new RateLimiterRes(Math.max(0, this.#rules.points - points), leftMs, points, isFirst)
   }
 

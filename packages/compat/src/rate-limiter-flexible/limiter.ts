@@ -57,37 +57,37 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
    * @example await limiter.consume('u42', 2)
    */
   async consume(key: Key, pointsToConsume: number = 1, options?: object): Promise<RateLimiterRes> {
-    checkPoints('consume', pointsToConsume)
+    const cost = pointsOf('consume', pointsToConsume)
     this.#checkOptions(options)
     return this.#insured(
-      () => this.#now.consuming.consume(keyOf(key), pointsToConsume),
-      (other) => other.consume(key, pointsToConsume, options),
+      () => this.#now.consuming.consume(keyOf(key), cost),
+      (other) => other.consume(key, cost, options),
     )
   }
 
   /** Takes points, past the limit if need be. Blocks nobody. */
   async penalty(key: Key, points: number = 1, options?: object): Promise<RateLimiterRes> {
-    checkPoints('penalty', points)
+    const cost = pointsOf('penalty', points)
     this.#checkOptions(options)
     return this.#insured(
       async () => {
         const { consuming } = this.#now
-        return consuming.resultOf(await consuming.charge(keyOf(key), points), points)
+        return consuming.resultOf(await consuming.charge(keyOf(key), cost), cost)
       },
-      (other) => other.penalty(key, points, options),
+      (other) => other.penalty(key, cost, options),
     )
   }
 
   /** Gives points back, at most as many as were taken. Ends no block. */
   async reward(key: Key, points: number = 1, options?: object): Promise<RateLimiterRes> {
-    checkPoints('reward', points)
+    const cost = pointsOf('reward', points)
     this.#checkOptions(options)
     return this.#insured(
       async () => {
         const { consuming } = this.#now
-        return consuming.resultOf(await consuming.giveBack(keyOf(key), points))
+        return consuming.resultOf(await consuming.giveBack(keyOf(key), cost), -cost)
       },
-      (other) => other.reward(key, points, options),
+      (other) => other.reward(key, cost, options),
     )
   }
 
@@ -113,16 +113,16 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
     secDuration: number,
     options?: object,
   ): Promise<RateLimiterRes> {
-    checkPoints('set', points)
+    const cost = pointsOf('set', points)
     this.#checkDuration('secDuration of set()', secDuration < 0 ? undefined : secDuration)
     return this.#insured(
       async () => {
         const { consuming } = this.#now
         await consuming.forget(keyOf(key))
-        if (points > 0) await consuming.charge(keyOf(key), points)
-        return new RateLimiterRes(0, this.msDuration, points)
+        if (cost > 0) await consuming.charge(keyOf(key), cost)
+        return new RateLimiterRes(0, this.msDuration, cost)
       },
-      (other) => other.set(key, points, secDuration, options),
+      (other) => other.set(key, cost, secDuration, options),
     )
   }
 
@@ -204,6 +204,8 @@ function threshold(what: string, given: number | undefined, points: number): num
   return given ? checkedPoints(what, given, points) : 0
 }
 
-function checkPoints(method: string, points: unknown): void {
-  checkedPoints(`points of ${method}()`, points)
+/** Programs without types also give texts, of a configuration or a query, as they may there. */
+function pointsOf(method: string, given: unknown): number {
+  const isNumber = typeof given === 'string' && /^[1-9]\d*$/.test(given)
+  return checkedPoints(`points of ${method}()`, isNumber ? Number(given) : given)
 }
