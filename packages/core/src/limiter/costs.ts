@@ -62,13 +62,13 @@ export function refundedCosts(request: LimiterRequest, cost: Cost): number[] {
     mustBeKnown(cost, uses, false)
     return costs.map((charged, i) => {
       const back = named(cost, policies[i] as Policy) ?? 0
-      if (back > charged) throw tooMuch(back, charged)
+      if (back > charged) throw tooMuch(back, charged, request)
       return back
     })
   }
   // A policy with its own cost may have been charged less than others.
   const most = Math.max(...costs)
-  if (cost > most) throw tooMuch(cost, most)
+  if (cost > most) throw tooMuch(cost, most, request)
   // An attempt was made even if a part of its cost is given back.
   return costs.map((each, i) => (cost < most ? partFor(policies[i] as Policy, each, cost) : each))
 }
@@ -132,7 +132,8 @@ function mustBeUnits(cost: object, uses: readonly PolicyUse[]): void {
   throw typeError('WEIR_INVALID_COST', `${what}; use release()`)
 }
 
-function tooMuch(cost: number, charged: number): RangeError {
-  const problem = `cost is ${cost}, but ${charged} was charged; give ${charged} or less`
+function tooMuch(cost: number, charged: number, { target }: LimiterRequest): RangeError {
+  const besides = hasSlots(target) ? ' besides slots, which release() frees' : ''
+  const problem = `cost is ${cost}, but ${charged} was charged${besides}; give ${charged} or less`
   return rangeError('WEIR_INVALID_COST', problem)
 }

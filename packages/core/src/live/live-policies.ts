@@ -59,9 +59,11 @@ export function livePoliciesIn<Name extends string>(
   store: Store,
   options: LivePoliciesOptions<Name>,
 ): LivePolicies<Name> {
+  // First, so that options in the place of the store are what the error is about.
+  const settings = settingsOf(store)
   checkAll(options, 'livePolicies()', CHECKS)
   const name = checkedName(options.name, 'name of live policies')
-  const at = { settings: settingsOf(store), name, time }
+  const at = { settings, name, time }
   const { held, self, ...own } = liveInProcess(at, checkedDefaults(options.defaults), options)
   return {
     ...policiesOfKeys(held, at),

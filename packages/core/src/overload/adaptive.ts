@@ -68,11 +68,11 @@ export function adaptive(policy: Policy, options: AdaptiveOptions): AdaptivePoli
 
 /** `adaptive` by another clock than the process's. */
 export function adaptiveIn(time: Time, policy: Policy, options: AdaptiveOptions): AdaptivePolicy {
-  checkAll(options, 'adaptive()', CHECKS)
   if (!isPolicy(policy) || policy.kernel === undefined) {
     const right = 'one policy that has a limit: tokenBucket({...}), slidingWindow({...}), ...'
     throw invalid('WEIR_INVALID_POLICY', 'policy', policy, right)
   }
+  checkAll(options, 'adaptive()', CHECKS)
   const { signal, min = 1 / 8, max = 1, onChange } = options
   const warmUpMs = options.warmUp === undefined ? 0 : durationMs(options.warmUp, 'warmUp')
   if (signal === undefined && warmUpMs === 0)

@@ -458,6 +458,22 @@ describe('the rest of the API', () => {
     await expect(limiter.consumeUpTo('k', 2)).rejects.toMatchObject({ code: 'WEIR_INVALID_POLICY' })
   })
 
+  test('a refund of slots names release(), which frees them', async () => {
+    const { limiter, left } = world()
+    const decision = await limiter.consume('k')
+    for (const cost of [1, { streams: 1 }])
+      await expect(limiter.refund(decision, { cost })).rejects.toMatchObject({
+        code: 'WEIR_INVALID_COST',
+        message: expect.stringContaining('release()'),
+      })
+    expect(await left()).toBe(1)
+    const both = world({ policy: [concurrency(STREAMS), rate] })
+    const paid = await both.limiter.consume('k', { cost: 2 })
+    await expect(both.limiter.refund(paid, { cost: 3 })).rejects.toThrow(
+      'cost is 3, but 2 was charged besides slots, which release() frees; give 2 or less',
+    )
+  })
+
   test('a peek says what an acquire would get, and takes nothing', async () => {
     const { limiter, left } = world()
     expect(await limiter.peek('k', { cost: { streams: 3 } })).toMatchObject({

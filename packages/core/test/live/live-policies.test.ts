@@ -670,3 +670,12 @@ test('invalid input is refused where it is passed, and nothing is stored', async
   expect(made({ name: 'a', defaults: two })).toThrow('the algorithm sliding-window')
   expect(made({ name: 'a', defaults, policies: {} })).toThrow('policies')
 })
+
+test('options in the place of the store are what the error is about', () => {
+  const store = memoryStore()
+  expect(() =>
+    livePolicies({ store, name: 'plans', defaults } as never, undefined as never),
+  ).toThrow(
+    'store is { store, name, defaults }; give redisStore(...), memoryStore(), or one that has settings',
+  )
+})

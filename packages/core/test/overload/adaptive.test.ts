@@ -400,3 +400,10 @@ describe('signals', () => {
     expect(() => eventLoopDelay()).toThrow('give a function of your own')
   })
 })
+
+test('options in the place of the policy are what the error is about', () => {
+  const options = { policy, signal: () => 0 }
+  expect(() => adaptive(options as never, undefined as never)).toThrow(
+    'policy is { policy, signal }; give one policy that has a limit',
+  )
+})

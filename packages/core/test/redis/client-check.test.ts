@@ -114,3 +114,41 @@ test('a client other than ioredis has other options', async () => {
     await warnedOf({ callBuffer }, { callBuffer, options: {} }, { callBuffer, status: 'ready' }),
   ).toEqual([])
 })
+
+const f = () => {}
+test.each<[string, object, RegExp]>([
+  ['ioredis-mock', { customCommand: f, eval: f, options: {} }, /^client is .*memoryStore\(\)/],
+  ['a batch of GLIDE', { customCommand: f, commands: [] }, /^client is /],
+  [
+    'a client of GLIDE',
+    { customCommand: f, close: f, updateConnectionPassword: f },
+    /fromGlide\(cl/,
+  ],
+  [
+    'a client of node-redis',
+    {
+      sendCommand: f,
+      withTypeMapping: f,
+      isOpen: true,
+      isReady: true,
+      connect: f,
+      destroy: f,
+      on: f,
+    },
+    /fromNodeRedis\(client\)/,
+  ],
+  ['an old client of node-redis', { sendCommand: f, isOpen: true, on: f }, /^client is /],
+])('%s is told to use only a function that accepts it', async (_, client, told) => {
+  const { checkedClient } = await import('../../src/redis/clients/ioredis/check.js')
+  const { fromGlide } = await import('../../src/redis/clients/glide.js')
+  const { fromNodeRedis } = await import('../../src/redis/clients/node-redis.js')
+  let message = ''
+  try {
+    checkedClient(client)
+  } catch (error) {
+    message = (error as Error).message
+  }
+  expect(message).toMatch(told)
+  for (const from of [fromGlide, fromNodeRedis])
+    if (message.includes(`${from.name}(client)`)) expect(() => from(client as never)).not.toThrow()
+})

@@ -60,15 +60,17 @@ function warnOf(options: Options, isCluster: boolean): void {
   warnOnce('WEIR_UNSAFE_REDIS_OPTION', unsafe.join(), `${what}; ${remedy}`)
 }
 
-/** What to write instead. */
+/** What to write instead: a function of another entry only for a client that it accepts. */
 function rightFor(client: unknown): string {
-  const { sendCommand, withTypeMapping, customCommand } = (client ?? {}) as Options
+  const { sendCommand, withTypeMapping, customCommand, updateConnectionPassword } = (client ??
+    {}) as Options
   if (isFunction(sendCommand) && isFunction(withTypeMapping))
     return "fromNodeRedis(client), of '@weir/core/node-redis', for a client of node-redis"
-  if (isFunction(customCommand))
+  // Batches of GLIDE, and ioredis-mock, have the first alone.
+  if (isFunction(customCommand) && isFunction(updateConnectionPassword))
     return "fromGlide(client), of '@weir/core/glide', for a client of Valkey GLIDE"
   const others = "fromNodeRedis, of '@weir/core/node-redis'; fromGlide, of '@weir/core/glide'"
-  return `a client of ioredis or iovalkey, Redis or Cluster; ${others}; or { callText }`
+  return `a client of ioredis or iovalkey, Redis or Cluster; ${others}; { callText }; or, for tests, use memoryStore()`
 }
 
 function refuse(option: string, value: unknown, why: string): never {
