@@ -149,7 +149,8 @@ export function holdUntilEnd<Req, Res, Rest extends unknown[]>(
     const isSure = hasConnection?.(response) ?? true
     const holding = holder(decision, isSure ? limits : { ...limits, lapse })
     held.add(holding)
-    holding.signal.addEventListener('abort', () => cutOff?.(response), { once: true })
+    // Without a connection, a response that was destroyed would be taken for a whole one.
+    if (isSure) holding.signal.addEventListener('abort', () => cutOff?.(response), { once: true })
     const over = (): void => {
       held.isOver ||= !shadow
       release()

@@ -40,6 +40,7 @@ const adapter: HttpAdapter<FakeRequest, Response> = {
   headersSent: () => false,
   afterResponse: ({ node }, done) => afterNodeResponse(node, done),
   hasConnection: ({ node }) => hasNodeConnection(node),
+  cutOff: ({ node }) => void node.destroy?.(),
 }
 
 let warnings: string[] = []
@@ -163,6 +164,24 @@ describe('a slot of a response that has no connection', () => {
     await new Promise((resolve) => setImmediate(resolve))
     expect(limit.limiter.stats().policies[0]?.slots).toMatchObject({ held: 0 })
   })
+})
+
+test.each([
+  ['a connection is cut off', { connecting: false }, 1],
+  ['none can still be answered whole', {}, 0],
+])('at maxHold, a response with %s', async (name, parts, cuts) => {
+  const time = virtualTime()
+  const limit = limitIn(time, { name: name.replaceAll(' ', '-'), policy: slots, maxHold: '500ms' })
+  const socket = Object.assign(new EventEmitter(), parts)
+  const destroy = vi.fn()
+  const request: FakeRequest = {}
+  await limit.check(
+    request,
+    new Response(Object.assign(new EventEmitter(), { req: { socket }, destroy })),
+  )
+  await time.advance(600)
+  expect(heldBy(request)?.signal.aborted).toBe(true)
+  expect(destroy).toHaveBeenCalledTimes(cuts)
 })
 
 test('a slot of a response with a connection is renewed until it has ended', async () => {
