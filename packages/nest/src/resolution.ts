@@ -2,6 +2,7 @@
 
 import type { Type } from '@nestjs/common'
 import type { ModulesContainer } from '@nestjs/core'
+import { quote, warnOnce } from '@weir/core/http'
 import { type Decorated, decorated } from './decorated.js'
 import { declaredOn, skippedOn } from './decorators.js'
 import type { Limit, Limits } from './limit.js'
@@ -77,8 +78,34 @@ export function resolution(registry: Registry, modules: ModulesContainer): Resol
       if (declaredOn(owner, target.method) || isRoute(target)) resolve(owner, target.handler)
   }
   for (const owner of classes) checkSkipped(registry, owner)
+  const short = classes.filter((owner) => {
+    const limits = [...ofClass(owner).known.values()].flatMap((resolved) => resolved.limits)
+    return owner.name.length <= SHORT && limits.some((limit) => isNamedAfter(limit, nameOf(owner)))
+  })
+  if (short.length > 0) warnOfShort(short)
   return resolve
 }
+
+/** Names as short as this are probably a minifier's. */
+const SHORT = 2
+
+/** Whether the limiter has no other name than that of a class, or of its method. */
+function isNamedAfter({ given, names }: Limit, owner: string): boolean {
+  const { limiter } = names
+  if (given.name !== undefined || limiter === names.shown) return false
+  return limiter === owner || [`${owner}.`, `${owner}-`].some((start) => limiter.startsWith(start))
+}
+
+function warnOfShort(classes: readonly Type[]): void {
+  const some = classes.slice(0, MOST_LISTED).map(({ name }) => quote(name))
+  const listed = some.join(', ') + (classes.length > MOST_LISTED ? ' and others' : '')
+  const what = `limiters are named after classes whose names seem to be a minifier's: ${listed}`
+  const why = 'in another build another class may have such a name, and these counters'
+  const remedy = 'give @RateLimit a name, or let the bundler keep the names of classes'
+  warnOnce('WEIR_SHORT_NAME', listed, `${what}; ${why}: ${remedy}`)
+}
+
+const MOST_LISTED = 5
 
 function isSkipped(registry: Registry, { names }: Limit, owner: Type, method: string): boolean {
   const skipped = skippedOn(owner, method) ?? skippedOn(owner)

@@ -32,21 +32,21 @@ async function granted(app: Awaited<ReturnType<typeof started>>, path: string): 
 
 test('the default policy counts all handlers together', async () => {
   @Controller('a')
-  class A {
+  class One {
     @Get('x') x() {}
     @Get('y') y() {}
   }
-  const app = await started([A], { policy: thrice })
+  const app = await started([One], { policy: thrice })
   expect(await app.statuses('/a/x', '/a/y', '/a/x', '/a/y')).toEqual([200, 200, 200, 429])
 })
 
 test('without a default policy, only decorated handlers are limited', async () => {
   @Controller()
-  class A {
+  class One {
     @Get('free') free() {}
     @RateLimit(once) @Get('tight') tight() {}
   }
-  const app = await started([A], {})
+  const app = await started([One], {})
   expect(await granted(app, '/free')).toBe(5)
   expect(await granted(app, '/tight')).toBe(1)
 })
@@ -54,23 +54,23 @@ test('without a default policy, only decorated handlers are limited', async () =
 test('a class decorator counts once for the class, and replaces the default', async () => {
   @Controller('a')
   @RateLimit(twice)
-  class A {
+  class One {
     @Get('x') x() {}
     @Get('y') y() {}
   }
-  const app = await started([A], { policy: once })
+  const app = await started([One], { policy: once })
   expect(await app.statuses('/a/x', '/a/y', '/a/x')).toEqual([200, 200, 429])
 })
 
 test('a method decorator counts per handler, and replaces that of the class', async () => {
   @Controller('a')
   @RateLimit(once)
-  class A {
+  class One {
     @RateLimit(twice) @Get('x') x() {}
     @RateLimit(twice) @Get('y') y() {}
     @Get('z') z() {}
   }
-  const app = await started([A], { policy: thrice })
+  const app = await started([One], { policy: thrice })
   expect(await granted(app, '/a/x')).toBe(2)
   expect(await granted(app, '/a/y')).toBe(2)
   expect(await granted(app, '/a/z')).toBe(1)
@@ -78,25 +78,25 @@ test('a method decorator counts per handler, and replaces that of the class', as
 
 test('a named policy counts all handlers that name it together', async () => {
   @Controller('a')
-  class A {
+  class One {
     @RateLimit('login') @Get('x') x() {}
   }
   @Controller('b')
   @RateLimit('login')
-  class B {
+  class Two {
     @Get('y') y() {}
   }
-  const app = await started([A, B], { policies: { login: twice } })
+  const app = await started([One, Two], { policies: { login: twice } })
   expect(await app.statuses('/a/x', '/b/y', '/a/x', '/b/y')).toEqual([200, 200, 429, 429])
 })
 
 test('several policies are one decision, several names are asked one after another', async () => {
   @Controller()
-  class A {
+  class One {
     @RateLimit(thrice, fixedWindow({ name: 'small', limit: 1, window: '1m' })) @Get('one') one() {}
     @RateLimit('wide', 'narrow') @Get('two') two() {}
   }
-  const app = await started([A], { policies: { wide: thrice, narrow: [twice] } })
+  const app = await started([One], { policies: { wide: thrice, narrow: [twice] } })
   await app.get('/one')
   const refused = await app.get('/one')
   expect(refused.status).toBe(429)
@@ -110,11 +110,11 @@ test('several policies are one decision, several names are asked one after anoth
 test('RateLimit.also asks the default policy as well, on a class and on a method', async () => {
   @Controller('a')
   @RateLimit.also(twice)
-  class A {
+  class One {
     @Get('x') x() {}
     @RateLimit.also('wide') @Get('y') y() {}
   }
-  const app = await started([A], { policy: thrice, policies: { wide: once } })
+  const app = await started([One], { policy: thrice, policies: { wide: once } })
   expect((await app.get('/a/x')).headers.get('RateLimit-Policy')).toBe(
     '"fixed-window-1h";q=3;w=3600, "group.fixed-window-1h";q=2;w=3600',
   )
@@ -123,14 +123,14 @@ test('RateLimit.also asks the default policy as well, on a class and on a method
 
 test('options of a decorator: cost, key, and what it inherits from the module', async () => {
   @Controller()
-  class A {
+  class One {
     @RateLimit({ policy: thrice, cost: 2 }) @Get('costly') costly() {}
     @RateLimit({ limit: 1, window: '1h', key: async (req) => req.headers['x-other'] })
     @Get('own')
     own() {}
     @RateLimit(once) @Get('inherited') inherited() {}
   }
-  const app = await started([A], {
+  const app = await started([One], {
     key: (req, context) => `${req.headers['x-user']} ${context.getHandler().name}`,
   })
   expect(await granted(app, '/costly')).toBe(1)
@@ -146,14 +146,14 @@ test('options of a decorator: cost, key, and what it inherits from the module', 
 
 test('an async skip is awaited, and an async policy', async () => {
   @Controller()
-  class A {
+  class One {
     @RateLimit({ policy: once, skip: async () => false }) @Get('limited') limited() {}
     @RateLimit({ policy: once, skip: async () => true }) @Get('skipped') skipped() {}
     @RateLimit({ policy: async (req) => (req.headers['x-plan'] === 'pro' ? twice : once) })
     @Get('plan')
     plan() {}
   }
-  const app = await started([A], {})
+  const app = await started([One], {})
   expect(await granted(app, '/limited')).toBe(1)
   expect(await granted(app, '/skipped')).toBe(5)
   expect(await granted(app, '/plan')).toBe(1)
@@ -230,16 +230,16 @@ test('a decorator that is stored and has a name is one limiter wherever it is us
   const Strict = RateLimit({ name: 'strict', policy: once })
   const Loose = RateLimit(once)
   @Controller('a')
-  class A {
+  class One {
     @Strict @Get('x') x() {}
     @Loose @Get('own') own() {}
   }
   @Controller('b')
-  class B {
+  class Two {
     @Strict @Get('x') x() {}
     @Loose @Get('own') own() {}
   }
-  const app = await started([A, B], {})
+  const app = await started([One, Two], {})
   expect(await app.statuses('/a/x', '/b/x', '/a/own', '/b/own')).toEqual([200, 429, 200, 200])
 })
 
@@ -250,10 +250,10 @@ test('handlers and class limits that are inherited count for each class separate
     @RateLimit(twice) @Get('y') y() {}
   }
   @Controller('a')
-  class A extends Base {}
+  class One extends Base {}
   @Controller('b')
-  class B extends Base {}
-  const app = await started([A, B], {})
+  class Two extends Base {}
+  const app = await started([One, Two], {})
   expect(await app.statuses('/a/x', '/b/x', '/a/x', '/b/x')).toEqual([200, 200, 429, 429])
   expect(await app.statuses('/a/y', '/a/y', '/b/y', '/a/y')).toEqual([200, 200, 200, 429])
 })
@@ -267,11 +267,11 @@ test('a decorator above that wraps the method dropped the limit', async () => {
     return { ...descriptor, value: wrapper as never }
   }
   @Controller()
-  class A {
+  class One {
     @Get('limited') @Wrapped @RateLimit(once) limited() {}
     @Get('free') @Wrapped @SkipRateLimit() free() {}
   }
-  const app = await started([A], { policy: thrice })
+  const app = await started([One], { policy: thrice })
   expect(await granted(app, '/limited')).toBe(1)
   expect(await granted(app, '/free')).toBe(5)
 })
@@ -298,43 +298,43 @@ describe.each([
 ])('a handler that the constructor has %s', (_, replace) => {
   test('keeps its @RateLimit', async () => {
     @Controller()
-    class A {
+    class One {
       constructor() {
         this.get = replace(this.get, this) as typeof this.get
       }
       @RateLimit(once) @Get() get() {}
     }
-    expect(await granted(await started([A], { policy: thrice }), '/')).toBe(1)
+    expect(await granted(await started([One], { policy: thrice }), '/')).toBe(1)
   })
 
   test('takes no memory per request if it is created for each', async () => {
     let made = 0
     @Controller({ scope: Scope.REQUEST })
-    class A {
+    class One {
       constructor() {
         this.get = replace(this.get, this) as typeof this.get
         made += 1
       }
       @RateLimit(once) @Get() get() {}
     }
-    const app = await started([A], { policy: thrice })
+    const app = await started([One], { policy: thrice })
     const limits = app.app.get(RateLimits)
-    const first = limits.of(A, A.prototype.get)
+    const first = limits.of(One, One.prototype.get)
     expect(await granted(app, '/')).toBe(1)
     expect(made).toBe(5)
     for (let i = 0; i < 3; i += 1)
-      expect(limits.of(A, replace(A.prototype.get, {}) as () => unknown)).toBe(first)
+      expect(limits.of(One, replace(One.prototype.get, {}) as () => unknown)).toBe(first)
   })
 })
 
 test("@SkipRateLimit('default') also skips the default if the module gives it a name", async () => {
   @Controller()
-  class A {
+  class One {
     @SkipRateLimit('default') @Get('default') byDefault() {}
     @SkipRateLimit('api') @Get('name') byName() {}
     @Get('limited') limited() {}
   }
-  const app = await started([A], { name: 'api', policy: once })
+  const app = await started([One], { name: 'api', policy: once })
   expect(await granted(app, '/default')).toBe(5)
   expect(await granted(app, '/name')).toBe(5)
   expect(await granted(app, '/limited')).toBe(1)

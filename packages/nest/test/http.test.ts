@@ -145,12 +145,12 @@ test('body, media type and status can be set', async () => {
 
 test('two limiters on one request share each field, and the decision has both', async () => {
   @Controller()
-  class A {
+  class One {
     @RateLimit.also(once) @Get() get(@RateLimitDecision() { limit, all }: RequestDecision) {
       return { limit, all: all.map(({ policy }) => policy.name) }
     }
   }
-  const app = await started({ policy: thrice }, { controllers: [A] })
+  const app = await started({ policy: thrice }, { controllers: [One] })
   const response = await app.get('/')
   expect(response.headers.get('RateLimit')).toBe('"thrice";r=2;t=3600, "once";r=0;t=3600')
   expect(await response.json()).toEqual({ limit: 1, all: ['thrice', 'once'] })
@@ -163,12 +163,12 @@ test('the decision is injected', async () => {
 
 test('a client on the allow list has no decision', async () => {
   @Controller()
-  class A {
+  class One {
     @Get() get(@RateLimitDecision() decision?: RequestDecision) {
       return { decision: String(decision) }
     }
   }
-  const app = await started({ policy: once, allow: ['127.0.0.0/8'] }, { controllers: [A] })
+  const app = await started({ policy: once, allow: ['127.0.0.0/8'] }, { controllers: [One] })
   for (let i = 0; i < 2; i += 1)
     expect(await (await app.get('/')).json()).toEqual({ decision: 'undefined' })
 })
@@ -353,7 +353,7 @@ test('100 requests at once keep their contexts', async () => {
   }
   const seen: unknown[] = []
   @Controller()
-  class A {
+  class One {
     @RateLimit({ limit: 1_000, window: '1h', key: async () => `k${storage.getStore()}` })
     @Get()
     get(@Query('id') id: string, @RateLimitDecision() { key }: RequestDecision) {
@@ -363,7 +363,7 @@ test('100 requests at once keep their contexts', async () => {
   const app = await started(
     { store },
     {
-      controllers: [A],
+      controllers: [One],
       prepare: (nest) => {
         nest.use((req: { url: string }, _: unknown, next: () => void) =>
           storage.run(Number(req.url.split('=')[1]), next),

@@ -108,59 +108,59 @@ describe('where the guard runs', () => {
 
   test('a global guard runs before those of routes, so there is no user yet', async () => {
     @Controller()
-    class A {
+    class One {
       @UseGuards(AuthGuard) @Get() get() {}
     }
-    expect(await left('/', { policy: once, key }, A)).toEqual([200, 429, 429])
+    expect(await left('/', { policy: once, key }, One)).toEqual([200, 429, 429])
   })
 
   test('guard: false, and the guard after the one that authenticates', async () => {
     @Controller()
-    class A {
+    class One {
       @UseGuards(AuthGuard, RateLimitGuard) @Get() get() {}
     }
-    expect(await left('/', { policy: once, key, guard: false }, A)).toEqual([200, 429, 200])
+    expect(await left('/', { policy: once, key, guard: false }, One)).toEqual([200, 429, 200])
   })
 
   test('guard: false and the interceptor', async () => {
     @Controller()
-    class A {
+    class One {
       @UseGuards(AuthGuard) @UseInterceptors(RateLimitInterceptor) @Get() get() {}
     }
-    expect(await left('/', { policy: once, key, guard: false }, A)).toEqual([200, 429, 200])
+    expect(await left('/', { policy: once, key, guard: false }, One)).toEqual([200, 429, 200])
   })
 
   test('afterGuards: one limit by address before the guards, one by user after them', async () => {
     @Controller()
-    class A {
+    class One {
       @UseGuards(AuthGuard)
       @RateLimit.also({ policy: once, key, order: 'afterGuards' })
       @Get()
       get() {}
     }
-    expect(await left('/', { policy: twice }, A)).toEqual([200, 429, 429])
-    expect(await left('/', { policy: fixedWindow({ limit: 3, window: '1h' }) }, A)).toEqual([
+    expect(await left('/', { policy: twice }, One)).toEqual([200, 429, 429])
+    expect(await left('/', { policy: fixedWindow({ limit: 3, window: '1h' }) }, One)).toEqual([
       200, 429, 200,
     ])
   })
 
   test('a guard that is not global asks all limits where it is used', async () => {
     @Controller()
-    class A {
+    class One {
       @UseGuards(AuthGuard, RateLimitGuard)
       @RateLimit({ policy: once, key, order: 'afterGuards' })
       @Get()
       get() {}
     }
-    expect(await left('/', { guard: false }, A)).toEqual([200, 429, 200])
+    expect(await left('/', { guard: false }, One)).toEqual([200, 429, 200])
   })
 
   test('no request counts twice where guards and interceptors are combined', async () => {
     @Controller()
-    class A {
+    class One {
       @UseGuards(RateLimitGuard) @UseInterceptors(RateLimitInterceptor) @Get() get() {}
     }
-    expect(await left('/', { policy: twice }, A)).toEqual([200, 200, 429])
+    expect(await left('/', { policy: twice }, One)).toEqual([200, 200, 429])
   })
 })
 
@@ -172,7 +172,7 @@ describe('your own guard', () => {
     }
   }
   @Controller()
-  class A {
+  class One {
     @Get() get() {}
     @RateLimit({ policy: once, order: 'afterGuards' }) @Get('after') after() {}
   }
@@ -184,7 +184,7 @@ describe('your own guard', () => {
     },
   }
   test.for(Object.entries(ways))('%s: its overrides apply', async ([, metadata]) => {
-    const app = await start({ ...metadata, controllers: [A] })
+    const app = await start({ ...metadata, controllers: [One] })
     const { status, headers } = await app.get('/')
     expect([status, headers.get('RateLimit')]).toEqual([200, null])
     expect(await app.statuses('/', '/after', '/after')).toEqual([429, 200, 429])
@@ -200,7 +200,7 @@ describe('your own guard', () => {
       }
     }
     const options = { guard: Copying, policy: once }
-    const app = await start({ imports: [RateLimitModule.forRoot(options)], controllers: [A] })
+    const app = await start({ imports: [RateLimitModule.forRoot(options)], controllers: [One] })
     expect(await app.statuses('/', '/')).toEqual([200, 429])
   })
 })
@@ -227,14 +227,14 @@ describe('limiters in services', () => {
     ],
   ] as const)('%s', async ([, imports]) => {
     @Controller()
-    class A {
+    class One {
       @Get() get() {}
       @RateLimit(once) @Get('own') own() {}
     }
     const { app, get } = await start({
       imports: [...imports],
       providers: [Service],
-      controllers: [A],
+      controllers: [One],
     })
     const { general, login, limits } = app.get(Service)
     expect([general.name, login.name]).toEqual(['api', 'login'])
@@ -243,7 +243,7 @@ describe('limiters in services', () => {
     await general.reset('127.0.0.1')
     expect((await get('/')).status).toBe(200)
     expect(limits.get('login')).toBe(login)
-    expect(limits.get('A.own').name).toBe('A.own')
+    expect(limits.get('One.own').name).toBe('One.own')
   })
 })
 
@@ -307,17 +307,22 @@ describe('misuse is reported at the start', () => {
     ['a class named as a policy', [limited('login')], 'WEIR_NAME_CLASH', /"login"/],
     [
       'a name given twice',
-      [limited('A', { name: 'x' }), limited('B', { name: 'x' })],
+      [limited('One', { name: 'x' }), limited('Two', { name: 'x' })],
       'WEIR_NAME_CLASH',
       /"x"/,
     ],
     [
       'no such policy',
-      [thing('A', RateLimit('typo'))],
+      [thing('One', RateLimit('typo'))],
       'WEIR_INVALID_OPTION',
-      /@RateLimit of A.*"typo".*default, login/,
+      /@RateLimit of One.*"typo".*default, login/,
     ],
-    ['a wrong option', [limited('A', { kee: 1 })], 'WEIR_INVALID_OPTION', /limiter of A: .*"kee"/],
+    [
+      'a wrong option',
+      [limited('One', { kee: 1 })],
+      'WEIR_INVALID_OPTION',
+      /limiter of One: .*"kee"/,
+    ],
   ] as const)('%s', async ([, controllers, code, message]) => {
     const module = RateLimitModule.forRoot({ policy: once, policies: { login: once } })
     await expect(start({ imports: [module], controllers: [...controllers] })).rejects.toMatchObject(
@@ -396,13 +401,13 @@ describe('misuse is reported at the start', () => {
         fixedWindow({ name, limit: 5, window: '1h' }),
       )
       @Controller()
-      class A {
+      class One {
         @RateLimit(open as Policy) @Get('one') one() {}
         @RateLimit(open as Policy, hidden as Policy) @Get('both') both() {}
       }
       const { get } = await start({
         imports: [RateLimitModule.forRoot({ hide: ['hidden'] })],
-        controllers: [A],
+        controllers: [One],
       })
       for (const path of ['/one', '/both'])
         expect((await get(path)).headers.get('RateLimit-Policy')).toBe('"open";q=5;w=3600')
@@ -477,19 +482,19 @@ describe('misuse is reported at the start', () => {
     )
     // On a handler, the guard may be request-scoped.
     @Controller()
-    class A {
+    class One {
       @UseGuards(Scoped) @Get() get() {}
     }
     const own = [TenantModule, RateLimitModule.forRoot({ policy: once, guard: false })]
-    expect(await (await start({ imports: own, controllers: [A] })).statuses('/', '/', '/')).toEqual(
-      [200, 429, 429],
-    )
+    expect(
+      await (await start({ imports: own, controllers: [One] })).statuses('/', '/', '/'),
+    ).toEqual([200, 429, 429])
   })
 
   test('names distinguish them, and shared: true lets them count together', async () => {
     const apart = [limited('Same'), thing('Same', RateLimit({ name: 'other', policy: once }))]
     await start({ imports: [RateLimitModule.forRoot({})], controllers: apart })
-    const together = [limited('A', { name: 'x' }), limited('B', { name: 'x', shared: true })]
+    const together = [limited('One', { name: 'x' }), limited('Two', { name: 'x', shared: true })]
     await start({ imports: [RateLimitModule.forRoot({})], controllers: together })
   })
 
@@ -497,8 +502,8 @@ describe('misuse is reported at the start', () => {
     expect(() => {
       @RateLimit(once)
       @RateLimit(twice)
-      class A {}
-      return A
+      class One {}
+      return One
     }).toThrow(expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }))
     const untyped = RateLimit as (...what: object[]) => unknown
     expect(() => untyped({ policy: once }, { policy: twice })).toThrow(/one object of options/)
@@ -572,7 +577,7 @@ test('decorators of one module format are found by the other', async () => {
   const cjs: typeof import('@weir/nest') = createRequire(import.meta.url)('@weir/nest')
   expect(cjs.RateLimitGuard).not.toBe(RateLimitGuard)
   @Controller()
-  class A {
+  class One {
     @cjs.RateLimit({ policy: twice, key: (req) => req.ip })
     @UseGuards(cjs.RateLimitGuard)
     @Get()
@@ -586,7 +591,7 @@ test('decorators of one module format are found by the other', async () => {
   const module = RateLimitModule.forRoot({ policy: once, policies: { login: once } })
   const { app, statuses } = await start({
     imports: [module],
-    controllers: [A],
+    controllers: [One],
     providers: [Service],
   })
   expect(await statuses('/', '/', '/', '/free', '/free')).toEqual([200, 200, 429, 200, 200])

@@ -2,8 +2,14 @@
 // them.
 
 import { Controller, Get, Module, type ModuleMetadata } from '@nestjs/common'
-import { fixedWindow, RateLimit, RateLimitModule, RateLimits } from '@weir/nest'
-import { describe, expect, test } from 'vitest'
+import {
+  fixedWindow,
+  RateLimit,
+  RateLimitModule,
+  type RateLimitModuleOptions,
+  RateLimits,
+} from '@weir/nest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { start } from './app.js'
 
 const once = fixedWindow({ limit: 1, window: '1h' })
@@ -82,6 +88,7 @@ test.for([
   ['Üser', 'übersicht'],
   ['', 'list'],
 ])('a class %j and a method %j that cannot be names have one', async ([name, method]) => {
+  warnings()
   const app = await start({
     imports: [RateLimitModule.forRoot(perHandler)],
     controllers: [controller(name as string, 'a', [method as string, 'other'])],
@@ -161,4 +168,70 @@ test('an application of 600 handlers starts, and a wrong name lists only some of
   const limits = app.app.get(RateLimits)
   expect(limits.all().length).toBe(601)
   expect(() => limits.get('typo')).toThrow(/"typo"; there are default, .* and 581 more \(see /)
+})
+
+/** The texts of warnings of short names, which a test expects. */
+function warnings(): readonly string[] {
+  const texts: string[] = []
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(((
+    text: string,
+    { code }: { code?: string },
+  ) => {
+    if (code === 'WEIR_SHORT_NAME') texts.push(text)
+  }) as typeof process.emitWarning)
+  onTestFinished(() => warn.mockRestore())
+  return texts
+}
+
+describe('classes whose names a minifier has made', () => {
+  const named = RateLimit({ name: 'reports', policy: once })
+  const changed = RateLimit({ limit: 2 })
+  const inClass = (name: string, decorator: ClassDecorator) => {
+    const made = controller(name, 'x', ['list'])
+    decorator(made)
+    return made
+  }
+
+  test.for<[string, RateLimitModuleOptions, () => new () => object, string | undefined]>([
+    ['perHandler', perHandler, () => controller('a', 'x', ['list']), '"a"'],
+    ['a method', {}, () => controller('b', 'x', ['list'], RateLimit(once)), '"b"'],
+    ['a class', {}, () => inClass('c', RateLimit(once)), '"c"'],
+    [
+      'another limit',
+      { limit: 1, window: '1h' },
+      () => controller('d', 'x', ['list'], changed),
+      '"d"',
+    ],
+    [
+      'an override',
+      { policies: { short: once }, defaults: ['short'] },
+      () => controller('$e', 'x', ['list'], RateLimit({ override: { short: { policy: once } } })),
+      '"$e"',
+    ],
+    ['a name', {}, () => controller('f', 'x', ['list'], named), undefined],
+    [
+      'one limit for all',
+      { limit: 1, window: '1h' },
+      () => controller('g', 'x', ['list']),
+      undefined,
+    ],
+    ['a whole name', perHandler, () => controller('Abc', 'x', ['list']), undefined],
+  ])(
+    '%s: are named in a warning, where limiters are named after them',
+    async ([, options, make, name]) => {
+      const texts = warnings()
+      await start({ imports: [RateLimitModule.forRoot(options)], controllers: [make()] })
+      if (name === undefined) expect(texts).toEqual([])
+      else expect(texts).toEqual([expect.stringContaining(`a minifier's: ${name}; `)])
+    },
+  )
+
+  test('many of them: cause one warning, with the first', async () => {
+    const texts = warnings()
+    const controllers = ['h', 'i', 'j', 'k', 'l', 'm'].map((name) =>
+      controller(name, name, ['list']),
+    )
+    await start({ imports: [RateLimitModule.forRoot(perHandler)], controllers })
+    expect(texts).toEqual([expect.stringContaining(': "h", "i", "j", "k", "l" and others; ')])
+  })
 })

@@ -35,7 +35,7 @@ const once = fixedWindow({ limit: 1, window: '1h' })
 const twice = fixedWindow({ limit: 2, window: '1h' })
 
 @Controller()
-class A {
+class One {
   @Get() get() {}
   @RateLimit.also({ policy: once, order: 'afterGuards' }) @Get('late') late() {}
 }
@@ -62,7 +62,7 @@ async function statuses(
 }
 
 const limited = (options: RateLimitModuleOptions = { policy: once }) =>
-  Test.createTestingModule({ imports: [RateLimitModule.forRoot(options)], controllers: [A] })
+  Test.createTestingModule({ imports: [RateLimitModule.forRoot(options)], controllers: [One] })
 
 test('overrideProvider(RateLimitGuard): the global guard, and what it leaves to the end', async () => {
   const paths = ['/', '/', '/late', '/late'] as const
@@ -79,7 +79,7 @@ test('overrideProvider(RateLimitGuard), if the guard is your own', async () => {
   const own = () =>
     Test.createTestingModule({
       imports: [RateLimitModule.forRoot({ policy: once, guard: Own })],
-      controllers: [A],
+      controllers: [One],
     })
   expect(await statuses(own(), '/', '/')).toEqual([200, 429])
   const free = own().overrideProvider(RateLimitGuard).useValue(lets)
@@ -93,7 +93,7 @@ test('overrideProvider(Own), if it is an APP_GUARD by useExisting', async () => 
     Test.createTestingModule({
       imports: [RateLimitModule.forRoot({ policy: once, guard: false })],
       providers: [Own, { provide: APP_GUARD, useExisting: Own }],
-      controllers: [A],
+      controllers: [One],
     })
   expect(await statuses(testing(), '/', '/')).toEqual([200, 429])
   const free = testing().overrideProvider(Own).useValue(lets)

@@ -31,12 +31,12 @@ async function granted(app: Awaited<ReturnType<typeof started>>, path: string): 
 
 test('{ cost } charges more to the default, and { key } uses another key for it', async () => {
   @Controller()
-  class A {
+  class One {
     @Get('plain') plain() {}
     @RateLimit({ cost: 5 }) @Get('costly') costly() {}
     @RateLimit({ key: () => 'everybody' }) @Get('other') other() {}
   }
-  const app = await started({ limit: 8, window: '1h' }, A)
+  const app = await started({ limit: 8, window: '1h' }, One)
   const { headers } = await app.get('/costly')
   expect(headers.get('RateLimit-Policy')).toBe('"default";q=8;w=3600')
   expect(await app.statuses('/costly', '/plain', '/plain', '/plain', '/plain')).toEqual([
@@ -47,12 +47,12 @@ test('{ cost } charges more to the default, and { key } uses another key for it'
 
 test('{ limit } keeps the window, { window } the limit; both count for the handler only', async () => {
   @Controller()
-  class A {
+  class One {
     @Get('plain') plain() {}
     @RateLimit({ limit: 3 }) @Get('three') three() {}
     @RateLimit({ window: '1d' }) @Get('day') day() {}
   }
-  const app = await started({ limit: 5, window: '1h', key: () => 'all' }, A)
+  const app = await started({ limit: 5, window: '1h', key: () => 'all' }, One)
   const policyOf = async (path: string) => (await app.get(path)).headers.get('RateLimit-Policy')
   expect(await policyOf('/three')).toMatch(/;q=3;w=3600$/)
   expect(await policyOf('/day')).toMatch(/;q=5;w=86400$/)
@@ -63,25 +63,25 @@ test('{ limit } keeps the window, { window } the limit; both count for the handl
 
 test('an option that is undefined in a decorator is inherited', async () => {
   @Controller()
-  class A {
+  class One {
     @RateLimit({ cost: 2, limit: undefined, key: undefined, order: undefined })
     @Get('two')
     two() {}
     @RateLimit({ override: { default: { cost: 3, policy: undefined } } }) @Get('three') three() {}
   }
-  const app = await started({ limit: 5, window: '1h', key: () => 'all' }, A)
+  const app = await started({ limit: 5, window: '1h', key: () => 'all' }, One)
   expect(await app.statuses('/three', '/two', '/two')).toEqual([200, 200, 429])
 })
 
 test('on a class: for its handlers together; on a method: a change to what its class says', async () => {
   @Controller('class')
   @RateLimit({ limit: 3 })
-  class A {
+  class One {
     @Get('x') x() {}
     @Get('y') y() {}
     @RateLimit({ cost: 2 }) @Get('costly') costly() {}
   }
-  const app = await started({ limit: 5, window: '1h' }, A)
+  const app = await started({ limit: 5, window: '1h' }, One)
   expect(await app.statuses('/class/costly', '/class/x', '/class/y')).toEqual([200, 200, 429])
 })
 
@@ -95,7 +95,7 @@ describe('several defaults', () => {
     defaults: ['short', 'long'],
   }
   @Controller()
-  class A {
+  class One {
     @Get('both') both() {}
     @SkipRateLimit('short') @Get('long') long() {}
     @SkipRateLimit() @Get('none') none() {}
@@ -126,11 +126,11 @@ describe('several defaults', () => {
     // The class frees it from the policies that its own decorator does not mention.
     ['/class/y', 7],
   ] as const)('%s: %i of 9', async ([path, expected]) => {
-    expect(await granted(await started(options, A, OfClass), path)).toBe(expected)
+    expect(await granted(await started(options, One, OfClass), path)).toBe(expected)
   })
 
   test('an overridden policy is shown under its name, beside the others', async () => {
-    const app = await started(options, A)
+    const app = await started(options, One)
     expect((await app.get('/one')).headers.get('RateLimit-Policy')).toBe(
       '"short";q=1;w=60, "long";q=5;w=3600',
     )
@@ -139,7 +139,7 @@ describe('several defaults', () => {
 
 describe('perHandler: a separate default for each handler, as in the throttler', () => {
   @Controller('a')
-  class A {
+  class One {
     @Get('x') x() {}
     @Get('y') y() {}
     @RateLimit({ limit: 3 }) @Get('z') z() {}
@@ -147,13 +147,13 @@ describe('perHandler: a separate default for each handler, as in the throttler',
   }
   @Controller('b')
   @RateLimit({ limit: 4 })
-  class B {
+  class Two {
     @Get('x') x() {}
     @Get('y') y() {}
   }
 
   test('each handler of each class', async () => {
-    const app = await started({ limit: 2, window: '1h', perHandler: true }, A, B)
+    const app = await started({ limit: 2, window: '1h', perHandler: true }, One, Two)
     for (const [path, expected] of [
       ['/a/x', 2],
       ['/a/y', 2],
@@ -165,18 +165,18 @@ describe('perHandler: a separate default for each handler, as in the throttler',
       expect([path, await granted(app, path)]).toEqual([path, expected])
     const { headers } = await app.get('/a/x')
     expect(headers.get('RateLimit-Policy')).toBe('"default";q=2;w=3600')
-    expect(app.app.get(RateLimits).get('A.x.default').name).toBe('A.x.default')
+    expect(app.app.get(RateLimits).get('One.x.default').name).toBe('One.x.default')
   })
 
   test('named ones, and decorators that name them', async () => {
     @Controller('c')
-    class C {
+    class Three {
       @Get('x') x() {}
       @SkipRateLimit('short') @Get('skips') skips() {}
       @RateLimit('short') @Get('named') named() {}
     }
     const short = { limit: 2, window: '1h', perHandler: true } as const
-    const app = await started({ policies: { short }, defaults: ['short'] }, C)
+    const app = await started({ policies: { short }, defaults: ['short'] }, Three)
     expect(await granted(app, '/c/x')).toBe(2)
     expect(await granted(app, '/c/skips')).toBe(9)
     expect(await granted(app, '/c/named')).toBe(2)
@@ -186,14 +186,14 @@ describe('perHandler: a separate default for each handler, as in the throttler',
 describe('misuse is reported at the start', () => {
   const decorated = (decorator: MethodDecorator) => {
     @Controller()
-    class A {
+    class One {
       @decorator @Get() get() {}
     }
-    return A
+    return One
   }
   const several = { policies: { short: once, long: twice }, defaults: ['short', 'long'] }
   test.for<[string, RateLimitModuleOptions, MethodDecorator, RegExp]>([
-    ['nothing to change', {}, RateLimit({ cost: 5 }), /A\.get.*there is none.*give policy/],
+    ['nothing to change', {}, RateLimit({ cost: 5 }), /One\.get.*there is none.*give policy/],
     ['which of several', several, RateLimit({ limit: 5 }), /there are short, long.*override/],
     [
       'not the default',
@@ -239,7 +239,7 @@ describe('misuse is reported at the start', () => {
 test('a class overrides a policy that has the name of one of its methods: each has its own limit', async () => {
   @Controller()
   @RateLimit({ override: { search: { limit: 2 } } })
-  class A {
+  class One {
     @RateLimit(once) @Get('search') search() {}
     @Get('other') other() {}
   }
@@ -250,14 +250,14 @@ test('a class overrides a policy that has the name of one of its methods: each h
         defaults: ['search'],
       }),
     ],
-    controllers: [A],
+    controllers: [One],
   })
   expect(await statuses('/search', '/search')).toEqual([200, 429])
   expect(await statuses('/other', '/other', '/other')).toEqual([200, 200, 429])
   const limits = app.get(RateLimits)
-  expect([limits.get('A.search').name, limits.get('A-search').name]).toEqual([
-    'A.search',
-    'A-search',
+  expect([limits.get('One.search').name, limits.get('One-search').name]).toEqual([
+    'One.search',
+    'One-search',
   ])
 })
 
@@ -305,7 +305,7 @@ test.each([false, true])(
   'a limiter is switched off together with all that are made from it (perHandler: %s)',
   async (perHandler) => {
     @Controller()
-    class A {
+    class One {
       @Get('plain') plain() {}
       @RateLimit({ cost: 1 }) @Get('costs') costs() {}
       @RateLimit({ limit: 1 }) @Get('own') own() {}
@@ -320,7 +320,7 @@ test.each([false, true])(
           perHandler,
         }),
       ],
-      controllers: [A],
+      controllers: [One],
     })
     const limiter = app.get(RateLimits).get('default')
     limiter.enabled = false
@@ -335,7 +335,7 @@ test.each([false, true])(
 
 test('of key and ipv6Prefix, the nearer one applies', async () => {
   @Controller()
-  class A {
+  class One {
     @RateLimit({ policy: once, ipv6Prefix: 64 }) @Get('prefix') prefix() {}
     @RateLimit({ key: () => 'theirs' }) @Get('key') key() {}
   }
@@ -346,21 +346,21 @@ test('of key and ipv6Prefix, the nearer one applies', async () => {
       defaults: ['short'],
     }),
   ]
-  const { app, statuses } = await start({ imports, controllers: [A] })
+  const { app, statuses } = await start({ imports, controllers: [One] })
   expect(await statuses('/prefix', '/key')).toEqual([200, 200])
   const limits = app.get(RateLimits)
-  expect((await limits.get('A.prefix').peek('127.0.0.1')).remaining).toBe(0)
+  expect((await limits.get('One.prefix').peek('127.0.0.1')).remaining).toBe(0)
   expect((await limits.get('short').peek('theirs')).remaining).toBe(1)
 })
 
 test('an option that is undefined in a policy of the module is inherited', async () => {
   @Controller()
-  class A {
+  class One {
     @Get() get() {}
   }
   const policies = { short: { limit: 2, window: '1h', key: undefined, store: undefined } } as const
   const imports = [RateLimitModule.forRoot({ key: () => 'all', policies, defaults: ['short'] })]
-  const { app, statuses } = await start({ imports, controllers: [A] })
+  const { app, statuses } = await start({ imports, controllers: [One] })
   expect(await statuses('/')).toEqual([200])
   expect((await app.get(RateLimits).get('short').peek('all')).remaining).toBe(1)
 })
