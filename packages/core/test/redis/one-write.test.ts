@@ -1,3 +1,4 @@
+import type { Cluster, Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { fixedWindow, RateLimiter, type RedisLike, redisStore } from '../../src/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
@@ -32,9 +33,17 @@ async function writesOf(
   return counts
 }
 
+/** A client of this test alone: stores of other files may beat on theirs. */
+async function ownClient<Client extends Redis | Cluster>(shared: Client): Promise<Client> {
+  const client = shared.duplicate() as Client
+  onTestFinished(() => client.disconnect())
+  await new Promise((resolve) => client.once('ready', resolve))
+  return client
+}
+
 describe('calls of a turn', () => {
   test('to the nodes of a Cluster are one write each, whatever their slots and limiters', async () => {
-    const cluster = clusterClient()
+    const cluster = await ownClient(clusterClient())
     const store = strictStore(cluster, { instances: 1 })
     const limiters = ['one', 'two'].map((name) => new RateLimiter({ name, store, policy }))
     const consumeAll = () =>
@@ -50,9 +59,7 @@ describe('calls of a turn', () => {
   })
 
   test('to nodes of a Cluster wait for connections that are being made, and go nowhere else', async () => {
-    const fresh = clusterClient().duplicate()
-    onTestFinished(() => fresh.disconnect())
-    await new Promise((resolve) => fresh.once('ready', resolve))
+    const fresh = await ownClient(clusterClient())
     // A Cluster asks for the slots again if it cannot send a command.
     const refresh = vi.spyOn(fresh, 'refreshSlotsCache')
     const limiter = new RateLimiter({
@@ -67,7 +74,7 @@ describe('calls of a turn', () => {
   })
 
   test('to a single server are writes of 32', async () => {
-    const client = singleClient()
+    const client = await ownClient(singleClient())
     const store = strictStore(client, { instances: 1 })
     const limiters = keys(80).map((name) => new RateLimiter({ name: `w${name}`, store, policy }))
     const consumeAll = () => Promise.all(limiters.map((limiter) => limiter.consume('k')))
