@@ -2,13 +2,12 @@
 // build.
 import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { chromiumBinary } from '@weir/testkit'
-import { chromium } from 'playwright-core'
+import { launchChromium } from '@weir/testkit/browser'
 
 const page = new URL('dist/index.html', import.meta.url)
 const picture = fileURLToPath(new URL('../../docs/images/playground.png', import.meta.url))
 
-const browser = await chromium.launch({ executablePath: chromiumBinary() })
+const browser = await launchChromium()
 try {
   const viewport = { width: 1200, height: 900 }
   const tab = await browser.newPage({ viewport, colorScheme: 'light' })

@@ -1,13 +1,10 @@
 import { defineConfig } from 'vitest/config'
-import { ALONE, SHARED } from '../../tools/vitest.mjs'
+import { SHARED } from '../../tools/vitest.mjs'
 
 export default defineConfig({
   test: {
     ...SHARED,
-    // Files have a browser of their own, and end it.
-    ...ALONE,
     include: ['test/*.test.ts'],
-    // One browser at a time is enough for two cores.
-    fileParallelism: false,
+    globalSetup: ['@weir/testkit/browser'],
   },
 })

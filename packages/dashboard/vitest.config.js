@@ -4,10 +4,19 @@ import { ALONE, SHARED } from '../../tools/vitest.mjs'
 export default defineConfig({
   test: {
     ...SHARED,
-    // Files have a browser of their own, and end it.
-    ...ALONE,
-    include: ['test/**/*.test.ts'],
-    // They wait for frames and browsers more than they compute.
-    maxWorkers: 3,
+    projects: [
+      {
+        extends: true,
+        test: { ...ALONE, name: 'server', include: ['test/*.test.ts'] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'page',
+          include: ['test/browser/*.test.ts'],
+          globalSetup: ['@weir/testkit/browser'],
+        },
+      },
+    ],
   },
 })

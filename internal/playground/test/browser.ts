@@ -2,28 +2,14 @@
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { chromiumBinary } from '@weir/testkit'
-import axe from 'axe-core'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, expect } from 'vitest'
+import { type BrowserContextOptions, openPage, type Page } from '@weir/testkit/page'
+import { expect } from 'vitest'
 
 export const file: string = fileURLToPath(new URL('../dist/index.html', import.meta.url))
 export const html: string = readFileSync(file, 'utf8')
 export const address: string = `file://${file}`
 
-let browser: Browser | undefined
-
-/** For a test file: starts a browser before the tests, and ends it after them. */
-export function inBrowser(): void {
-  beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: chromiumBinary() })
-  })
-  afterAll(async () => {
-    await browser?.close()
-  })
-}
-
-export interface Opened extends AsyncDisposable {
+export interface Opened {
   readonly page: Page
   /** Errors, warnings, and violations of the policy in the page's console. */
   readonly complaints: string[]
@@ -31,14 +17,13 @@ export interface Opened extends AsyncDisposable {
   readonly requests: string[]
 }
 
-/** Opens the page in a separate browser context. */
+/** Opens the page, which is closed when the test ends. */
 export async function open(
   link = '',
   options: BrowserContextOptions & { readonly at?: string } = {},
 ): Promise<Opened> {
   const { at = address, ...rest } = options
-  const context = await (browser as Browser).newContext(rest)
-  const page = await context.newPage()
+  const page = await openPage(rest)
   const complaints: string[] = []
   const requests: string[] = []
   page.on('console', (message) => {
@@ -48,12 +33,7 @@ export async function open(
   page.on('request', (request) => requests.push(request.url()))
   await page.goto(at + link)
   await page.waitForSelector('article.card', { state: 'attached' })
-  return {
-    page,
-    complaints,
-    requests,
-    [Symbol.asyncDispose]: () => context.close(),
-  }
+  return { page, complaints, requests }
 }
 
 export interface CardFigures {
@@ -84,17 +64,6 @@ export function figuresOn(page: Page): Promise<CardFigures[]> {
 /** Waits until the page shows these figures. */
 export async function expectFigures(page: Page, expected: readonly CardFigures[]): Promise<void> {
   await expect.poll(() => figuresOn(page)).toEqual(expected)
-}
-
-/** The serious and critical violations that axe finds. */
-export async function seriousOn(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
-  return page.evaluate(async () => {
-    const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run()
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .flatMap(({ id, nodes }) => nodes.map(({ html: where }) => `${id}: ${where}`))
-  })
 }
 
 /** Elements that are wider than the window, except inside scrolling ones; and the page if it

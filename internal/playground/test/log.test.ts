@@ -2,15 +2,13 @@
 
 import { gzipSync } from 'node:zlib'
 import { type LimiterReport, logReader, simulation } from '@weir/simulate'
-import type { Page } from 'playwright-core'
+import { type Page, seriousFindings } from '@weir/testkit/page'
 import { describe, expect, test } from 'vitest'
 import { ALGORITHMS } from '../src/algorithms.js'
 import { countText, shareText } from '../src/page/texts.js'
 import { randomOf } from '../src/random.js'
 import { DEFAULTS, linkOf, type Settings } from '../src/settings.js'
-import { address, figuresOn, inBrowser, open, seriousOn, widerThanPage } from './browser.js'
-
-inBrowser()
+import { address, figuresOn, open, widerThanPage } from './browser.js'
 
 const settings: Settings = { ...DEFAULTS, limit: 8, burst: 5, window: '10s' }
 const START_MS = Date.UTC(2026, 9, 10, 13, 55, 36)
@@ -93,7 +91,7 @@ describe('a log is read as @weir/simulate reads it in Node', () => {
     ['in the Combined Log Format', combined(600), 'ip'],
     ['of JSON lines, by user', jsonLines(600), 'user'],
   ])('%s', async (_, text, key) => {
-    await using opened = await open(linkOf(settings))
+    const opened = await open(linkOf(settings))
     const { page } = opened
     await page.locator('#log-key').fill(key)
     await give(page, text)
@@ -105,14 +103,14 @@ describe('a log is read as @weir/simulate reads it in Node', () => {
 
   test('if it is compressed with gzip', async () => {
     const text = combined(500, 7)
-    await using opened = await open(linkOf(settings))
+    const opened = await open(linkOf(settings))
     await give(opened.page, gzipSync(text), 'access.log.gz')
     await expectTable(opened.page, expectedOf(text, 'ip', settings))
   })
 
   test('if it is dropped on the page, without a network', async () => {
     const text = combined(500, 3)
-    await using opened = await open(linkOf(settings), { offline: true })
+    const opened = await open(linkOf(settings), { offline: true })
     const { page, requests: asked, complaints } = opened
     await page.evaluate((log) => {
       const data = new DataTransfer()
@@ -132,7 +130,7 @@ describe('a log is read as @weir/simulate reads it in Node', () => {
 
   test('and again when a limit or the key changes', async () => {
     const text = combined(400)
-    await using opened = await open(linkOf(settings))
+    const opened = await open(linkOf(settings))
     const { page } = opened
     await give(page, text)
     await expectTable(page, expectedOf(text, 'ip', settings))
@@ -148,7 +146,7 @@ describe('a log is read as @weir/simulate reads it in Node', () => {
 
 describe('while a log is read', () => {
   test('the page stays responsive, and the reading can be stopped', async () => {
-    await using opened = await open(linkOf(settings))
+    const opened = await open(linkOf(settings))
     const { page } = opened
     await give(page, combined(250_000))
     const stop = page.getByRole('button', { name: 'Stop' })
@@ -173,7 +171,7 @@ describe('a hostile log', () => {
       return JSON.stringify({ time: atMs / 1_000, ip: '203.0.113.9', user: `${EVIL}\u202e\u0007` })
     })
     const text = [...good, `${EVIL}\u202e\u001b[31m`, `{"time": "${EVIL}"}`, '\u0000'].join('\n')
-    await using opened = await open(linkOf(settings))
+    const opened = await open(linkOf(settings))
     const { page } = opened
     await page.locator('#log-key').fill('user')
     await give(page, text, `${EVIL}.log`)
@@ -202,7 +200,7 @@ describe('a hostile log', () => {
       Buffer.from('{"time":1e300,"ip":"a"}\n{"time":-1,"ip":"a"}\n'.repeat(50)),
     ],
   ])('of %s ends with a sentence', async (_, bytes) => {
-    await using opened = await open(linkOf(settings))
+    const opened = await open(linkOf(settings))
     const { page } = opened
     await give(page, bytes)
     const said = page.locator('#log-results [role="alert"]')
@@ -216,7 +214,7 @@ describe('a hostile log', () => {
   })
 
   test('an invalid key is refused, with a hint at valid ones', async () => {
-    await using opened = await open(linkOf(settings))
+    const opened = await open(linkOf(settings))
     await opened.page.locator('#log-key').fill('<b>')
     await give(opened.page, combined(10))
     const said = opened.page.locator('#log-results [role="alert"]')
@@ -227,7 +225,7 @@ describe('a hostile log', () => {
 test.each(['light', 'dark'] as const)(
   'the result of a log is accessible, in %s mode',
   async (colorScheme) => {
-    await using opened = await open(linkOf(settings), {
+    const opened = await open(linkOf(settings), {
       colorScheme,
       viewport: { width: 320, height: 640 },
     })
@@ -235,7 +233,7 @@ test.each(['light', 'dark'] as const)(
     const text = `${combined(400)}not a line of a log\n`
     await give(page, text)
     await expect.poll(() => page.locator('#log-broken').count()).toBe(1)
-    expect(await seriousOn(page)).toEqual([])
+    expect(await seriousFindings(page)).toEqual([])
     expect(await widerThanPage(page)).toEqual([])
   },
 )

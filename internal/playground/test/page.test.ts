@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Page } from 'playwright-core'
+import { type Page, seriousFindings } from '@weir/testkit/page'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ALGORITHMS } from '../src/algorithms.js'
 import { countText, shareText } from '../src/page/texts.js'
@@ -11,14 +11,10 @@ import {
   expectFigures,
   figuresOn,
   html,
-  inBrowser,
   open,
-  seriousOn,
   widerThanPage,
 } from './browser.js'
 import { referenceOf } from './reference.js'
-
-inBrowser()
 
 /** The figures that the cards must show, from the kernels and not from the page's code. */
 function expectedOf(settings: Settings): CardFigures[] {
@@ -41,7 +37,7 @@ describe('the figures on the page are those of the kernels', () => {
     { ...DEFAULTS, traffic: 'poisson', window: '1h', rate: 400, limit: 300, seed: 77 } as const,
     { ...DEFAULTS, traffic: 'keys', window: '1s', rate: 90, limit: 70, burst: 200 } as const,
   ])('for $traffic, $rate against $limit in $window', async (settings) => {
-    await using opened = await open(linkOf(settings))
+    const opened = await open(linkOf(settings))
     expect(await figuresOn(opened.page)).toEqual(expectedOf(settings))
     const table = await opened.page.$$eval('table.summary tbody tr', (rows) =>
       rows.map((row) => [...row.querySelectorAll('td')].map((cell) => cell.textContent)),
@@ -58,7 +54,7 @@ describe('the figures on the page are those of the kernels', () => {
   })
 
   test('for settings made by hand', async () => {
-    await using opened = await open()
+    const opened = await open()
     const { page } = opened
     await page.getByLabel('Two keys').check()
     await page.locator('#count-limit').fill('9')
@@ -76,28 +72,28 @@ describe('a link', () => {
   const settings: Settings = { ...DEFAULTS, traffic: 'bursts', seed: 1234, limit: 11 }
 
   test('shows two people the same picture', async () => {
-    await using one = await open(linkOf(settings))
-    await using other = await open(linkOf(settings))
+    const one = await open(linkOf(settings))
+    const other = await open(linkOf(settings))
     const pictures = (page: Page) => page.$eval('#results', (results) => results.innerHTML)
     expect(await pictures(one.page)).toBe(await pictures(other.page))
     const shots = [one, other].map(({ page }) => page.locator('#cards').screenshot())
     const [first, second] = await Promise.all(shots)
     expect(first?.equals(second as Buffer)).toBe(true)
-    await using different = await open(linkOf({ ...settings, seed: 1235 }))
+    const different = await open(linkOf({ ...settings, seed: 1235 }))
     expect(await pictures(different.page)).not.toBe(await pictures(one.page))
   })
 
   test('follows the settings, and restores them when it is opened', async () => {
-    await using opened = await open(linkOf(settings))
+    const opened = await open(linkOf(settings))
     await opened.page.getByRole('button', { name: 'Draw again' }).click()
     const link = linkOf({ ...settings, seed: 1235 })
     await expect.poll(() => opened.page.evaluate(() => location.hash)).toBe(link)
-    await using copy = await open(link)
+    const copy = await open(link)
     expect(await figuresOn(copy.page)).toEqual(await figuresOn(opened.page))
   })
 
   test('is copied, or shown so that it can be copied', async () => {
-    await using opened = await open(linkOf(settings))
+    const opened = await open(linkOf(settings))
     const { page } = opened
     await page.getByRole('button', { name: 'Copy link' }).click()
     await expect.poll(() => page.locator('#copied').textContent()).toMatch(/^Cop/)
@@ -105,7 +101,7 @@ describe('a link', () => {
   })
 
   test('is followed when it is put into the address of the open page', async () => {
-    await using opened = await open()
+    const opened = await open()
     await opened.page.evaluate((link) => {
       location.hash = link
     }, linkOf(settings))
@@ -124,7 +120,7 @@ describe('a link', () => {
   ])(
     'that is hostile shows the defaults and a message, and none of its own text: %s',
     async (link) => {
-      await using opened = await open(link)
+      const opened = await open(link)
       const { page } = opened
       expect(await figuresOn(page)).toEqual(expectedOf(DEFAULTS))
       const note = page.locator('#problems')
@@ -142,7 +138,7 @@ describe('a link', () => {
 
 describe('nothing leaves the page', () => {
   test('the page sends no request, and works from a file without a network', async () => {
-    await using opened = await open('', { offline: true })
+    const opened = await open('', { offline: true })
     const { page, requests } = opened
     await page.getByLabel('Poisson').check()
     await expectFigures(page, expectedOf({ ...DEFAULTS, traffic: 'poisson' }))
@@ -163,7 +159,7 @@ describe('nothing leaves the page', () => {
       server.close()
     })
     const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-    await using opened = await open('', { at })
+    const opened = await open('', { at })
     const { page } = opened
     const failed = await page.evaluate(async () => {
       const violations: string[] = []
@@ -208,20 +204,20 @@ describe('the page is accessible', () => {
   test.each(['light', 'dark'] as const)(
     'axe finds nothing serious, in %s mode',
     async (colorScheme) => {
-      await using opened = await open('#traffic=keys&nonsense', { colorScheme })
+      const opened = await open('#traffic=keys&nonsense', { colorScheme })
       for (const summary of await opened.page.locator('summary').all()) await summary.click()
-      expect(await seriousOn(opened.page)).toEqual([])
+      expect(await seriousFindings(opened.page)).toEqual([])
     },
   )
 
   test.each([320, 360, 768, 1280])('nothing is cut off at a width of %d', async (width) => {
-    await using opened = await open('', { viewport: { width, height: 700 } })
+    const opened = await open('', { viewport: { width, height: 700 } })
     for (const summary of await opened.page.locator('summary').all()) await summary.click()
     expect(await widerThanPage(opened.page)).toEqual([])
   })
 
   test('it works without a mouse', async () => {
-    await using opened = await open()
+    const opened = await open()
     const { page } = opened
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
@@ -254,7 +250,7 @@ describe('the page is accessible', () => {
   })
 
   test('each picture has a text alternative', async () => {
-    await using opened = await open()
+    const opened = await open()
     const labels = await opened.page.$$eval('svg[role="img"]', (all) =>
       all.map((svg) => svg.getAttribute('aria-label')),
     )
@@ -266,7 +262,7 @@ describe('the page is accessible', () => {
   })
 
   test('a field with an invalid value changes nothing, and shows the valid one when it is left', async () => {
-    await using opened = await open()
+    const opened = await open()
     const field = opened.page.locator('#count-limit')
     await field.fill('0')
     expect(await field.getAttribute('aria-invalid')).toBe('true')

@@ -1,13 +1,12 @@
 // The page is accessible: by keyboard, with a screen reader, in light and dark, on a phone.
 
-import type { Page } from 'playwright-core'
+import { type Page, seriousFindings } from '@weir/testkit/page'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { foundKey } from './fixture/found.js'
 import { busyFrames, emptyFrame } from './fixture/frames.js'
 import { type Fixture, startFixture } from './fixture/server.js'
-import { type Look, overhang, seriousFindings, useBrowser } from './opened.js'
+import { type Look, open, overhang } from './opened.js'
 
-const openPage = useBrowser()
 let fixture: Fixture
 beforeEach(async () => {
   fixture = await startFixture(100)
@@ -24,7 +23,7 @@ function sendBusy(mayAct = false): void {
 const STATES: Readonly<Record<string, (look: Look) => Promise<Page>>> = {
   async busy(look) {
     sendBusy(true)
-    const { page } = await openPage(fixture.address, look)
+    const { page } = await open(fixture.address, look)
     await page.locator('.card .picture').first().scrollIntoViewIfNeeded()
     await page.locator('.card canvas').first().waitFor()
     return page
@@ -44,24 +43,24 @@ const STATES: Readonly<Record<string, (look: Look) => Promise<Page>>> = {
   },
   async empty(look) {
     fixture.send(emptyFrame(1))
-    const { page } = await openPage(fixture.address, look)
+    const { page } = await open(fixture.address, look)
     await page.getByText('No limiter yet').waitFor()
     return page
   },
   async connecting(look) {
-    const { page } = await openPage(fixture.address, look)
+    const { page } = await open(fixture.address, look)
     await page.getByText('Connecting…').waitFor()
     return page
   },
   async stale(look) {
     sendBusy()
-    const { page } = await openPage(fixture.address, look)
+    const { page } = await open(fixture.address, look)
     await page.locator('#main[data-state="stale"]').waitFor()
     return page
   },
   async refused(look) {
     fixture.refuseWith = { status: 401, problem: { code: 'no-token', message: 'no token' } }
-    const { page } = await openPage(fixture.address, look)
+    const { page } = await open(fixture.address, look)
     await page.getByText('This page needs its token').waitFor()
     return page
   },
@@ -98,7 +97,7 @@ function focused(page: Page): Promise<string> {
 
 test('by keyboard alone: from the top of the page to a key, and back out of a dialog', async () => {
   sendBusy(true)
-  const { page } = await openPage(fixture.address)
+  const { page } = await open(fixture.address)
   await page.locator('.card canvas').first().waitFor()
   await page.keyboard.press('Tab')
   expect(await focused(page)).toBe('Skip to the figures')
@@ -129,7 +128,7 @@ test('by keyboard alone: from the top of the page to a key, and back out of a di
 
 test('the focused element is outlined', async () => {
   sendBusy(true)
-  const { page } = await openPage(fixture.address)
+  const { page } = await open(fixture.address)
   await page.locator('.card canvas').first().waitFor()
   for (let i = 0; i < 40; i += 1) {
     await page.keyboard.press('Tab')
@@ -141,7 +140,7 @@ test('the focused element is outlined', async () => {
 test('a row of a list keeps the focus and its place when new figures come', async () => {
   const next = busyFrames()
   fixture.send(next())
-  const { page } = await openPage(fixture.address)
+  const { page } = await open(fixture.address)
   const rows = page.locator('.card').first().locator('.key-list').first().locator('.key-row')
   await rows.first().waitFor()
   await rows.nth(1).focus()
@@ -162,7 +161,7 @@ test('a row of a list keeps the focus and its place when new figures come', asyn
 
 test('a chart has a text alternative, and its figures as a table', async () => {
   sendBusy()
-  const { page } = await openPage(fixture.address)
+  const { page } = await open(fixture.address)
   const chart = page.getByRole('img', { name: /^Chart: decisions of search/ })
   await chart.waitFor()
   expect(await chart.getAttribute('aria-label')).toMatch(
@@ -176,7 +175,7 @@ test('a chart has a text alternative, and its figures as a table', async () => {
 
 test('users who prefer reduced motion see none', async () => {
   sendBusy()
-  const { page } = await openPage(fixture.address, { reducedMotion: true })
+  const { page } = await open(fixture.address, { reducedMotion: true })
   await page.locator('.key-row').first().waitFor()
   const moving = await page.evaluate(`[...document.querySelectorAll('*')].filter((each) => {
     const { transitionDuration, animationName, scrollBehavior } = getComputedStyle(each)

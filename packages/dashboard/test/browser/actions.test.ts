@@ -1,15 +1,14 @@
 // What can be changed on the page: each change is described, confirmed, and sent in the form that
 // the server expects.
 
-import type { Page } from 'playwright-core'
+import type { Page } from '@weir/testkit/page'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { LiveFrame } from '../../src/protocol.js'
 import { foundKey } from './fixture/found.js'
 import { busyFrames } from './fixture/frames.js'
 import { type Fixture, startFixture } from './fixture/server.js'
-import { useBrowser } from './opened.js'
+import { open } from './opened.js'
 
-const openPage = useBrowser()
 let fixture: Fixture
 beforeEach(async () => {
   fixture = await startFixture(100)
@@ -22,7 +21,7 @@ async function acting(lives?: readonly string[]): Promise<Page> {
     const [live] = frame.live as [LiveFrame]
     fixture.send({ ...frame, live: lives?.map((id) => ({ ...live, id })) ?? frame.live })
   }
-  const { page } = await openPage(fixture.address)
+  const { page } = await open(fixture.address)
   await page.locator('.card').first().waitFor()
   return page
 }
@@ -32,7 +31,7 @@ const actions = (): unknown[] =>
 
 test('a viewer who may not act has no buttons for actions', async () => {
   fixture.send(busyFrames(false)())
-  const { page } = await openPage(fixture.address)
+  const { page } = await open(fixture.address)
   await page.locator('.card').first().waitFor()
   expect(await page.locator('.act:visible').count()).toBe(0)
   expect(await page.locator('#log').textContent()).toContain('is read-only')

@@ -1,13 +1,12 @@
 // The page shows the figures of the frames, to the unit.
 
-import type { Page } from 'playwright-core'
+import type { Page } from '@weir/testkit/page'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Frame, LimiterFrame } from '../../src/protocol.js'
 import { busyFrames } from './fixture/frames.js'
 import { type Fixture, startFixture } from './fixture/server.js'
-import { useBrowser } from './opened.js'
+import { open } from './opened.js'
 
-const openPage = useBrowser()
 let fixture: Fixture
 beforeEach(async () => {
   fixture = await startFixture()
@@ -22,7 +21,7 @@ const sumOf = (limiter: LimiterFrame, outcome: string): number =>
 
 /** A page that got these frames. */
 async function shown(frames: readonly Frame[]): Promise<Page> {
-  const { page } = await openPage(fixture.address, { atMs: frames.at(-1)?.atMs ?? 0 })
+  const { page } = await open(fixture.address, { atMs: frames.at(-1)?.atMs ?? 0 })
   await expect.poll(() => fixture.viewers()).toBe(1)
   for (const frame of frames) fixture.send(frame)
   await page.locator('.card').first().waitFor()

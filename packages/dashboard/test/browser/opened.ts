@@ -1,17 +1,11 @@
-// A page in a real Chromium, and all its errors.
+// The page in a real Chromium, and all its errors.
 
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { chromiumBinary } from '@weir/testkit'
-import type { AxeResults } from 'axe-core'
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, expect } from 'vitest'
+import { openPage, type Page } from '@weir/testkit/page'
 
 export interface Look {
   readonly scheme?: 'light' | 'dark'
   readonly width?: number
   readonly height?: number
-  readonly scale?: number
   /** The browser's time; undefined: the real one. */
   readonly atMs?: number
   readonly reducedMotion?: boolean
@@ -23,28 +17,15 @@ export interface Opened {
   readonly troubles: readonly string[]
 }
 
-/** Starts a browser for the tests of a file. Returns a function that opens a page in it. */
-export function useBrowser(): (address: string, look?: Look) => Promise<Opened> {
-  let browser: Browser | undefined
-  beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: chromiumBinary() })
-  })
-  afterAll(async () => {
-    await browser?.close()
-  })
-  return (address, look = {}) => open(browser as Browser, address, look)
-}
-
-export async function open(browser: Browser, address: string, look: Look): Promise<Opened> {
-  const context = await browser.newContext({
+/** Opens a page, which is closed when the test ends. */
+export async function open(address: string, look: Look = {}): Promise<Opened> {
+  const page = await openPage({
     viewport: { width: look.width ?? 1_280, height: look.height ?? 900 },
-    deviceScaleFactor: look.scale ?? 1,
     colorScheme: look.scheme ?? 'light',
     reducedMotion: look.reducedMotion === true ? 'reduce' : 'no-preference',
     locale: 'en-GB',
     timezoneId: 'UTC',
   })
-  const page = await context.newPage()
   const troubles: string[] = []
   page.on('pageerror', (error) => troubles.push(`threw ${error.stack ?? error.message}`))
   page.on('console', (message) => {
@@ -61,23 +42,6 @@ export async function open(browser: Browser, address: string, look: Look): Promi
   if (look.atMs !== undefined) await page.clock.setFixedTime(look.atMs)
   await page.goto(address)
   return { page, troubles }
-}
-
-const axeSource = readFileSync(
-  createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
-  'utf8',
-)
-
-/** The serious and critical findings of axe, one on each line. */
-export async function seriousFindings(page: Page): Promise<string[]> {
-  await page.evaluate(axeSource)
-  const results = (await page.evaluate('axe.run(document)')) as AxeResults
-  expect(results.passes.length).toBeGreaterThan(5)
-  return results.violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) =>
-      nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary}`),
-    )
 }
 
 /** How much wider the page is than the window; 0 if it needs no sideways scrolling. */

@@ -7,7 +7,7 @@ import type { Frame } from '../../src/protocol.js'
 import { foundKey } from './fixture/found.js'
 import { busyFrames } from './fixture/frames.js'
 import { type Fixture, startFixture } from './fixture/server.js'
-import { type Look, useBrowser } from './opened.js'
+import { type Look, open } from './opened.js'
 import { smaller } from './png.js'
 
 const SECONDS = 290
@@ -19,7 +19,6 @@ const PICTURES: Readonly<Record<string, Look>> = {
 }
 const images = resolve(import.meta.dirname, '../../../../docs/images')
 
-const openPage = useBrowser()
 let fixture: Fixture
 let last: Frame
 beforeAll(async () => {
@@ -32,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close())
 
 test.each(Object.entries(PICTURES))('%s shows a busy fleet in few bytes', async (name, look) => {
-  const { page, troubles } = await openPage(fixture.address, { ...look, atMs: last.atMs })
+  const { page, troubles } = await open(fixture.address, { ...look, atMs: last.atMs })
   await page.locator('.card').first().waitFor()
   if (name !== 'dashboard-phone') {
     await page.locator('.key-row').first().click()

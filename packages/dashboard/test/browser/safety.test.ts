@@ -5,9 +5,8 @@ import type { Frame, LimiterFrame } from '../../src/protocol.js'
 import { foundKey } from './fixture/found.js'
 import { busyFrames } from './fixture/frames.js'
 import { type Fixture, startFixture } from './fixture/server.js'
-import { useBrowser } from './opened.js'
+import { open } from './opened.js'
 
-const openPage = useBrowser()
 let fixture: Fixture
 beforeEach(async () => {
   fixture = await startFixture(100)
@@ -18,7 +17,7 @@ test('a strict Content-Security-Policy forbids nothing that the page does, and i
   fixture.lookup = () => foundKey
   const next = busyFrames(true)
   for (let i = 0; i < 30; i += 1) fixture.send(next())
-  const { page, troubles } = await openPage(fixture.address)
+  const { page, troubles } = await open(fixture.address)
   await page.locator('.card canvas').first().waitFor()
   await page.locator('.picture').first().hover()
   await page.locator('.key-row').first().click()
@@ -35,7 +34,7 @@ test('a strict Content-Security-Policy forbids nothing that the page does, and i
 
 test('violations of the policy are detected', async () => {
   fixture.send(busyFrames()())
-  const { page, troubles } = await openPage(fixture.address)
+  const { page, troubles } = await open(fixture.address)
   await page.locator('.card').first().waitFor()
   await page.evaluate(
     `document.body.append(Object.assign(document.createElement('img'), { src: 'http://127.0.0.1:9/x.png' }))`,
@@ -55,7 +54,7 @@ test('names and keys with markup are shown as text everywhere', async () => {
     limiter: request.limiter,
   })
   fixture.send(marked)
-  const { page, troubles } = await openPage(fixture.address)
+  const { page, troubles } = await open(fixture.address)
   const key = page.locator('.key-row .key-name').first()
   await key.waitFor()
   expect(await key.textContent()).toBe(MARKUP)
@@ -81,7 +80,7 @@ test('control characters and direction marks are shown as codes', async () => {
     { ...first, refusedKeys: [{ ...row, key: 'a\u202eb\nc\u0007' }] } as LimiterFrame,
   ]
   fixture.send({ ...frame, limiters })
-  const { page } = await openPage(fixture.address)
+  const { page } = await open(fixture.address)
   const key = page.locator('.key-row .key-name').first()
   await key.waitFor()
   expect(await key.textContent()).toBe('a\\u202eb\\u000ac\\u0007')
@@ -106,7 +105,7 @@ function withTexts<T extends object>(data: T, text: string): T {
 
 test('an invalid frame does not stop the page', async () => {
   const next = busyFrames()
-  const { page } = await openPage(fixture.address)
+  const { page } = await open(fixture.address)
   await expect.poll(() => fixture.viewers()).toBe(1)
   fixture.sendText('event: frame\ndata: {"sequence":\n\n')
   await page.getByText('The server sent something that is not a frame.').waitFor()

@@ -2,13 +2,12 @@
 
 import { RateLimiter, recommendedRedisOptions, redisStore, slidingWindow } from '@weir/core'
 import { startNginx, startProxy, startRedis } from '@weir/testkit'
+import { type Page, seriousFindings } from '@weir/testkit/page'
 import { Redis } from 'ioredis'
-import type { Page } from 'playwright-core'
 import { afterEach, describe, expect, test } from 'vitest'
 import { plain, servers } from '../servers.js'
-import { seriousFindings, useBrowser } from './opened.js'
+import { open } from './opened.js'
 
-const openPage = useBrowser()
 const closing: (() => unknown)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
@@ -45,7 +44,7 @@ describe.each(servers)('$name', ({ name, start }) => {
       () => limiter.close(),
       () => running.close(),
     )
-    const { page, troubles } = await openPage(running.dashboard.address(running.url))
+    const { page, troubles } = await open(running.dashboard.address(running.url))
     expect(page.url()).toBe(`${running.url}/`)
     await page.getByText('No decision yet').waitFor()
     for (let i = 0; i < 8; i += 1) await limiter.consume('<b>u42</b>')
@@ -66,7 +65,7 @@ describe.each(servers)('$name', ({ name, start }) => {
   test('without the token, the page says where it is printed', async () => {
     const running = await start({ limiters: [] })
     closing.push(() => running.close())
-    const { page, troubles } = await openPage(`${running.url}/`)
+    const { page, troubles } = await open(`${running.url}/`)
     await page.getByText('This page needs its token').waitFor()
     expect(troubles).toEqual([])
   })
@@ -89,7 +88,7 @@ test.each(['/weir', '/named'])(
       () => running.close(),
       () => nginx.stop(),
     )
-    const { page, troubles } = await openPage(running.dashboard.address(nginx.url + mount))
+    const { page, troubles } = await open(running.dashboard.address(nginx.url + mount))
     await page.getByText('No decision yet').waitFor()
     for (let i = 0; i < 6; i += 1) await limiter.consume('u42')
     await page.locator('.key-row').first().click()
@@ -119,7 +118,7 @@ test('under load and during an outage of Redis, the page shows the figures of st
     () => limiter.close(),
     () => running.close(),
   )
-  const { page, troubles } = await openPage(running.dashboard.address(running.url))
+  const { page, troubles } = await open(running.dashboard.address(running.url))
   await page.locator('.card').waitFor()
   let isOver = false
   const load = (async () => {

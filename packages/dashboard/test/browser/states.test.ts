@@ -3,9 +3,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { busyFrames, emptyFrame, quietLimiter, START_MS } from './fixture/frames.js'
 import { type Fixture, startFixture } from './fixture/server.js'
-import { useBrowser } from './opened.js'
+import { open } from './opened.js'
 
-const openPage = useBrowser()
 let fixture: Fixture
 beforeEach(async () => {
   fixture = await startFixture(100)
@@ -13,20 +12,20 @@ beforeEach(async () => {
 afterEach(() => fixture.close())
 
 test('before the first frame: connecting, without empty parts', async () => {
-  const { page } = await openPage(fixture.address)
+  const { page } = await open(fixture.address)
   await page.getByText('Connecting…').waitFor()
   expect(await page.locator('section:visible').count()).toBe(0)
 })
 
 test('without a limiter: where to name one', async () => {
   fixture.send(emptyFrame(1))
-  const { page } = await openPage(fixture.address)
+  const { page } = await open(fixture.address)
   await page.getByText('No limiter yet').waitFor()
   expect(await page.locator('.empty code').textContent()).toContain('dashboard({ limiters')
 })
 
 test('a limiter without requests says so until it has one', async () => {
-  const { page } = await openPage(fixture.address)
+  const { page } = await open(fixture.address)
   await expect.poll(() => fixture.viewers()).toBe(1)
   const limiter = quietLimiter('search')
   fixture.send({ ...emptyFrame(1), limiters: [limiter] })
@@ -38,7 +37,7 @@ test('a limiter without requests says so until it has one', async () => {
 })
 
 test('a process alone says that no other has reported, or that the store cannot tell', async () => {
-  const { page } = await openPage(fixture.address)
+  const { page } = await open(fixture.address)
   await expect.poll(() => fixture.viewers()).toBe(1)
   const about = page.locator('#fleet .fleet > p')
   fixture.send(emptyFrame(1))
@@ -53,7 +52,7 @@ test('a process alone says that no other has reported, or that the store cannot 
 test('figures older than 3 s are marked as stale, with their time, and as live when new ones come', async () => {
   const next = busyFrames()
   fixture.send(next())
-  const { page } = await openPage(fixture.address, { atMs: START_MS + 86_400_000 })
+  const { page } = await open(fixture.address, { atMs: START_MS + 86_400_000 })
   await page.locator('.state[data-kind="live"]').waitFor()
   await page.locator('.state[data-kind="stale"]').waitFor()
   expect(await page.locator('.state').textContent()).toContain('Stale since 28 Nov 11:55:00')
@@ -65,7 +64,7 @@ test('figures older than 3 s are marked as stale, with their time, and as live w
 
 test('when a server is gone, its figures stay, greyed, and the page recovers soon after the server', async () => {
   fixture.send(busyFrames()())
-  const { page, troubles } = await openPage(fixture.address)
+  const { page, troubles } = await open(fixture.address)
   await page.locator('.card').first().waitFor()
   await fixture.close()
   await page.getByText('No connection').waitFor()
@@ -79,7 +78,7 @@ test('when a server is gone, its figures stay, greyed, and the page recovers soo
 
 test('a connection that the server ends after frames is opened again at once, without a message', async () => {
   fixture.send(busyFrames()())
-  const { page } = await openPage(fixture.address)
+  const { page } = await open(fixture.address)
   await page.locator('.card').first().waitFor()
   fixture.end()
   await expect.poll(() => fixture.opened()).toBe(2)
@@ -89,7 +88,7 @@ test('a connection that the server ends after frames is opened again at once, wi
 
 test('a server that ends each connection is not asked repeatedly', async () => {
   fixture.send(busyFrames()())
-  const { page } = await openPage(fixture.address)
+  const { page } = await open(fixture.address)
   await page.locator('.card').first().waitFor()
   fixture.end()
   await expect.poll(() => fixture.opened()).toBe(2)
@@ -102,7 +101,7 @@ test('a server that ends each connection is not asked repeatedly', async () => {
 describe('refused', () => {
   test('with 401: it says where the token is printed, and retries only on request', async () => {
     fixture.refuseWith = { status: 401, problem: { code: 'no-token', message: 'open the address' } }
-    const { page } = await openPage(fixture.address)
+    const { page } = await open(fixture.address)
     await page.getByText('This page needs its token').waitFor()
     expect(await page.locator('.notice').textContent()).toContain('prints the page’s address')
     const asked = fixture.opened()
@@ -115,7 +114,7 @@ describe('refused', () => {
 
   test('with 403: it says who decides', async () => {
     fixture.refuseWith = { status: 403, problem: { code: 'not-authorized', message: 'not you' } }
-    const { page } = await openPage(fixture.address)
+    const { page } = await open(fixture.address)
     await page.getByText('You may not see this page').waitFor()
     expect(await page.locator('.notice').textContent()).toContain('not you')
   })
@@ -125,7 +124,7 @@ describe('refused', () => {
       status: 503,
       problem: { code: 'too-many-viewers', message: '32 pages are open' },
     }
-    const { page } = await openPage(fixture.address)
+    const { page } = await open(fixture.address)
     await page.getByText('32 pages are open').waitFor()
     expect(await page.locator('.notice').textContent()).toMatch(/Next attempt in \d+ s\./)
   })
@@ -134,7 +133,7 @@ describe('refused', () => {
 test('while paused, the figures stand still; afterwards none is missing', async () => {
   const next = busyFrames()
   const frames = Array.from({ length: 6 }, next)
-  const { page } = await openPage(fixture.address)
+  const { page } = await open(fixture.address)
   await expect.poll(() => fixture.viewers()).toBe(1)
   for (const frame of frames.slice(0, 3)) fixture.send(frame)
   const total = page.locator('.legend [data-total="allowed"]').first()
