@@ -20,6 +20,8 @@ const home = join(work, 'home')
 mkdirSync(home)
 const common = { ...process.env, CI: 'true', NO_COLOR: '1', HOME: home }
 const totals = noTotals()
+/** Lines for the end: how long the commands of the README take. */
+const figures = []
 
 const names = process.argv.slice(2)
 if (names[0] === '--list') {
@@ -32,6 +34,7 @@ if (names[0] === '--list') {
     console.error(error.message)
     failed = 1
   }
+  for (const figure of figures) console.log(figure)
   if (failed === 0) say('All passed', begun)
   process.exitCode = failed === 0 ? 0 : 1
   const { passed, failed: broken, skipped } = totals
@@ -93,7 +96,8 @@ function say(text, from) {
 }
 
 /** @throws {Error} whose message is the log */
-async function runCommand({ run, cwd = '.', env = {}, tests = false, shown = false }, more, lane) {
+async function runCommand(command, more, lane) {
+  const { run, cwd = '.', env = {}, tests = false, shown = false, figure } = command
   const file = join(work, `${lane}.log`)
   const log = openSync(file, 'w')
   const own = typeof env === 'function' ? env() : env
@@ -114,16 +118,9 @@ async function runCommand({ run, cwd = '.', env = {}, tests = false, shown = fal
   const warnings = tests ? warningsIn(text) : []
   if (warnings.length > 0)
     throw new Error(`${what}: warnings that are no test's subject:\n${warnings.join('\n')}`)
-  if (shown) console.log(linesOf(text, shown).trimEnd())
-}
-
-function linesOf(text, shown) {
   const plain = withoutColour(text)
-  if (shown === true) return plain
-  return plain
-    .split('\n')
-    .filter((line) => shown.test(line))
-    .join('\n')
+  if (shown) console.log(plain.trimEnd())
+  if (figure !== undefined) figures.push(...plain.split('\n').filter((line) => figure.test(line)))
 }
 
 /** Installs the packages of missing commands. Debian and Ubuntu only. */

@@ -10,7 +10,8 @@
 //     run       the command and its arguments
 //     cwd, env  its folder, and variables in addition to those of this process
 //     tests     its output is that of vitest: tests are counted, and a warning is a failure
-//     shown     its output is a report, which is always printed; a pattern selects its lines
+//     shown     its output is a report, which is always printed
+//     figure    the lines of its output that are printed at the end
 //
 // A step whose name ends with a colon is a function of the text after the colon, such as
 // `mutation:3/24`.
@@ -23,7 +24,8 @@ import { stepNames } from '../projects.mjs'
  * @property {string} [cwd]
  * @property {Record<string, string> | (() => Record<string, string>)} [env]
  * @property {boolean} [tests]
- * @property {boolean | RegExp} [shown]
+ * @property {boolean} [shown]
+ * @property {RegExp} [figure]
  */
 
 /**
@@ -74,7 +76,7 @@ const change = {
     title: 'npm test, on the bare clone',
     bare: true,
     alone: true,
-    commands: [{ run: ['npm', 'test'], tests: true, shown: /^weir: installed in/ }],
+    commands: [{ run: ['npm', 'test'], tests: true, figure: /^weir: installed in/ }],
   },
   outages: {
     title: 'Promises about real time: outages of real servers, the fault matrix',
@@ -140,7 +142,7 @@ const change = {
     title: 'npm start, in a fresh clone with an empty home',
     bare: true,
     alone: true,
-    commands: [{ run: node('scripts/fresh-clone.mjs'), shown: /^fresh clone/ }],
+    commands: [{ run: node('scripts/fresh-clone.mjs'), figure: /^fresh clone/ }],
   },
 }
 
