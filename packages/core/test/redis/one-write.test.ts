@@ -34,8 +34,7 @@ async function writesOf(
 }
 
 /** A client of this test alone: stores of other files may beat on theirs. */
-async function ownClient<Client extends Redis | Cluster>(shared: Client): Promise<Client> {
-  const client = shared.duplicate() as Client
+async function own<Client extends Redis | Cluster>(client: Client): Promise<Client> {
   onTestFinished(() => client.disconnect())
   await new Promise((resolve) => client.once('ready', resolve))
   return client
@@ -43,7 +42,7 @@ async function ownClient<Client extends Redis | Cluster>(shared: Client): Promis
 
 describe('calls of a turn', () => {
   test('to the nodes of a Cluster are one write each, whatever their slots and limiters', async () => {
-    const cluster = await ownClient(clusterClient())
+    const cluster = await own(clusterClient().duplicate())
     const store = strictStore(cluster, { instances: 1 })
     const limiters = ['one', 'two'].map((name) => new RateLimiter({ name, store, policy }))
     const consumeAll = () =>
@@ -59,7 +58,7 @@ describe('calls of a turn', () => {
   })
 
   test('to nodes of a Cluster wait for connections that are being made, and go nowhere else', async () => {
-    const fresh = await ownClient(clusterClient())
+    const fresh = await own(clusterClient().duplicate())
     // A Cluster asks for the slots again if it cannot send a command.
     const refresh = vi.spyOn(fresh, 'refreshSlotsCache')
     const limiter = new RateLimiter({
@@ -74,7 +73,7 @@ describe('calls of a turn', () => {
   })
 
   test('to a single server are writes of 32', async () => {
-    const client = await ownClient(singleClient())
+    const client = await own(singleClient().duplicate())
     const store = strictStore(client, { instances: 1 })
     const limiters = keys(80).map((name) => new RateLimiter({ name: `w${name}`, store, policy }))
     const consumeAll = () => Promise.all(limiters.map((limiter) => limiter.consume('k')))

@@ -2,6 +2,8 @@
 // until a probe in the background is answered. A pure state machine: time and chance are passed in.
 //
 //   closed, half-open --5 failures in a row, or half of 20 and more within 1 s--> open
+//       (what only reads, or is denied, ends no row: a server that is full refuses nothing but
+//       writes)
 //   open --a probe succeeds--> half-open --5 s--> closed
 //   open --a probe fails--> open, and the wait doubles up to 1 s
 //
@@ -40,9 +42,10 @@ export class Breaker {
     this.#random = random
   }
 
-  /** A request was answered. */
-  succeeded(): void {
-    this.#streak = 0
+  /** A request was answered.
+   *  @param hasWritten false: the answer does not show that the node takes writes */
+  succeeded(hasWritten: boolean): void {
+    if (hasWritten) this.#streak = 0
     this.#sample.requests += 1
   }
 

@@ -191,7 +191,7 @@ export class Resilience implements Layer, Sent {
     // Within the turn in which it was set, the deadline is not known yet.
     const atMs = Number.isFinite(deadline?.atMs) ? deadline?.atMs : undefined
     this.#deadlines.remove(guarded)
-    guard.breaker.succeeded()
+    guard.breaker.succeeded(result.granted > 0 && traitsOf(request.mode).changes)
     if (lost === undefined) pending.decided(result)
     else
       this.#losses.restoreAfter(request, result, lost, atMs, pending, (error) => {

@@ -8,7 +8,7 @@ import { Breaker } from '../../../src/layers/resilience/breaker.js'
 class Model {
   nowMs = 0
   state: 'closed' | 'open' | 'half-open' = 'closed'
-  calls: { good: boolean }[] = []
+  calls: { good: boolean; reads?: boolean }[] = []
   /** The first failure of the last second, and its position among the calls. */
   sample = { fromMs: Number.NEGATIVE_INFINITY, from: 0 }
   waitMs = 0
@@ -18,11 +18,11 @@ class Model {
 
 type Call = (model: Model, breaker: Breaker) => void
 
-function recorded(model: Model, good: boolean): void {
+function recorded(model: Model, good: boolean, reads = false): void {
   if (!good && model.nowMs - model.sample.fromMs >= 1_000) {
     model.sample = { fromMs: model.nowMs, from: model.calls.length }
   }
-  model.calls.push({ good })
+  model.calls.push({ good, reads })
 }
 
 function opens(model: Model, waitMs: number): void {
@@ -32,14 +32,18 @@ function opens(model: Model, waitMs: number): void {
 
 const CALLS: Record<string, Call> = {
   succeeds(model, breaker) {
-    breaker.succeeded()
+    breaker.succeeded(true)
     recorded(model, true)
+  },
+  'answers a read'(model, breaker) {
+    breaker.succeeded(false)
+    recorded(model, true, true)
   },
   fails(model, breaker) {
     breaker.failed(model.nowMs)
     recorded(model, false)
     if (model.state === 'open') return
-    const streak = model.calls.slice(-5)
+    const streak = model.calls.filter(({ reads }) => !reads).slice(-5)
     const sample = model.calls.slice(model.sample.from)
     const bad = sample.filter(({ good }) => !good).length
     const inARow = streak.length === 5 && streak.every(({ good }) => !good)
@@ -69,6 +73,7 @@ describe('a circuit breaker', () => {
   test('does what its model does, whatever happens', () => {
     const weights = [
       ['succeeds', 4],
+      ['answers a read', 2],
       ['fails', 8],
       ['is probed in vain', 2],
       ['is probed well', 3],
@@ -121,7 +126,7 @@ describe('a circuit breaker', () => {
   test('opens after five failures in a row, and not after four and a success', () => {
     const breaker = new Breaker(() => 0.5)
     for (const good of [false, false, false, false, true, false, false, false, false]) {
-      if (good) breaker.succeeded()
+      if (good) breaker.succeeded(true)
       else breaker.failed(0)
     }
     expect(breaker.state).toBe('closed')
@@ -132,14 +137,14 @@ describe('a circuit breaker', () => {
   test('opens when half of twenty or more have failed since the first failure of a second', () => {
     const breaker = new Breaker(() => 0.5)
     // Earlier successes do not matter.
-    for (let i = 0; i < 1_000; i += 1) breaker.succeeded()
+    for (let i = 0; i < 1_000; i += 1) breaker.succeeded(true)
     for (let i = 0; i < 9; i += 1) {
       breaker.failed(i)
-      breaker.succeeded()
+      breaker.succeeded(true)
     }
     breaker.failed(10)
     expect(breaker.state).toBe('closed')
-    breaker.succeeded()
+    breaker.succeeded(true)
     breaker.failed(11)
     expect(breaker.state).toBe('open')
   })
@@ -148,7 +153,7 @@ describe('a circuit breaker', () => {
     const breaker = new Breaker(() => 0.5)
     for (let i = 0; i < 1_000; i += 1) {
       breaker.failed(i * 101)
-      breaker.succeeded()
+      breaker.succeeded(true)
     }
     expect(breaker.state).toBe('closed')
   })

@@ -103,6 +103,23 @@ describe('in virtual time', () => {
     vi.restoreAllMocks()
   })
 
+  test.each([
+    ['reads', { ...consuming(policySet, 'other'), mode: 'peek' } as StoreRequest],
+    ['denials', consuming(makePolicySet('p', [fixedWindow({ limit: 0, window: '1h' })]), 'other')],
+  ])('a store that refuses five writes is away, though it answers %s', async (_, other) => {
+    const world = worldOf()
+    world.way = async (decide) => {
+      const result = decide()
+      if (world.modes.at(-1) === 'consume' && result.granted > 0) throw new Error('OOM')
+      return result
+    }
+    for (let i = 0; i < 5; i += 1) {
+      expect((await world.decide(other)).degraded).toBe(false)
+      expect((await world.decide()).degraded).toBe(true)
+    }
+    expect(world.store.health().state).toBe('open')
+  })
+
   test.each(Object.entries(WELL))('a store that %s decides', async (_, way) => {
     const world = worldOf()
     world.way = way
