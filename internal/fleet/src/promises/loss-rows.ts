@@ -42,8 +42,8 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     ],
   },
   unknownInstances: {
-    when: 'processes start while Redis is away, or lose it within a second of their start, before they have counted each other, and `instances` is not given',
-    passes: 'L + L for each that starts',
+    when: '`instances` is not given, and processes lose Redis before they have counted each other: they start while it is away, or less than 3.5 s before, or go on less than 3.5 s before after a pause or a partition of more than 10 s',
+    passes: 'L + L for each that starts or goes on',
     examples: [example('two', `${LIMIT} + 2 × ${LIMIT}`, bounds.unknownInstances(LIMIT, 2))],
   },
   failedCallsBesidePeers: {
