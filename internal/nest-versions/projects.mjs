@@ -1,6 +1,6 @@
-// What runs on one major of Nest, and on one of Express and Koa: the tests of these packages and of
-// internal/behaviour, and those in nest12/test. They take each package that the folder of the major
-// depends on from there.
+// What runs on one major of Nest, and on one of Express and Koa: the tests of these packages, of
+// internal/behaviour, and in the folders `test` here. They take each package that the folder of the
+// major depends on from there.
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { ALONE, SHARED } from '../../tools/vitest.mjs'
@@ -60,6 +60,12 @@ export function nestOnFastify() {
 export function aroundNest() {
   const dir = at('./nest12/test')
   return project('around', dir, testsIn(dir))
+}
+
+/** Tracers, on the newest Nest that they know. */
+export function tracers() {
+  const dir = at('./nest11/test')
+  return project('tracers', dir, testsIn(dir))
 }
 
 /** What runs once, whatever the majors: the snippets of documents, and clients. */

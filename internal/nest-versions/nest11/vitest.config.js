@@ -1,4 +1,4 @@
-import { adapter, aroundNest, behaviour, configOf, nestOnFastify } from '../projects.mjs'
+import { adapter, aroundNest, behaviour, configOf, nestOnFastify, tracers } from '../projects.mjs'
 import manifest from './package.json' with { type: 'json' }
 
 export default configOf(
@@ -7,4 +7,5 @@ export default configOf(
   nestOnFastify(),
   aroundNest(),
   behaviour('Nest on Express', 'Nest on Fastify'),
+  tracers(),
 )

@@ -1,14 +1,17 @@
 // Finds the limiters of a handler: its decorator's, its class's decorator's, or the defaults.
 
+import 'reflect-metadata'
 import type { Type } from '@nestjs/common'
 import type { ModulesContainer } from '@nestjs/core'
 import { quote, warnOnce } from '@weir/core/http'
 import { type Decorated, decorated } from './decorated.js'
 import { declaredOn, skippedOn } from './decorators.js'
+import { invalid } from './exception.js'
 import type { Limit, Limits } from './limit.js'
 import { namesOfClasses } from './names.js'
 import type { Registry } from './registry.js'
 import { checkOnce, classesIn, type Handler, isRoute, targetsOf } from './set-up.js'
+import { HANDLER } from './tokens.js'
 
 export interface Resolved {
   readonly limits: Limits
@@ -21,9 +24,9 @@ interface OfClass {
   readonly made: Decorated
   readonly isDeclared: boolean
   /** The names of the class's methods, by which their decorators are found. */
-  readonly methods: ReadonlyMap<object, string>
-  /** By method. */
-  readonly known: Map<string, Resolved>
+  readonly methods: ReadonlyMap<unknown, string>
+  /** By method. Undefined: a handler that is none of them. */
+  readonly known: Map<string | undefined, Resolved>
 }
 
 export type Resolve = (owner: Type, handler: Handler) => Resolved
@@ -44,7 +47,7 @@ export function resolution(registry: Registry, modules: ModulesContainer): Resol
     const made: OfClass = {
       made: declared ? decorated(registry, declared, place, defaults) : { all: defaults, own: [] },
       isDeclared: declared !== undefined,
-      methods: new Map(targetsOf(owner).map(({ handler, method }) => [handler, method])),
+      methods: methodsOf(owner),
       known: new Map(),
     }
     ofClasses.set(owner, made)
@@ -53,9 +56,14 @@ export function resolution(registry: Registry, modules: ModulesContainer): Resol
 
   function resolve(owner: Type, handler: Handler): Resolved {
     const { made, isDeclared, methods, known } = ofClass(owner)
-    const method = methods.get(handler) ?? handler.name.replace(/^(bound )+/, '')
+    const method = methodOf(methods, handler)
     const existing = known.get(method)
     if (existing !== undefined) return existing
+    if (method === undefined) {
+      const resolved = ofUnknown(registry, made.all, owner, handler, isDeclared)
+      known.set(method, resolved)
+      return resolved
+    }
     const name = `${nameOf(owner)}.${method}`
     const declared = declaredOn(owner, method)
     const place = { name, isMethod: true }
@@ -107,7 +115,62 @@ function warnOfShort(classes: readonly Type[]): void {
 
 const MOST_LISTED = 5
 
-function isSkipped(registry: Registry, { names }: Limit, owner: Type, method: string): boolean {
+/**
+ * The methods of a class, each marked with itself.
+ * @throws WEIR_NOT_ENFORCED: two methods are one function, so a call does not show whose decorators
+ * hold
+ */
+function methodsOf(owner: Type): OfClass['methods'] {
+  const methods = new Map<unknown, string>()
+  for (const { handler, method } of targetsOf(owner)) {
+    const other = methods.get(handler)
+    if (other !== undefined && [method, other].some((each) => isMarked(owner, each))) {
+      const what = `${owner.name}.${other} and ${owner.name}.${method} are one function`
+      const why = 'so Weir cannot tell whose decorators hold'
+      throw invalid(`${what}, ${why}; make two functions of it`, 'WEIR_NOT_ENFORCED')
+    }
+    methods.set(handler, method)
+    Reflect.defineMetadata(HANDLER, handler, handler)
+  }
+  return methods
+}
+
+/** The method that a handler is, or that it wraps; one that was replaced on an instance may only
+ *  have the method's name. Undefined: it is none. */
+function methodOf(methods: OfClass['methods'], handler: Handler): string | undefined {
+  const known = methods.get(handler) ?? methods.get(Reflect.getMetadata(HANDLER, handler))
+  if (known !== undefined) return known
+  const name = handler.name.replace(/^(bound )+/, '')
+  return [...methods.values()].includes(name) ? name : undefined
+}
+
+function isMarked(owner: Type, method: string): boolean {
+  return declaredOn(owner, method) !== undefined || skippedOn(owner, method) !== undefined
+}
+
+/**
+ * The limiters of a handler that is no method of its class.
+ * @throws WEIR_NOT_ENFORCED where methods of the class have different limiters
+ */
+function ofUnknown(
+  registry: Registry,
+  all: Limits,
+  owner: Type,
+  handler: Handler,
+  isDeclared: boolean,
+): Resolved {
+  const isSame =
+    !targetsOf(owner).some(({ method }) => isMarked(owner, method)) &&
+    !all.some(({ options }) => options.perHandler)
+  if (isSame)
+    return { limits: all.filter((limit) => !isSkipped(registry, limit, owner)), isDeclared }
+  const what = `${quote(handler)} is called for ${owner.name}, and is none of its methods`
+  const why = 'so Weir cannot find its decorators'
+  const right = 'let what wraps the handler copy its metadata, or its name'
+  throw invalid(`${what}, ${why}: ${right}`, 'WEIR_NOT_ENFORCED')
+}
+
+function isSkipped(registry: Registry, { names }: Limit, owner: Type, method?: string): boolean {
   const skipped = skippedOn(owner, method) ?? skippedOn(owner)
   if (skipped === undefined) return false
   return skipped.length === 0 || skipped.some((name) => registry.called(name) === names.name)

@@ -18,6 +18,10 @@ export const SCOPE_CHECK: unique symbol = Symbol.for('@weir/nest:scope-check')
 export const DECLARED: unique symbol = Symbol.for('@weir/nest:declared')
 export const SKIPPED: unique symbol = Symbol.for('@weir/nest:skipped')
 
+/** Metadata of a method: the method itself. Tracers that wrap a handler copy its metadata, and so
+ *  show which method they wrap. */
+export const HANDLER: unique symbol = Symbol.for('@weir/nest:handler')
+
 /** The property that carries a message's decision. Not enumerable, so that users do not see it. */
 export const DECIDED: unique symbol = Symbol.for('@weir/nest:decided')
 
