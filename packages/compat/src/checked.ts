@@ -1,6 +1,7 @@
 // Checks of what users hand in.
 
 import { RateLimiter, type Store, unlimited } from '@weir/core'
+import { quote } from '@weir/core/http'
 
 /** The error for wrong input, and for what another limiter can do and Weir's stores cannot. */
 export function misuse(what: string): Error {
@@ -39,6 +40,7 @@ export function check(store: Store, options: object, name: string, known: readon
 }
 
 export function shown(value: unknown): string {
+  if (typeof value === 'string') return quote(value)
   const text = typeof value === 'object' ? 'an object' : String(value)
   return JSON.stringify(text.replace(/[^ -~]/g, '?').slice(0, 64))
 }

@@ -16,7 +16,12 @@ test.each(Object.entries(factories) as [string, Factory][])('%s', (_, make) => {
   const store = memoryStore() as never
   const coded = (code: string) => expect.objectContaining({ code })
   expect(() => make(store, { nmae: 'api' })).toThrow(/there is no option "nmae"; there are name,/)
-  expect(() => make(store, { algorithm: 'token-bucket\n' })).toThrow(/is "token-bucket\?"; give/)
+  expect(() => make(store, { algorithm: 'token-bucket\n' })).toThrow(
+    /is "token-bucket\\u000a"; give/,
+  )
+  expect(() => make(store, 'redis://ann:secret@h' as never)).toThrow(
+    /options are "redis:\/\/…"; give/,
+  )
   expect(() => make(store, { shared: 1 })).toThrow(coded('WEIR_INVALID_OPTION'))
   expect(() => make(store, { name: 'a b' })).toThrow(coded('WEIR_INVALID_NAME'))
   expect(() => make({ callBuffer() {} } as never)).toThrow(coded('WEIR_INVALID_OPTION'))

@@ -134,10 +134,11 @@ function isLive(given: unknown): given is ShownLive {
 }
 
 function invalid(given: unknown): TypeError {
-  const shown = typeof given === 'string' ? JSON.stringify(given) : String(typeof given)
   const right =
     'give limiters, middleware or live policies of @weir: [rateLimit({ ... }), overload()]'
   const page = 'docs/errors.md#weir_invalid_option'
-  const error = new TypeError(`limiters has ${shown}; ${right} (see ${page})`)
+  const error = new TypeError(
+    `limiters has a value of the type ${typeof given}; ${right} (see ${page})`,
+  )
   return Object.assign(error, { code: 'WEIR_INVALID_OPTION' })
 }

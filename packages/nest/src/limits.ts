@@ -112,7 +112,7 @@ async function ended(what: string, end: () => unknown): Promise<void> {
   try {
     await end()
   } catch (error) {
-    const why = error instanceof Error ? error.message : quote(error)
+    const why = quote(error instanceof Error ? error.message : error)
     new Logger('RateLimitModule').warn(`${what}, and failed: ${why}`)
   }
 }

@@ -555,7 +555,7 @@ describe('at shutdown', () => {
     said.length = 0
     await app.close()
     expect(closeStore).toHaveBeenCalledOnce()
-    const because = ', and failed: Connection is closed.'
+    const because = ', and failed: "Connection is closed."'
     expect(said).toEqual([`the store was closed${because}`, `closeStore was called${because}`])
   })
 

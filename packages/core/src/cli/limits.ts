@@ -174,7 +174,7 @@ function told(value: string): string {
 }
 
 /** As JSON has it, but nothing that a terminal would obey, or show as something else. */
-function printed(value: string): string {
+export function printed(value: string): string {
   return value.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => {
     const units = character.split('').map((unit) => unit.charCodeAt(0))
     return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')

@@ -9,6 +9,7 @@ import {
   listLimits,
   overrideLimit,
   type Place,
+  printed,
   removeOverride,
   rollBackLimits,
   setLimit,
@@ -88,7 +89,8 @@ function parsed(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
   } catch (error) {
-    throw misused(error as Error)
+    const given = error as Error
+    throw misused(Object.assign(given, { message: printed(given.message) }))
   }
 }
 

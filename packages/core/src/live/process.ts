@@ -103,7 +103,7 @@ function troubles(name: string, onFailure: LivePoliciesOptions['onFailure']) {
       failed(new Error(what))
     },
     unreported(error: unknown): void {
-      const why = error instanceof Error ? error.message : quote(error)
+      const why = error instanceof StoreError ? error.message : quote(error)
       const what = `this process cannot report its policies of "${name}": ${why}`
       warnOnce('WEIR_SETTINGS_UNREPORTED', name, `${what}; they still apply`)
     },

@@ -408,6 +408,7 @@ test.each([
   ['another group', ['limit'], 'one that weir --help names'],
   ['another command', ['limits', 'show', '--name', 'a'], 'one that weir --help names'],
   ['an option that there is not', ['limits', 'list', '--all'], "Unknown option '--all'"],
+  ['a key that is no option', ['limits', 'remove', '--\u001b[31m'], "option '--\\u001b[31m'"],
 ])('%s is not a command, and ends with code 2', async (_, args, message) => {
   await expect(weir(args)).rejects.toMatchObject({
     exitCode: 2,

@@ -63,7 +63,9 @@ async function toggled(
     await switches.write(limiter.name, isOn)
     return undefined
   } catch (error) {
-    const why = error instanceof Error ? error.message : 'it failed'
+    const { code, message } = error as { code?: unknown; message?: unknown }
+    // Only Weir's own messages are known to hold no address.
+    const why = String(code).startsWith('WEIR_') ? message : 'the store failed'
     throw Object.assign(
       new Error(`done in this process only, because others could not be told: ${why}`),
       {

@@ -6,6 +6,7 @@ import { quote } from '@weir/core/http'
 import { misuse, misused } from '../errors.js'
 import { checkedFormat, type LogFormat } from '../log/formats.js'
 import { FIELD_NAMES, type FieldNames } from '../log/json.js'
+import { shown } from '../log/shown.js'
 import { timeOf } from '../log/times.js'
 
 const COMMON = {
@@ -85,7 +86,10 @@ export function given(group: 'simulate' | 'suggest', args: readonly string[]): G
     const { values, positionals } = parseArgs({ args: rest, options, allowPositionals: true })
     return { values: values as Values, logs: positionals, compare }
   } catch (error) {
-    throw misused('WEIR_INVALID_OPTION', `${(error as Error).message}; see weir ${group} --help`)
+    throw misused(
+      'WEIR_INVALID_OPTION',
+      `${shown((error as Error).message, 500)}; see weir ${group} --help`,
+    )
   }
 }
 
