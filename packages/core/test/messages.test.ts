@@ -20,8 +20,8 @@ import { FakeResponse, limitOn } from './http/exchange.js'
 
 /** Line breaks, colours, a text that is written backwards, quotes, and addresses. */
 const SECRET = 'hunter2'
-const ADDRESSES = ['/', 'redis://', '//:'].map((start) => `${start}ann:${SECRET}@h`).join(' ')
-const HOSTILE = `x\r\n\u001b[31m\u202e\u2028"\\ ${ADDRESSES}`
+const USER = `ann:${SECRET}@h`
+const HOSTILE = `x\r\n\u001b[31m\u202e\u2028"\\ /${USER} redis://${USER} //${USER}`
 
 const policy = fixedWindow({ name: 'all', limit: 5, window: '1m' })
 
@@ -66,7 +66,8 @@ async function failedSource(): Promise<string> {
   return heard
 }
 
-/** Each makes a message, as an error or as a warning, or returns one, of what somebody else wrote. */
+/** Each makes a message of what somebody else wrote: as an error, as a warning, or by returning
+ *  it. */
 const SOURCES: readonly (readonly [string, () => unknown])[] = [
   ['a key that is too long', () => limiter().consume(HOSTILE.repeat(500))],
   ['a key that is none', () => limiter().consume({ [HOSTILE]: 1 } as never)],

@@ -126,11 +126,12 @@ function kindOf(value: object): string {
 const LONGEST = 1_000
 
 function printable(text: string): string {
-  // Cut last: a URL that is cut may lack the `@` by which it is found.
+  // An address that is cut may lack the `@` by which it is found.
+  const path = text.length > LONGEST ? /\/\S*(@\S*|$)/g : /\/\S*@\S*/g
   const open = text
     .slice(0, LONGEST)
     .replace(/(\/\/+)(?:.*@)?\S*/gs, '$1…')
-    .replace(/\/\S*@\S*/g, '/…')
+    .replace(path, '/…')
   const cut = open.length > 64 ? `${open.slice(0, 64)}…` : open
   return cut.replace(/[^\x20-\x7e…]|["\\]/g, (unit) => {
     return unit === '"' || unit === '\\'
