@@ -2,38 +2,19 @@
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { type BrowserContextOptions, openPage, type Page } from '@weir/testkit/page'
+import { type Look, type Opened, openPage, type Page } from '@weir/testkit/page'
 import { expect } from 'vitest'
 
 export const file: string = fileURLToPath(new URL('../dist/index.html', import.meta.url))
 export const html: string = readFileSync(file, 'utf8')
 export const address: string = `file://${file}`
 
-export interface Opened {
-  readonly page: Page
-  /** Errors, warnings, and violations of the policy in the page's console. */
-  readonly complaints: string[]
-  /** The requests that the page made. */
-  readonly requests: string[]
-}
-
-/** Opens the page, which is closed when the test ends. */
-export async function open(
-  link = '',
-  options: BrowserContextOptions & { readonly at?: string } = {},
-): Promise<Opened> {
-  const { at = address, ...rest } = options
-  const page = await openPage(rest)
-  const complaints: string[] = []
-  const requests: string[] = []
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
-  })
-  page.on('pageerror', (error) => complaints.push(String(error)))
-  page.on('request', (request) => requests.push(request.url()))
-  await page.goto(at + link)
-  await page.waitForSelector('article.card', { state: 'attached' })
-  return { page, complaints, requests }
+/** Opens the page. */
+export async function open(link = '', look: Look & { readonly at?: string } = {}): Promise<Opened> {
+  const { at = address, ...rest } = look
+  const opened = await openPage(at + link, rest)
+  await opened.page.waitForSelector('article.card', { state: 'attached' })
+  return opened
 }
 
 export interface CardFigures {

@@ -224,10 +224,11 @@ describe('a hostile log', () => {
 
 test.each(['light', 'dark'] as const)(
   'the result of a log is accessible, in %s mode',
-  async (colorScheme) => {
+  async (scheme) => {
     const opened = await open(linkOf(settings), {
-      colorScheme,
-      viewport: { width: 320, height: 640 },
+      scheme,
+      width: 320,
+      height: 640,
     })
     const { page } = opened
     const text = `${combined(400)}not a line of a log\n`

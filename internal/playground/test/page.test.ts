@@ -201,17 +201,14 @@ describe('nothing leaves the page', () => {
 })
 
 describe('the page is accessible', () => {
-  test.each(['light', 'dark'] as const)(
-    'axe finds nothing serious, in %s mode',
-    async (colorScheme) => {
-      const opened = await open('#traffic=keys&nonsense', { colorScheme })
-      for (const summary of await opened.page.locator('summary').all()) await summary.click()
-      expect(await seriousFindings(opened.page)).toEqual([])
-    },
-  )
+  test.each(['light', 'dark'] as const)('axe finds nothing serious, in %s mode', async (scheme) => {
+    const opened = await open('#traffic=keys&nonsense', { scheme })
+    for (const summary of await opened.page.locator('summary').all()) await summary.click()
+    expect(await seriousFindings(opened.page)).toEqual([])
+  })
 
   test.each([320, 360, 768, 1280])('nothing is cut off at a width of %d', async (width) => {
-    const opened = await open('', { viewport: { width, height: 700 } })
+    const opened = await open('', { width, height: 700 })
     for (const summary of await opened.page.locator('summary').all()) await summary.click()
     expect(await widerThanPage(opened.page)).toEqual([])
   })

@@ -2,12 +2,13 @@
 
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { Look } from '@weir/testkit/page'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Frame } from '../../src/protocol.js'
 import { foundKey } from './fixture/found.js'
 import { busyFrames } from './fixture/frames.js'
 import { type Fixture, startFixture } from './fixture/server.js'
-import { type Look, open } from './opened.js'
+import { open } from './opened.js'
 import { smaller } from './png.js'
 
 const SECONDS = 290
@@ -46,7 +47,7 @@ test.each(Object.entries(PICTURES))('%s shows a busy fleet in few bytes', async 
   fixture.send(last)
   await page.locator('.state[data-kind="live"]').waitFor()
   const picture = smaller(await page.screenshot({ animations: 'disabled' }))
-  expect(troubles).toEqual([])
+  expect(troubles()).toEqual([])
   if (process.env.WEIR_PICTURES === 'write') writeFileSync(`${images}/${name}.png`, picture)
   expect(picture.length).toBeLessThanOrEqual(MOST_BYTES)
 })

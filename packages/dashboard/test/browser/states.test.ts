@@ -54,6 +54,7 @@ test('figures older than 3 s are marked as stale, with their time, and as live w
   fixture.send(next())
   const { page } = await open(fixture.address, { atMs: START_MS + 86_400_000 })
   await page.locator('.state[data-kind="live"]').waitFor()
+  await page.clock.fastForward(4_000)
   await page.locator('.state[data-kind="stale"]').waitFor()
   expect(await page.locator('.state').textContent()).toContain('Stale since 28 Nov 11:55:00')
   expect(await page.locator('#main').getAttribute('data-state')).toBe('stale')
@@ -73,7 +74,7 @@ test('when a server is gone, its figures stay, greyed, and the page recovers soo
   expect(await page.locator('#main').getAttribute('data-state')).toBe('stale')
   await fixture.open()
   await page.locator('.state[data-kind="live"]').waitFor()
-  expect(troubles).toEqual([])
+  expect(troubles()).toEqual([])
 })
 
 test('a connection that the server ends after frames is opened again at once, without a message', async () => {
