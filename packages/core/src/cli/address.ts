@@ -22,7 +22,8 @@ export function checkedAddress(what: string, given: string): string {
   // In small letters, without which ioredis uses no TLS.
   const address = `redis${secure.toLowerCase()}${rest}`
   if (!isWhole(address)) throw refused(what, `is no URL; ${ENCODED}`)
-  return address
+  // Encoded: ioredis before 5.11 ends the host at a backslash, and its errors show what follows.
+  return new URL(address).href
 }
 
 const ENCODED = "write a password's special characters as URLs do, such as %2F for /"

@@ -390,6 +390,8 @@ test.each([
     'redis://ann:pw@h:1/2',
   ],
   ['capitals are small letters', 'VALKEYS://h', 'rediss://h'],
+  ['a backslash in a password is encoded', 'redis://ann:p\\w@h', 'redis://ann:p%5Cw@h'],
+  ['a line feed after it is dropped', 'redis://ann:pw@h:1\n', 'redis://ann:pw@h:1'],
   ['a host stays', 'localhost', 'localhost'],
   ['a host with a port stays', '127.0.0.1:6379', '127.0.0.1:6379'],
   ['a port stays', '6379', '6379'],
