@@ -1,6 +1,7 @@
 // The errors of a simulation. Each has a code, and says what was given and what would be right.
 
 import { quote, withPage } from '@weir/core/http'
+import { shown } from './log/shown.js'
 
 /** The `code` of an error of this package. Errors of policies have those of @weir/core. */
 export type SimulateErrorCode =
@@ -33,6 +34,13 @@ export function misuse(
 export function misused(code: SimulateErrorCode, message: string, cause?: unknown): SimulateError {
   const error = new TypeError(withPage(code, message), cause === undefined ? {} : { cause })
   return Object.assign(error, { code, exitCode: 2 as const })
+}
+
+/** For options that `parseArgs` refuses. An address that was written as one, `--redis://...`, may
+ *  have a password. */
+export function misusedOptions(error: unknown, help = ''): SimulateError {
+  const problem = shown((error as Error).message.replace(/:.*/s, ':…'), 500)
+  return misused('WEIR_INVALID_OPTION', `${problem}${help}`)
 }
 
 /** For what was asked for correctly and could not be done. */

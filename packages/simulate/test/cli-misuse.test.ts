@@ -40,6 +40,7 @@ test.each([
   ['simulate', [log, ...SHORT, '--max-refused', '5'], /--max-refused is "5"; give a percentage/],
   ['simulate', [log, ...SHORT, '--key', '+'], /key is "\+"/],
   ['simulate', [log, ...SHORT, '--colour'], /Unknown option '--colour'.*see weir simulate --help/],
+  ['simulate', [log, '--redis://:pw@h'], /Unknown option '--redis:…; see weir simulate --help/],
   ['simulate', [log, '--compare', 'a.mjs'], /--compare is "a.mjs"; give two policies files/],
   ['simulate', [log, '--compare=a.mjs'], /--compare is "a.mjs"; give two policies files/],
   [

@@ -25,6 +25,7 @@ test.each<[string, readonly string[], string]>([
   ['a policy key alone', ['--key', 'u', '--policy', 'p', '--policy-key', 'acme'], 'org=acme'],
   ['an argument', ['u42', '--policy', 'p'], 'options alone: weir why --key KEY'],
   ['an unknown option', ['--keys', 'u42'], "Unknown option '--keys'"],
+  ['an address as an option, cut to its scheme,', ['--redis://:pw@h'], "option '--redis:… (see"],
 ])('%s is refused', async (_, args, message) => {
   await expect(ask(...args, ...NOWHERE)).rejects.toMatchObject({
     exitCode: 2,

@@ -89,8 +89,10 @@ function parsed(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
   } catch (error) {
-    const given = error as Error
-    throw misused(Object.assign(given, { message: printed(given.message) }))
+    const { code, message } = error as CommandError
+    // An address that was written as an option, `--redis://...`, may have a password.
+    const shown = printed(message.replace(/:.*/s, ':…'))
+    throw misused(Object.assign(new TypeError(shown), { code }))
   }
 }
 

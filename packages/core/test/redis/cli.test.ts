@@ -376,6 +376,15 @@ test.each(ADDRESSES)(
   },
 )
 
+test.each(ADDRESSES)(
+  'nothing of an address that was written as an option, --%s, is printed',
+  async (url) => {
+    const error = await weir(['limits', 'list', `--${url}`]).catch((failure: Error) => failure)
+    expect(error).toMatchObject({ code: 'ERR_PARSE_ARGS_UNKNOWN_OPTION', exitCode: 2 })
+    expect(inspect(error)).not.toMatch(/hunter2(?!:…)|ann(?!:…)|127/)
+  },
+)
+
 test('an address with another scheme is refused with the scheme, and the schemes that clients know', async () => {
   const refused = weir(['limits', 'list', '--name', 'a', '--redis', 'tcp://127.0.0.1'])
   await expect(refused).rejects.toThrow(

@@ -3,10 +3,9 @@
 import { parseArgs } from 'node:util'
 import { duration } from '@weir/core'
 import { quote } from '@weir/core/http'
-import { misuse, misused } from '../errors.js'
+import { misuse, misused, misusedOptions } from '../errors.js'
 import { checkedFormat, type LogFormat } from '../log/formats.js'
 import { FIELD_NAMES, type FieldNames } from '../log/json.js'
-import { shown } from '../log/shown.js'
 import { timeOf } from '../log/times.js'
 
 const COMMON = {
@@ -86,10 +85,7 @@ export function given(group: 'simulate' | 'suggest', args: readonly string[]): G
     const { values, positionals } = parseArgs({ args: rest, options, allowPositionals: true })
     return { values: values as Values, logs: positionals, compare }
   } catch (error) {
-    throw misused(
-      'WEIR_INVALID_OPTION',
-      `${shown((error as Error).message, 500)}; see weir ${group} --help`,
-    )
+    throw misusedOptions(error, `; see weir ${group} --help`)
   }
 }
 

@@ -1,8 +1,7 @@
 // The options of `weir why`, and its help.
 
 import { parseArgs } from 'node:util'
-import { misuse, misused } from '../errors.js'
-import { shown } from '../log/shown.js'
+import { misuse, misused, misusedOptions } from '../errors.js'
 import type { StorePlace } from './tools.js'
 
 export const HELP = `weir why: why a key is refused, or whether it would be, by what Redis has counted
@@ -102,7 +101,7 @@ function parsed(args: readonly string[]) {
   try {
     return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
   } catch (error) {
-    throw misused('WEIR_INVALID_OPTION', shown((error as Error).message, 500))
+    throw misusedOptions(error)
   }
 }
 
