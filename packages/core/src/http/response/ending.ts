@@ -17,6 +17,8 @@ export interface ResponseOutcome {
 interface NodeSocket {
   readonly destroyed?: boolean
   readonly connecting?: boolean
+  /** True of one that was never connected. */
+  readonly pending?: boolean
   once?(event: 'close', listener: () => void): unknown
 }
 
@@ -116,7 +118,9 @@ function socketOf({ stream, req }: NodeResponse): NodeSocket | undefined {
  * the response has ended.
  */
 export function hasNodeConnection(response: NodeResponse): boolean {
-  return Boolean(response.stream) || typeof socketOf(response)?.connecting === 'boolean'
+  if (response.stream) return true
+  const { connecting, pending } = socketOf(response) ?? {}
+  return typeof connecting === 'boolean' && pending !== true
 }
 
 function isOver({ stream, closed, writableFinished }: NodeResponse): boolean {

@@ -2,6 +2,8 @@
 // that is gone is said.
 
 import { EventEmitter } from 'node:events'
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type HttpLimiter, httpLimiterIn } from '../../../src/http/http-limiter.js'
 import {
@@ -145,6 +147,16 @@ describe('a slot of a response that has no connection', () => {
         'WEIR_NO_END: a slot of limiter "endless" expired: its response had not ended after holdTimeout',
       ),
     ])
+  })
+
+  test('is not renewed where the request was made with a socket that is not connected', async () => {
+    const time = virtualTime()
+    const limit = limitIn(time, { name: 'unconnected', policy: slots })
+    const node = new ServerResponse(new IncomingMessage(new Socket()))
+    await limit.check({}, Object.assign(new FakeResponse(), { node }))
+    await time.advance(HOLD_MS * 1.02)
+    expect(await left(limit)).toBe(1)
+    expect(warnings).toEqual([expect.stringContaining('a slot of limiter "unconnected" expired')])
   })
 
   test('is held by work that was given to until', async () => {
