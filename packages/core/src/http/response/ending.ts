@@ -123,8 +123,11 @@ export function hasNodeConnection(response: NodeResponse): boolean {
   return typeof connecting === 'boolean' && pending !== true
 }
 
-function isOver({ stream, closed, writableFinished }: NodeResponse): boolean {
-  return Boolean(closed ?? stream?.destroyed) || (!stream && writableFinished)
+function isOver(response: NodeResponse): boolean {
+  const { stream, closed, writableEnded, writableFinished } = response
+  if (closed ?? stream?.destroyed) return true
+  // What stands in for a response may have emitted its only event, and is never finished.
+  return !stream && (writableFinished || (writableEnded && !hasNodeConnection(response)))
 }
 
 /** @param hasFinished whether `finish` has come, which over HTTP/2 also comes after a reset */

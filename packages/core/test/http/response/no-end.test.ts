@@ -133,6 +133,21 @@ describe('a slot of a response that has no connection', () => {
     expect(warnings).toEqual([])
   })
 
+  test('is free at once if the response has ended while the decision was made', async () => {
+    const limit = limitIn(virtualTime(), { name: 'ended', policy: slots, refundWhen: ended })
+    const response = standIn()
+    response.node.emit?.('finish')
+    Object.assign(response.node, { writableEnded: true })
+    const outcomes: object[] = []
+    function ended(_: FakeRequest, outcome: object): boolean {
+      outcomes.push(outcome)
+      return false
+    }
+    expect(await limit.check({}, response)).toMatchObject({ status: 499 })
+    expect(await left(limit)).toBe(1)
+    expect(outcomes).toEqual([{ status: 200, finished: true }])
+  })
+
   test('is not renewed: it expires where nothing ends the response, with a warning', async () => {
     const time = virtualTime()
     const limit = limitIn(time, { name: 'endless', policy: slots })
