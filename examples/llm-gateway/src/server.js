@@ -22,7 +22,10 @@ const customers = new Map([
 
 const { PORT = '3000', REDIS_URL } = process.env
 const client = REDIS_URL === undefined ? undefined : new Redis(REDIS_URL, recommendedRedisOptions)
-client?.on('error', (error) => console.error('redis:', error.message))
+// Not the message of a system error, which has the address: an address may have a password.
+client?.on('error', (/** @type {NodeJS.ErrnoException} */ { code, message }) =>
+  console.error('redis:', code ?? message),
+)
 const store = client === undefined ? memoryStore() : redisStore(client)
 
 /** @param {import('node:http').Server} server @param {number} port */

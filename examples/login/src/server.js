@@ -17,7 +17,10 @@ import { loginApp } from './app.js'
 
 const { PORT = '3000', PROXIES = '', REDIS_URL } = process.env
 const client = REDIS_URL === undefined ? undefined : new Redis(REDIS_URL, recommendedRedisOptions)
-client?.on('error', (error) => console.error('redis:', error.message))
+// Not the message of a system error, which has the address: an address may have a password.
+client?.on('error', (/** @type {NodeJS.ErrnoException} */ { code, message }) =>
+  console.error('redis:', code ?? message),
+)
 const store = client === undefined ? memoryStore() : redisStore(client)
 
 await addAccount('ann@example.org', 'correct horse')

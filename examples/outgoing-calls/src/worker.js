@@ -9,7 +9,10 @@ import { outgoing } from './outgoing.js'
 /** @typedef {{ called: number, refused: number, postponed: number }} Report */
 
 const client = new Redis(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379', recommendedRedisOptions)
-client.on('error', (error) => console.error('redis:', error.message))
+// Not the message of a system error, which has the address: an address may have a password.
+client.on('error', (/** @type {NodeJS.ErrnoException} */ { code, message }) =>
+  console.error('redis:', code ?? message),
+)
 // A job that can wait seconds for its turn can also wait for Redis. Without Redis, each process
 // takes its part of the rate.
 const store = redisStore(client, { deadlineMs: 10_000 })
