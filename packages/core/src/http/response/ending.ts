@@ -118,9 +118,14 @@ function socketOf({ stream, req }: NodeResponse): NodeSocket | undefined {
  * the response has ended.
  */
 export function hasNodeConnection(response: NodeResponse): boolean {
-  if (response.stream) return true
-  const { connecting, pending } = socketOf(response) ?? {}
-  return typeof connecting === 'boolean' && pending !== true
+  try {
+    if (response.stream) return true
+    const { connecting, pending } = socketOf(response) ?? {}
+    return typeof connecting === 'boolean' && pending !== true
+  } catch {
+    // What stands in for a socket may throw for what it lacks.
+    return false
+  }
 }
 
 function isOver(response: NodeResponse): boolean {

@@ -84,6 +84,22 @@ describe('a response that takes no listeners', () => {
     ])
   })
 
+  test('holds no slot where its socket throws, and its request goes on', async () => {
+    const limit = limitIn(virtualTime(), { name: 'throwing', policy: slots })
+    function get(): never {
+      throw new Error('not implemented')
+    }
+    for (let i = 0; i < 3; i += 1) {
+      const req = { socket: new Proxy({}, { get }) }
+      const response = new Response(Object.assign(new EventEmitter(), { req }))
+      expect(await limit.check({}, response)).toBeUndefined()
+    }
+    expect(await left(limit)).toBe(1)
+    expect(warnings).toEqual([
+      expect.stringContaining('limiter "throwing" releases slots at once, since'),
+    ])
+  })
+
   test.each<[string, Partial<Pick<LimitOptions<FakeRequest>, 'refundWhen' | 'settle'>>]>([
     ['refunded', { refundWhen: () => true }],
     ['settled', { settle: () => 0 }],
