@@ -12,7 +12,7 @@ const PLAIN = /^([\w.-]+(:\d+)?|\/[^/@][^@]*)$/
  * @throws {RangeError} WEIR_INVALID_OPTION: nothing of the address but its scheme is shown
  */
 export function checkedAddress(what: string, given: string): string {
-  if (PLAIN.test(given)) return given
+  if (PLAIN.test(given)) return given.startsWith('/') ? given : urlOf(given)
   const [, secure = '', rest] = /^(?:redis|valkey)(s?)(:\/\/.+)$/is.exec(given) ?? []
   if (rest === undefined) {
     const [begin] = /^["'\s]*[a-z][a-z0-9+.-]*:(?=\/)/i.exec(given) ?? []
@@ -28,7 +28,8 @@ export function checkedAddress(what: string, given: string): string {
 
 const ENCODED = "write a password's special characters as URLs do, such as %2F for /"
 
-/** Whether all of a password was read as one: a `/` or `#` in it ends the host. */
+/** Whether all of a password was read as one: a `/` or `#` in it ends the host, after which only the
+ *  number of a database may come. */
 function isWhole(address: string): boolean {
   if (!URL.canParse(address)) return false
   const { username, password, pathname, search, hash } = new URL(address)
@@ -37,7 +38,12 @@ function isWhole(address: string): boolean {
   } catch {
     return false
   }
-  return !/[@\s]/.test(pathname + search + hash)
+  return /^\/?\d*$/.test(pathname) && !/[@\s]/.test(search + hash)
+}
+
+/** node-redis takes only URLs. */
+function urlOf(plain: string): string {
+  return `redis://${/^\d+$/.test(plain) ? `localhost:${plain}` : plain}`
 }
 
 function refused(what: string, problem: string): Error {

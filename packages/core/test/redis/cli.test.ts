@@ -356,6 +356,7 @@ const ADDRESSES = [
   'redis://ann:3?hunter2@127.0.0.1:1',
   'redis://ann:hunter2%zz@127.0.0.1:1',
   'redis://ann:hunter2@127.0.0.1:99999',
+  'redis://ann:hunter2@127.0.0.1:1/first',
 ] as const
 
 test.each(ADDRESSES)(
@@ -401,9 +402,9 @@ test.each([
   ['capitals are small letters', 'VALKEYS://h', 'rediss://h'],
   ['a backslash in a password is encoded', 'redis://ann:p\\w@h', 'redis://ann:p%5Cw@h'],
   ['a line feed after it is dropped', 'redis://ann:pw@h:1\n', 'redis://ann:pw@h:1'],
-  ['a host stays', 'localhost', 'localhost'],
-  ['a host with a port stays', '127.0.0.1:6379', '127.0.0.1:6379'],
-  ['a port stays', '6379', '6379'],
+  ['a host is a URL', 'redis.inside', 'redis://redis.inside'],
+  ['a host with a port is a URL', '127.0.0.1:6379', 'redis://127.0.0.1:6379'],
+  ['a port is one of this host', '6379', 'redis://localhost:6379'],
   ['the path of a socket stays', '/run/redis/redis.sock', '/run/redis/redis.sock'],
 ])('of addresses, %s', (_, given, address) => {
   expect(checkedAddress('--redis', given)).toBe(address)
