@@ -21,7 +21,8 @@ export interface Look {
   readonly width?: number
   readonly height?: number
   readonly offline?: boolean
-  /** The time that the page's clock shows. Its timers run, and `page.clock` makes them run ahead. */
+  /** The time that the page's clock shows. Its timers run, and `page.clock` makes them run
+   *  ahead. */
   readonly atMs?: number
 }
 

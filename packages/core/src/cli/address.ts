@@ -28,8 +28,8 @@ export function checkedAddress(what: string, given: string): string {
 
 const ENCODED = "write a password's special characters as URLs do, such as %2F for /"
 
-/** Whether all of a password was read as one: a `/` or `#` in it ends the host, after which only the
- *  number of a database may come. */
+/** Whether all of a password was read as one: a `/` or `#` in it ends the host, after which only
+ *  the number of a database may come. */
 function isWhole(address: string): boolean {
   if (!URL.canParse(address)) return false
   const { username, password, pathname, search, hash } = new URL(address)

@@ -91,8 +91,8 @@ function parsed(args: readonly string[]) {
   } catch (error) {
     const { code, message } = error as CommandError
     // An address that was written as an option, `--redis://...`, may have a password.
-    const shown = printed(message.replace(/:.*/s, ':…'))
-    throw misused(Object.assign(new TypeError(shown), { code }))
+    const refusal = new TypeError(printed(message.replace(/:.*/s, ':…')))
+    throw misused(Object.assign(refusal, { code }))
   }
 }
 
