@@ -101,6 +101,22 @@ describe('a link', () => {
     expect(await opened.page.locator('#count-limit').inputValue()).toBe('11')
   })
 
+  test('is followed although a setting has just been changed', async () => {
+    const { page } = await open()
+    await page.evaluate((link) => {
+      const timers: (() => void)[] = []
+      const { setTimeout } = globalThis
+      Object.assign(globalThis, { setTimeout: (run: () => void) => timers.push(run) })
+      document.querySelector<HTMLElement>('input[value="poisson"]')?.click()
+      location.hash = link
+      // They are due before the page hears of the new address.
+      for (const run of timers) run()
+      Object.assign(globalThis, { setTimeout })
+    }, linkOf(settings))
+    await expectFigures(page, expectedOf(settings))
+    expect(await page.evaluate(() => location.hash)).toBe(linkOf(settings))
+  })
+
   test.each([
     '#limit=<img/src=x onerror=alert(1)>',
     '#limit=%3Cscript%3Ealert(1)%3C/script%3E&traffic=javascript:alert(1)',

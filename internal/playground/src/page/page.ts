@@ -11,7 +11,9 @@ const LINK_AFTER_MS = 200
 
 /** @param source the text of this script, for a worker to run */
 export function startPage(source: string): void {
-  const first = settingsOf(location.hash)
+  /** What the address said when it was last read or written. */
+  let link = location.hash
+  const first = settingsOf(link)
   let settings = first.settings
   let drawing = 0
   let linking: ReturnType<typeof setTimeout> | undefined
@@ -29,12 +31,19 @@ export function startPage(source: string): void {
     draw()
     showProblems([])
     clearTimeout(linking)
-    linking = setTimeout(() => history.replaceState(null, '', linkOf(settings)), LINK_AFTER_MS)
+    linking = setTimeout(writeLink, LINK_AFTER_MS)
+  }
+  const writeLink = (): void => {
+    // Somebody has put another link into the address, which the page will hear of next.
+    if (location.hash !== link) return
+    history.replaceState(null, '', linkOf(settings))
+    link = location.hash
   }
   const set = controls(settings, changed)
   const follow = (): void => {
     clearTimeout(linking)
-    const read = settingsOf(location.hash)
+    link = location.hash
+    const read = settingsOf(link)
     settings = read.settings
     set.show(settings)
     showProblems(read.problems)
