@@ -142,7 +142,8 @@ export function holdUntilEnd<Req, Res, Rest extends unknown[]>(
     // The response has long been sent, and slots that are not released expire.
     const release = (): void => void holding.release().catch(() => {})
     function lapse(): void {
-      const why = 'its response had not ended after holdTimeout, and has no connection to close'
+      // Its response may have ended, and work that was given to `held.until` may not.
+      const why = 'its request was not over after holdTimeout, and has no connection to close'
       warnOnce('WEIR_NO_END', limiter, `a slot of ${limiter} expired: ${why}`)
       release()
     }

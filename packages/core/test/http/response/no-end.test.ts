@@ -175,7 +175,7 @@ describe('a slot of a response that has no connection', () => {
     expect(limit.limiter.stats().policies[0]?.slots).toMatchObject({ held: 0, expired: 3 })
     expect(warnings).toEqual([
       expect.stringContaining(
-        'WEIR_NO_END: a slot of limiter "endless" expired: its response had not ended after holdTimeout',
+        'WEIR_NO_END: a slot of limiter "endless" expired: its request was not over after holdTimeout',
       ),
     ])
   })
