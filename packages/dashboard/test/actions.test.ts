@@ -11,9 +11,10 @@ import {
 } from '@weir/core'
 import { startProxy, startRedis } from '@weir/testkit'
 import { Redis } from 'ioredis'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { type Dashboard, type DashboardOptions, dashboard } from '../src/index.js'
 import type { ActionAnswer, ActionNote, Frame, Problem } from '../src/protocol.js'
+import { TIMERS } from './fake-time.js'
 import { quiet } from './servers.js'
 
 const URL_OF_PAGE = 'http://localhost:3000/weir/'
@@ -21,6 +22,7 @@ const open: { close(): unknown }[] = []
 
 afterEach(async () => {
   for (const each of open.splice(0).reverse()) await each.close()
+  vi.useRealTimers()
 })
 
 type Answer = ActionAnswer & Problem
@@ -124,15 +126,23 @@ test('a limiter is switched off and on, and only in this process if its store in
   expect(limiter.enabled).toBe(true)
 })
 
-function liveOn(store = memoryStore()) {
+/** Live policies in memory, in a time that passes when the test says so. */
+function liveInTime() {
+  vi.useFakeTimers({ toFake: TIMERS })
+  const store = memoryStore()
   const defaults = { plan: hourly, other: fixedWindow({ name: 'other', limit: 5, window: '1d' }) }
   const live = livePolicies(store, { name: 'plans', defaults })
   open.push(live)
   return live
 }
 
+/** Lets a moment pass, after which a change is followed everywhere, and the next frame is made. */
+async function pass(): Promise<void> {
+  await vi.advanceTimersByTimeAsync(2_000)
+}
+
 test('live policies are set, overridden, removed, rolled back and unset', async () => {
-  const live = liveOn()
+  const live = liveInTime()
   const { act, frame } = acting([live], { showKeys: true })
   const policy = { algorithm: 'fixed-window', name: 'hourly', limit: 9, window: '1h' }
   const done = async (action: object): Promise<void> => {
@@ -140,7 +150,8 @@ test('live policies are set, overridden, removed, rolled back and unset', async 
     expect([note.outcome, note.why]).toEqual(['done', undefined])
   }
   await done({ kind: 'set', live: 'plans', name: 'plan', policy, confirm: 'plan' })
-  await expect.poll(() => live.for('plan').limit).toBe(9)
+  await pass()
+  expect(live.for('plan').limit).toBe(9)
   const of = { live: 'plans', confirm: 'plans' }
   await done({
     ...of,
@@ -156,7 +167,8 @@ test('live policies are set, overridden, removed, rolled back and unset', async 
     isPrefix: true,
     policy: { ...policy, limit: 30 },
   })
-  await expect.poll(() => live.overrides().length).toBe(2)
+  await pass()
+  expect(live.overrides().length).toBe(2)
   const {
     live: [shown],
   } = await frame()
@@ -170,16 +182,19 @@ test('live policies are set, overridden, removed, rolled back and unset', async 
     ],
   })
   await done({ ...of, kind: 'remove', handle: shown?.overrides[0]?.handle })
-  await expect.poll(() => live.overrides().length).toBe(1)
+  await pass()
+  expect(live.overrides().length).toBe(1)
   await done({ ...of, kind: 'rollback', version: 1 })
-  await expect.poll(() => live.overrides().length).toBe(0)
+  await pass()
+  expect(live.overrides().length).toBe(0)
   expect(live.for('plan').limit).toBe(9)
   await done({ kind: 'unset', live: 'plans', name: 'plan', confirm: 'plan' })
-  await expect.poll(() => live.for('plan').limit).toBe(2)
+  await pass()
+  expect(live.for('plan').limit).toBe(2)
 })
 
 test('a key of a list is overridden by its handle, whole, and noted by its mask', async () => {
-  const live = liveOn()
+  const live = liveInTime()
   const limiter = new RateLimiter({ name: 'of-handles', policy: hourly })
   const notes: (ActionNote & { key?: string | undefined })[] = []
   const { act, watch, frame } = acting([limiter, live], {
@@ -187,16 +202,16 @@ test('a key of a list is overridden by its handle, whole, and noted by its mask'
   })
   await watch()
   for (let i = 0; i < 3; i += 1) await limiter.consume('user-42-of-acme')
-  const handleNow = async () => (await frame()).limiters[0]?.refusedKeys[0]?.handle
-  await expect.poll(handleNow, { timeout: 5_000 }).toBeDefined()
-  const handle = await handleNow()
+  await pass()
+  const handle = (await frame()).limiters[0]?.refusedKeys[0]?.handle
   const policy = { algorithm: 'fixed-window', name: 'hourly', limit: 9, window: '1h' }
   const of = { kind: 'override', live: 'plans', confirm: 'plans', handle, policy }
   const { answer } = await act({ ...of, limiter: 'of-handles', isPrefix: false })
   expect(answer.note).toMatchObject({ outcome: 'done' })
   expect(answer.note.what).toMatch(/^override use…~[0-9a-f]{4} of plans by /)
   expect(notes).toMatchObject([{ key: 'user-42-of-acme' }])
-  await expect.poll(() => live.for('plan', 'user-42-of-acme').limit).toBe(9)
+  await pass()
+  expect(live.for('plan', 'user-42-of-acme').limit).toBe(9)
 
   const refused = [
     { ...of, limiter: 'of-handles', isPrefix: true },
@@ -210,13 +225,14 @@ test('a key of a list is overridden by its handle, whole, and noted by its mask'
 })
 
 test('the present policy, the earlier ones and the history are shown', async () => {
-  const live = liveOn()
+  const live = liveInTime()
   const { act, frame } = acting([live])
   const policy = { algorithm: 'fixed-window', name: 'hourly', limit: 9, window: '1h' }
   await act({ kind: 'set', live: 'plans', name: 'plan', policy, confirm: 'plan' })
-  await expect.poll(() => live.for('plan').limit).toBe(9)
+  await pass()
+  expect(live.for('plan').limit).toBe(9)
   await frame()
-  await expect.poll(async () => (await frame()).live[0]?.history.length).toBe(1)
+  await pass()
   const {
     live: [shown],
   } = await frame()
@@ -230,7 +246,7 @@ test('the present policy, the earlier ones and the history are shown', async () 
 })
 
 test('an invalid policy, or one of another kind, is refused and recorded, and changes nothing', async () => {
-  const live = liveOn()
+  const live = liveInTime()
   const { act } = acting([live])
   const of = { kind: 'set', live: 'plans', name: 'plan', confirm: 'plan' }
   const none = await act({ ...of, policy: { algorithm: 'fixed-window', limit: -1, window: '1h' } })
@@ -245,7 +261,7 @@ test('an invalid policy, or one of another kind, is refused and recorded, and ch
 })
 
 test('an action that would change nothing is reported as such', async () => {
-  const { act } = acting([liveOn()])
+  const { act } = acting([liveInTime()])
   const { answer } = await act({ kind: 'unset', live: 'plans', name: 'plan', confirm: 'plan' })
   expect(answer.note).toMatchObject({ outcome: 'done', why: 'it was so already' })
 })

@@ -56,3 +56,15 @@ export function fakeTime(): FakeTime {
     },
   }
 }
+
+/** What `vi.useFakeTimers` replaces for what has the process's time, such as live policies. */
+export const TIMERS: FakeTimer[] = [
+  'Date',
+  'performance',
+  'setTimeout',
+  'clearTimeout',
+  'setInterval',
+  'clearInterval',
+]
+
+type FakeTimer = 'Date' | 'performance' | `${'set' | 'clear'}${'Timeout' | 'Interval'}`

@@ -1,117 +1,69 @@
-// A fleet of processes on a real Redis, as one of them sees it.
+// Processes on a real Redis, as one of them sees them. In which second each is seen, and that it
+// costs nothing while nobody watches, is proven in virtual time: see fleet.test.ts, and
+// redis/watched.test.ts of core.
 
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { resolve } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
+import { fixedWindow, RateLimiter, recommendedRedisOptions, redisStore } from '@weir/core'
+import { startRedis } from '@weir/testkit'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { ActionAnswer, Frame } from '../src/protocol.js'
 import { enter, frames } from './client.js'
-
-interface Process {
-  readonly address: string
-  readonly pid: number
-  consume(key: string, times: number): Promise<void>
-  stop(): Promise<void>
-}
-
-let server: RedisServer
-let processes: Process[] = []
-const commands: string[] = []
-let monitor: Redis
-let asking: Redis
-
-async function startProcess(): Promise<Process> {
-  const script = resolve(import.meta.dirname, 'process.mjs')
-  const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [script, server.url])
-  child.stderr.pipe(process.stderr)
-  const lines = createInterface({ input: child.stdout })
-  const next = async (): Promise<string> => String((await once(lines, 'line'))[0])
-  const address = await next()
-  return {
-    address,
-    pid: Number(child.pid),
-    async consume(key, times) {
-      const done = next()
-      child.stdin.write(`consume ${key} ${times}\n`)
-      await done
-    },
-    async stop() {
-      const ended = once(child, 'exit')
-      child.stdin.end()
-      await ended
-    },
-  }
-}
-
-beforeAll(async () => {
-  server = await startRedis()
-  processes = [await startProcess(), await startProcess(), await startProcess()]
-  asking = new Redis(server.url)
-  monitor = await asking.monitor()
-  monitor.on('monitor', (_time: string, args: string[]) => commands.push(args.join(' ')))
-})
-
-afterAll(async () => {
-  for (const each of [monitor, asking]) each.disconnect()
-  await Promise.all(processes.map((each) => each.stop()))
-  await server.stop()
-})
-
-/** The commands in the time of two heartbeats of each process. */
-async function askedIn(ms: number): Promise<readonly string[]> {
-  commands.length = 0
-  await sleep(ms)
-  return [...commands]
-}
-
-const isOfDashboard = (command: string): boolean => command.includes('weir-dashboard')
-const isHeartbeat = (command: string): boolean => command.includes('{instances}')
+import { fakeTime } from './fake-time.js'
+import { plain } from './servers.js'
 
 const states = ({ fleet }: Frame): readonly (boolean | undefined)[] => {
   return fleet.map(({ limiters: [only] }) => only?.enabled)
 }
 
-test('the fleet is seen, switched off and on, and costs nothing before and after', async () => {
-  const before = await askedIn(7_000)
-  expect(before.filter(isHeartbeat).length).toBeGreaterThan(3)
-  expect(before.filter(isOfDashboard)).toEqual([])
-
-  const [one, two] = processes as [Process, Process, Process]
-  const entered = await enter(one.address)
+test('processes that share a Redis see each other, and a limiter is switched off and on in all', async () => {
+  const server = await startRedis()
+  onTestFinished(() => server.stop())
+  const time = fakeTime()
+  // All that a process has, in this one.
+  const join = async () => {
+    const client = new Redis(server.url, recommendedRedisOptions)
+    onTestFinished(() => client.disconnect())
+    await once(client, 'ready')
+    const store = redisStore(client, { deadlineMs: 60_000, whenUnavailable: 'throw' })
+    onTestFinished(() => store.close())
+    const policy = fixedWindow({ name: 'hourly', limit: 1, window: '1h' })
+    const limiter = new RateLimiter({ name: 'api', store, policy, shared: true })
+    const running = await plain.start({ limiters: [limiter], actions: true }, time)
+    onTestFinished(() => running.close())
+    return { limiter, running }
+  }
+  const one = await join()
+  const entered = await enter(one.running.dashboard.address(one.running.url))
   const stream = await frames(entered)
-  await stream.until(({ fleet }) => fleet.length === 3)
-  const [own] = (await stream.next()).fleet
-  expect([own?.isThis, own?.process.includes(`-${one.pid}-`)]).toEqual([true, true])
+  await stream.next()
+  const until = async (holds: (frame: Frame) => boolean): Promise<Frame> => {
+    for (;;) {
+      time.pass(1_000)
+      const frame = await stream.next()
+      if (holds(frame)) return frame
+      await sleep(20)
+    }
+  }
 
-  await two.consume('u42', 4)
-  const seen = await stream.until(({ fleet }) => {
-    return fleet.some(({ limiters: [only] }) => only?.denied === 3)
+  const others = [await join(), await join()]
+  await others[0]?.limiter.consume('u42')
+  for (let i = 0; i < 4; i += 1) await others[1]?.limiter.consume('u42')
+  const { fleet } = await until((frame) => {
+    return frame.fleet.some(({ limiters: [only] }) => only?.denied === 4)
   })
-  const other = seen.fleet.find(({ process }) => process.includes(`-${two.pid}-`))
-  expect(other?.limiters).toMatchObject([
-    { name: 'api', allowed: 1, denied: 3, refusedKeys: [{ key: 'u42', count: 3, error: 0 }] },
-  ])
+  expect(fleet.map(({ isThis }) => isThis)).toEqual([true, false, false])
+  expect(fleet.map(({ limiters: [only] }) => only?.allowed).sort()).toEqual([0, 0, 1])
 
-  const off = await entered.post('actions', { kind: 'disable', limiter: 'api', confirm: 'api' })
-  expect((JSON.parse(off.body) as ActionAnswer).note).toMatchObject({ outcome: 'done' })
-  await stream.until((frame) => states(frame).every((isOn) => isOn === false))
-
-  processes.push(await startProcess())
-  const later = await stream.until(({ fleet }) => fleet.length === 4)
-  expect(states(later).filter((isOn) => isOn === false)).toHaveLength(3)
-
-  await entered.post('actions', { kind: 'enable', limiter: 'api', confirm: 'api' })
-  await stream.until((frame) => states(frame).every((isOn) => isOn === true))
-
+  for (const [kind, isOn] of [
+    ['disable', false],
+    ['enable', true],
+  ] as const) {
+    const { body } = await entered.post('actions', { kind, limiter: 'api', confirm: 'api' })
+    expect((JSON.parse(body) as ActionAnswer).note).toMatchObject({ outcome: 'done' })
+    await until((frame) => frame.fleet.length === 3 && states(frame).every((each) => each === isOn))
+  }
+  expect(others.map(({ limiter }) => limiter.enabled)).toEqual([true, true])
   stream.close()
-  await waitUntil(
-    'nobody asks any more',
-    async () => !(await askedIn(4_500)).some(isOfDashboard),
-    60_000,
-  )
-  expect((await askedIn(4_500)).filter(isOfDashboard)).toEqual([])
 })

@@ -11,9 +11,10 @@ import {
   unlimited,
 } from '@weir/core'
 import { httpLimiter } from '@weir/core/http'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { type DashboardOptions, dashboard } from '../src/index.js'
 import type { Lookup, Problem } from '../src/protocol.js'
+import { TIMERS } from './fake-time.js'
 import { quiet } from './servers.js'
 
 const URL_OF_PAGE = 'http://localhost:3000/weir/'
@@ -150,6 +151,8 @@ test('policies that depend on the request are shown as unknown', async () => {
 })
 
 test('the source of a policy is shown: code, live, a key, a prefix', async () => {
+  vi.useFakeTimers({ toFake: TIMERS })
+  onTestFinished(() => void vi.useRealTimers())
   const store = memoryStore()
   const defaults = { plan: fixedWindow({ name: 'plan', limit: 10, window: '1h' }) }
   const live = livePolicies(store, { name: 'plans', defaults })
@@ -162,7 +165,7 @@ test('the source of a policy is shown: code, live, a key, a prefix', async () =>
   expect(await fromOf('u42')).toEqual(['live', 10])
   await live.override('u42', fixedWindow({ name: 'plan', limit: 20, window: '1h' }))
   await live.override({ prefix: 'org-' }, fixedWindow({ name: 'plan', limit: 30, window: '1h' }))
-  await expect.poll(() => live.overrides().length).toBe(2)
+  await vi.advanceTimersByTimeAsync(2_000)
   expect(await fromOf('u42')).toEqual(['key', 20])
   expect(await fromOf('org-7')).toEqual(['prefix', 30])
   expect(await fromOf('u43')).toEqual(['live', 10])

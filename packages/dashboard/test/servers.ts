@@ -13,7 +13,9 @@ import express from 'express'
 import express4 from 'express4'
 import Koa from 'koa'
 import Koa2 from 'koa2'
-import { type Dashboard, type DashboardOptions, dashboard } from '../src/index.js'
+import { dashboardIn } from '../src/dashboard.js'
+import type { Dashboard, DashboardOptions } from '../src/index.js'
+import { processTime, type Time } from '../src/time.js'
 
 export interface Running {
   readonly dashboard: Dashboard
@@ -24,7 +26,8 @@ export interface Running {
 
 export interface ServerKind {
   readonly name: string
-  start(options: DashboardOptions): Promise<Running>
+  /** @param time the clock and timers of the dashboard; those of the process if there are none */
+  start(options: DashboardOptions, time?: Time): Promise<Running>
 }
 
 /** The options of most dashboards in tests. */
@@ -55,8 +58,8 @@ function addressOf(server: Server): string {
 function expressKind(name: string, make: typeof express): ServerKind {
   return {
     name,
-    start(options) {
-      const made = dashboard({ ...quiet, ...options })
+    start(options, time = processTime) {
+      const made = dashboardIn(time, { ...quiet, ...options })
       const app = make()
       app.use('/weir', made.handler)
       app.use((_request, response) => void response.status(404).send('elsewhere'))
@@ -68,8 +71,8 @@ function expressKind(name: string, make: typeof express): ServerKind {
 function koaKind(name: string, Make: typeof Koa): ServerKind {
   return {
     name,
-    start(options) {
-      const made = dashboard({ ...quiet, ...options, path: '/weir' })
+    start(options, time = processTime) {
+      const made = dashboardIn(time, { ...quiet, ...options, path: '/weir' })
       const app = new Make()
       app.use((ctx, next) => {
         if (!/^\/weir(\/|$)/.test(ctx.path)) return next()
@@ -92,8 +95,8 @@ Module({})(EmptyModule)
 function nestKind(platform: 'Express' | 'Fastify'): ServerKind {
   return {
     name: `Nest on ${platform}`,
-    async start(options) {
-      const made = dashboard({ ...quiet, ...options })
+    async start(options, time = processTime) {
+      const made = dashboardIn(time, { ...quiet, ...options })
       const adapter = platform === 'Express' ? new ExpressAdapter() : new FastifyAdapter()
       const app: INestApplication = await NestFactory.create(
         EmptyModule,
@@ -116,8 +119,8 @@ function nestKind(platform: 'Express' | 'Fastify'): ServerKind {
 
 const plain: ServerKind = {
   name: 'node:http',
-  start(options) {
-    const made = dashboard({ ...quiet, ...options, path: '/weir' })
+  start(options, time = processTime) {
+    const made = dashboardIn(time, { ...quiet, ...options, path: '/weir' })
     return listening((request, response) => {
       made.handler(request, response, () => {
         response.statusCode = 404
@@ -129,8 +132,8 @@ const plain: ServerKind = {
 
 const ofFetch: ServerKind = {
   name: 'Fetch',
-  start(options) {
-    const made = dashboard({ ...quiet, ...options, path: '/weir' })
+  start(options, time = processTime) {
+    const made = dashboardIn(time, { ...quiet, ...options, path: '/weir' })
     return listening((request, response) => {
       const over = new AbortController()
       response.on('close', () => over.abort())

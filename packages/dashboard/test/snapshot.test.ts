@@ -40,7 +40,7 @@ test('a snapshot is read as it was written, the busiest limiters first', () => {
   })
 })
 
-test.each([0, 1, 10, 40, 200, 5_000])('with %i limiters it has at most 4 kB', (limiters) => {
+test.each([0, 1, 10, 40, 200, 1_000])('with %i limiters it has at most 4 kB', (limiters) => {
   for (const key of ['k', '…'.repeat(60), '\u0000'.repeat(60), '\ud800'.repeat(60)]) {
     const text = textOfSnapshot(snapshotOf(limiters, key))
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(LONGEST_SNAPSHOT)
