@@ -4,15 +4,19 @@ import { ALONE, SHARED } from '../../tools/vitest.mjs'
 // They look at the memory or the one-time warnings of a process.
 const alone = ['leaks', 'mounting', 'own-address'].map((name) => `test/${name}.test.ts`)
 
+// It starts examples, which `npm test` does not install.
+const examples = 'test/example-addresses.test.ts'
+
 export default defineConfig({
   test: {
     ...SHARED,
     projects: [
-      { extends: true, test: { include: ['test/*.test.ts'], exclude: alone } },
+      { extends: true, test: { include: ['test/*.test.ts'], exclude: [...alone, examples] } },
       {
         extends: true,
         test: { name: 'alone', include: alone, ...ALONE, execArgv: ['--expose-gc'] },
       },
+      { step: 'examples', extends: true, test: { name: 'examples', include: [examples] } },
     ],
   },
 })
