@@ -21,9 +21,9 @@ export interface Look {
   readonly width?: number
   readonly height?: number
   readonly offline?: boolean
-  /** The time that the page's clock shows. Its timers run, and `page.clock` makes them run
-   *  ahead. */
-  readonly atMs?: number
+  /** The page's clock shows this time, and its timers stand still until `page.clock` makes them
+   *  run. Undefined: they are those of the machine. */
+  readonly stillAtMs?: number | undefined
 }
 
 export interface Opened {
@@ -37,15 +37,18 @@ export interface Opened {
 
 /** Only for what hangs: a busy machine may take long. */
 const HANGS_MS = 100_000
+/** A time that no clock reaches while it is being stopped. */
+const LATER_MS = 86_400_000
 
 let connected: Promise<Browser> | undefined
-/** Pages that no test uses now. */
-const idle: Page[] = []
+/** Pages that no test uses now. A clock that has been stopped never goes again. */
+const idle: Readonly<Record<'going' | 'still', Page[]>> = { going: [], still: [] }
 
 /** Opens an address in a page that is the test's own until the test ends. */
 export async function openPage(address: string, look: Look = {}): Promise<Opened> {
-  const { scheme = 'light', width = 1_280, height = 900, offline = false, atMs } = look
-  const page = (atMs === undefined ? idle.pop() : undefined) ?? (await newPage())
+  const { scheme = 'light', width = 1_280, height = 900, offline = false, stillAtMs } = look
+  const clock = stillAtMs === undefined ? 'going' : 'still'
+  const page = idle[clock].pop() ?? (await newPage(clock))
   const complaints: string[] = []
   const requests: string[] = []
   const threw = (error: Error): void => void complaints.push(error.stack ?? String(error))
@@ -56,28 +59,33 @@ export async function openPage(address: string, look: Look = {}): Promise<Opened
   page.on('pageerror', threw).on('console', wrote).on('request', asked)
   onTestFinished(async ({ task }) => {
     page.off('pageerror', threw).off('console', wrote).off('request', asked)
-    // What a failed test left behind is its own matter, and a clock cannot be put right again.
-    if (task.result?.state !== 'pass' || atMs !== undefined) return page.context().close()
+    // Nobody knows what a failed test leaves behind.
+    if (task.result?.state !== 'pass') return page.context().close()
     await page.goto('about:blank')
     await page.context().clearCookies()
-    idle.push(page)
+    idle[clock].push(page)
   })
 
   const reducedMotion = look.reducedMotion === true ? 'reduce' : 'no-preference'
   await page.emulateMedia({ colorScheme: scheme, reducedMotion })
   await page.setViewportSize({ width, height })
   await page.context().setOffline(offline)
-  if (atMs !== undefined) await page.clock.setFixedTime(atMs)
+  if (stillAtMs !== undefined) await page.clock.setFixedTime(stillAtMs)
   await page.goto(address)
   return { page, complaints, requests }
 }
 
-async function newPage(): Promise<Page> {
+async function newPage(clock: keyof typeof idle): Promise<Page> {
   connected ??= chromium.connect(inject('chromium'), { timeout: HANGS_MS })
   const browser = await connected
   const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'UTC' })
   context.setDefaultTimeout(HANGS_MS)
-  return context.newPage()
+  const page = await context.newPage()
+  if (clock === 'still') {
+    await page.clock.install({ time: 0 })
+    await page.clock.pauseAt(LATER_MS)
+  }
+  return page
 }
 
 const axeSource = readFileSync(

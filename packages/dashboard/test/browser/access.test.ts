@@ -3,7 +3,7 @@
 import { type Page, seriousFindings } from '@weir/testkit/page'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { foundKey } from './fixture/found.js'
-import { busyFrames, emptyFrame, START_MS } from './fixture/frames.js'
+import { busyFrames, emptyFrame } from './fixture/frames.js'
 import { type Fixture, startFixture } from './fixture/server.js'
 import { open, overhang } from './opened.js'
 
@@ -23,11 +23,14 @@ function sendBusy(mayAct = false, limiters = 3, seconds = 3): void {
   }
 }
 
+/** Axe needs timers. */
+const GOING = { stillAtMs: undefined }
+
 /** Brings the page into each of its states. */
 const STATES: Readonly<Record<string, () => Promise<Page>>> = {
   async 'busy, with all that opens open, and a key looked up'() {
     sendBusy(true)
-    const { page } = await open(fixture.address)
+    const { page } = await open(fixture.address, GOING)
     await page.locator('.card .picture').first().scrollIntoViewIfNeeded()
     await page.locator('.card canvas').first().waitFor()
     await page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`)
@@ -37,33 +40,31 @@ const STATES: Readonly<Record<string, () => Promise<Page>>> = {
   },
   async 'with a dialog'() {
     sendBusy(true, 1)
-    const { page } = await open(fixture.address)
+    const { page } = await open(fixture.address, GOING)
     await page.getByRole('button', { name: 'Change pro' }).click()
     await page.locator('dialog').waitFor()
     return page
   },
   async empty() {
     fixture.send(emptyFrame(1))
-    const { page } = await open(fixture.address)
+    const { page } = await open(fixture.address, GOING)
     await page.getByText('No limiter yet').waitFor()
     return page
   },
   async connecting() {
-    const { page } = await open(fixture.address)
+    const { page } = await open(fixture.address, GOING)
     await page.getByText('Connecting…').waitFor()
     return page
   },
   async stale() {
     sendBusy(false, 1)
-    const { page } = await open(fixture.address, { atMs: START_MS })
-    await page.locator('#main[data-state="live"]').waitFor()
-    await page.clock.fastForward(4_000)
+    const { page } = await open(fixture.address, GOING)
     await page.locator('#main[data-state="stale"]').waitFor()
     return page
   },
   async refused() {
     fixture.refuseWith = { status: 401, problem: { code: 'no-token', message: 'no token' } }
-    const { page } = await open(fixture.address)
+    const { page } = await open(fixture.address, GOING)
     await page.getByText('This page needs its token').waitFor()
     return page
   },

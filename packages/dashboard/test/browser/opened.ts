@@ -1,6 +1,7 @@
 // The page in a real Chromium, and all its errors.
 
 import { type Look, openPage, type Page } from '@weir/testkit/page'
+import { START_MS } from './fixture/frames.js'
 
 export interface Opened {
   readonly page: Page
@@ -8,8 +9,13 @@ export interface Opened {
   troubles(): string[]
 }
 
+/**
+ * Opens the page. If nothing else is said, its time stands still: otherwise its figures would grow
+ * old, and its connection silent, while a busy machine lets a test wait.
+ */
 export async function open(address: string, look: Look = {}): Promise<Opened> {
-  const { page, complaints, requests } = await openPage(address, look)
+  const still = { stillAtMs: START_MS, ...look }
+  const { page, complaints, requests } = await openPage(address, still)
   const isTrouble = (complaint: string): boolean => !complaint.startsWith('Failed to load resource')
   const isOutside = (url: string): boolean => {
     const { origin, protocol } = new URL(url)

@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close())
 
 test.each(Object.entries(PICTURES))('%s shows a busy fleet in few bytes', async (name, look) => {
-  const { page, troubles } = await open(fixture.address, { ...look, atMs: last.atMs })
+  const { page, troubles } = await open(fixture.address, { ...look, stillAtMs: last.atMs })
   await page.locator('.card').first().waitFor()
   if (name !== 'dashboard-phone') {
     await page.locator('.key-row').first().click()

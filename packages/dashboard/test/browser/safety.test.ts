@@ -109,6 +109,7 @@ test('an invalid frame does not stop the page', async () => {
   await expect.poll(() => fixture.viewers()).toBe(1)
   fixture.sendText('event: frame\ndata: {"sequence":\n\n')
   await page.getByText('The server sent something that is not a frame.').waitFor()
+  await page.clock.runFor(1_000)
   fixture.send(next() as Frame)
   await page.locator('.card').first().waitFor()
 })

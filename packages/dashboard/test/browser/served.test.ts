@@ -46,7 +46,7 @@ async function started(): Promise<{ limiter: RateLimiter; running: Running }> {
 
 /** Opens the page by the address with the token, and uses all that it asks the server for. */
 async function use(address: string, limiter: RateLimiter): Promise<void> {
-  const { page, troubles } = await open(address)
+  const { page, troubles } = await open(address, { stillAtMs: undefined })
   expect(page.url()).toBe(address.replace(/\?token=.*/, ''))
   await page.getByText('No decision yet').waitFor()
   for (let i = 0; i < 8; i += 1) await limiter.consume('<b>u42</b>')
