@@ -37,7 +37,7 @@ export async function startExample(folder, settings = {}) {
   })
   const stop = async () => {
     child.kill('SIGINT')
-    const late = setTimeout(() => child.kill('SIGKILL'), 5_000)
+    const late = setTimeout(() => child.kill('SIGKILL'), 100_000)
     const code = await exit
     clearTimeout(late)
     return code

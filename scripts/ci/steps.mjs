@@ -195,8 +195,8 @@ const others = {
     ],
   },
   'long-walks': {
-    title: 'The tests of `npm test` and of the fleet with long walks, from new seeds',
-    commands: ['test', 'fleet'].map((name) => weekly(testsOf(name))),
+    title: 'The tests of `npm test`, the fleet and the examples with long walks, from new seeds',
+    commands: ['test', 'fleet', 'examples'].map((name) => weekly(testsOf(name))),
   },
   'long-fleet': {
     title: 'Fleet: 10,000,000 simulated requests',

@@ -36,7 +36,7 @@ test('the printed address opens the dashboard, and the button makes its figures 
   expect((await get(`${url}/weir/`, { cookie })).status).toBe(200)
   expect((await get(`${url}/weir/`)).status).toBe(401)
   expect(await stop(), output()).toBe(0)
-}, 60_000)
+})
 
 test('Ctrl-C ends the example, on Redis as well, while traffic runs and a viewer is connected', async () => {
   const redis = await startRedis()
@@ -49,7 +49,7 @@ test('Ctrl-C ends the example, on Redis as well, while traffic runs and a viewer
   expect(seen.limiters).toHaveLength(2)
   expect(await stop()).toBe(0)
   expect(output()).toBe(printed)
-}, 60_000)
+})
 
 test('another site cannot press the button, and the page allows no script', async () => {
   const { url } = await started()
@@ -60,7 +60,7 @@ test('another site cannot press the button, and the page allows no script', asyn
   expect(text).toContain('No traffic runs.')
   expect(text).not.toMatch(/<script|style="| on\w+=/)
   expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/=]{44}';/)
-}, 20_000)
+})
 
 /** The parts of each second's frame that the tests read.
  *  @typedef {object} Limiter

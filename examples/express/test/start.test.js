@@ -7,14 +7,14 @@ import { started } from './started.js'
 
 test('the example serves from memory, and ends on Ctrl-C', async () => {
   await startAndStop({})
-}, 20_000)
+})
 
 test('the example serves on Redis, and ends on Ctrl-C', async () => {
   const redis = await startRedis()
   onTestFinished(() => redis.stop())
   await startAndStop({ REDIS_URL: redis.url })
   expect(await redis.command('DBSIZE')).toBeGreaterThan(0)
-}, 20_000)
+})
 
 /** @param {Record<string, string>} settings */
 async function startAndStop(settings) {

@@ -10,4 +10,4 @@ test('the server limits requests, sends the headers, and ends on Ctrl-C', async 
   const broken = await fetch(`${url}/broken`)
   expect([broken.status, broken.headers.get('ratelimit')]).toEqual([500, '"all";r=96;t=60'])
   expect(await stop()).toBe(0)
-}, 20_000)
+})

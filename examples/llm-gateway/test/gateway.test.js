@@ -11,7 +11,7 @@ import { spanText } from '../src/headers.js'
 import { limiterOn } from '../src/limits.js'
 
 /** For a busy machine. The interval is long since each look is one of the 60 requests. */
-const PATIENT = { timeout: 15_000, interval: 500 }
+const SELDOM = { interval: 500 }
 const folder = join(import.meta.dirname, '..')
 
 /**
@@ -63,7 +63,7 @@ test('the headers say what is left as those of the OpenAI API do, and each reque
       const isRight = left === expected
       expected -= 5
       expect(isRight || `${left} instead of ${expected + 5}`).toBe(true)
-    }, PATIENT)
+    }, SELDOM)
   }
   await usedNow(0)
 
@@ -107,7 +107,7 @@ test('the headers say what is left as those of the OpenAI API do, and each reque
   for (const completion of [...wrong, { prompt: 'x'.repeat(70_000) }])
     expect((await ask(url, completion, { apiKey: 'key-of-bob' })).status).toBe(400)
   expect(await stop()).toBe(0)
-}, 60_000)
+})
 
 test('a customer may have 20 streams open at once, and a client that leaves frees its stream', async () => {
   const { url, stop } = await startExample(folder)
@@ -124,9 +124,9 @@ test('a customer may have 20 streams open at once, and a client that leaves free
   leaving.abort()
   await vi.waitFor(async () => {
     expect((await ask(url, { prompt: 'again', max_tokens: 1 })).status).toBe(200)
-  }, PATIENT)
+  }, SELDOM)
   expect(await stop()).toBe(0)
-}, 60_000)
+})
 
 test('a killed gateway leaves only its estimate charged, and its successor counts on', async () => {
   const redis = await startRedis()
@@ -146,16 +146,16 @@ test('a killed gateway leaves only its estimate charged, and its successor count
   const streaming = await ask(first.url, { prompt: 'hang', max_tokens: 1_000 })
   await streaming.body?.getReader().read()
   // A gateway that has not reached Redis yet decides by itself, and reports to Redis afterwards.
-  await expect.poll(counted, PATIENT).toBe(10_000 - 1_001)
+  await expect.poll(counted, SELDOM).toBe(10_000 - 1_001)
   await first.kill()
   const second = await startExample(folder, settings)
   await vi.waitFor(async () => {
     expect(await tokensLeft(second.url)).toBeLessThanOrEqual(10_000 - 1_001)
-  }, PATIENT)
+  }, SELDOM)
   // Each look uses a few tokens.
   expect(await counted()).toBeGreaterThan(8_500)
   expect(await second.stop()).toBe(0)
-}, 60_000)
+})
 
 test('durations are written as Go writes them', () => {
   expect([0, 0.2, 120, 999.5, 1_000, 8_001, 60_000, 360_000, 3_600_000].map(spanText)).toEqual([

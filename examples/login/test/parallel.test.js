@@ -10,7 +10,6 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { startApp } from './clients.js'
 
 const ANN = 'ann@example.org'
-const PATIENT = { timeout: 15_000 }
 
 /** @param {string} kind */
 async function storeOf(kind) {
@@ -57,7 +56,7 @@ async function start(kind) {
     })
     await vi.waitFor(() => {
       expect((statuses[429] ?? 0) + app.checks.underWay).toBe(count)
-    }, PATIENT)
+    })
     open()
     await Promise.all(answers)
     return statuses
@@ -72,7 +71,7 @@ describe.each(['memory', 'Redis'])('%s', (kind) => {
     expect(statuses).toEqual({ 200: 5, 429: 7 })
     // A refund may still be on its way.
     const again = async () => (await home.logIn(ANN, 'right')).status
-    await expect.poll(again, PATIENT).toBe(200)
+    await expect.poll(again).toBe(200)
   })
 
   test('of 64 guesses at once from a known device, five reach the password, and then the device is blocked', async () => {

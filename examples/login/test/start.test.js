@@ -27,9 +27,7 @@ async function start(settings = {}) {
   return { url, logIn }
 }
 
-test('strangers are asked for a challenge after ten failures from an address, a known device is not, and no response says how often others have failed', {
-  timeout: 60_000,
-}, async () => {
+test('strangers are asked for a challenge after ten failures from an address, a known device is not, and no response says how often others have failed', async () => {
   const { logIn } = await start()
   const right = { email: ANN, password: 'correct horse' }
   const known = await logIn(right)
@@ -60,9 +58,7 @@ test('strangers are asked for a challenge after ten failures from an address, a 
   expect((await logIn(right, '203.0.113.7', cookie.split(';')[0])).status).toBe(200)
 })
 
-test('a request that is not a login gets 400, or 413 if it is too large, and is not charged', {
-  timeout: 60_000,
-}, async () => {
+test('a request that is not a login gets 400, or 413 if it is too large, and is not charged', async () => {
   const { url, logIn } = await start()
   const headers = { 'Content-Type': 'application/json' }
   const post = async (/** @type {RequestInit} */ init) => {
@@ -84,9 +80,7 @@ test('a request that is not a login gets 400, or 413 if it is too large, and is 
     expect((await logIn({ email: ANN, password: 'guess' })).status).toBe(401)
 })
 
-test('two servers on one Redis share the limits of strangers, and know the same devices', {
-  timeout: 60_000,
-}, async () => {
+test('two servers on one Redis share the limits of strangers, and know the same devices', async () => {
   const redis = await startRedis()
   onTestFinished(() => redis.stop())
   const settings = { REDIS_URL: redis.url, SECRETS: 'a secret of both', PROXIES: 'loopback' }
@@ -95,19 +89,16 @@ test('two servers on one Redis share the limits of strangers, and know the same 
   const cookie = String((await one.logIn(right)).headers.get('set-cookie')).split(';')[0]
   // The first decisions may be made without Redis, and reported to it later.
   await expect
-    .poll(
-      async () => {
-        for (let i = 0; i < 10; i += 1) {
-          await one.logIn({ email: ANN, password: 'guess' }, `192.0.2.${i}`)
-          await two.logIn({ email: ANN, password: 'guess' }, `192.0.3.${i}`)
-        }
-        return [
-          (await one.logIn(right, '198.51.100.1')).status,
-          (await two.logIn(right, '198.51.100.2')).status,
-        ]
-      },
-      { timeout: 30_000 },
-    )
+    .poll(async () => {
+      for (let i = 0; i < 10; i += 1) {
+        await one.logIn({ email: ANN, password: 'guess' }, `192.0.2.${i}`)
+        await two.logIn({ email: ANN, password: 'guess' }, `192.0.3.${i}`)
+      }
+      return [
+        (await one.logIn(right, '198.51.100.1')).status,
+        (await two.logIn(right, '198.51.100.2')).status,
+      ]
+    })
     .toEqual([429, 429])
   expect((await two.logIn(right, '198.51.100.1', cookie)).status).toBe(200)
 })

@@ -49,4 +49,4 @@ test('the example serves, limits, and ends on Ctrl-C', async () => {
 
   child.kill('SIGINT')
   expect(await exit, output).toBe(0)
-}, 20_000)
+})

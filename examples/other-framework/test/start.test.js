@@ -12,4 +12,4 @@ test('the server limits as with any other framework', async () => {
   expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
   expect(await (await fetch(`${url}/health`)).text()).toBe('any number left\n')
   expect(await stop()).toBe(0)
-}, 20_000)
+})

@@ -40,7 +40,7 @@ test('four processes with 30 calls each, all requested at once, never call too o
   const stats = String(await redis.command('INFO', 'commandstats'))
   const scripts = [...stats.matchAll(/cmdstat_evalsha:calls=(\d+)/g)].map(([, calls]) => calls)
   expect(Number(scripts[0])).toBeLessThanOrEqual(120)
-}, 60_000)
+})
 
 test('a killed worker leaves its turns unused, and delays the others by no more than those', async () => {
   const { thirdParty, workers } = await stage()
@@ -61,7 +61,7 @@ test('a killed worker leaves its turns unused, and delays the others by no more 
   expect(tookMs).toBeLessThan(70 * TURN_MS + 15_000)
   expect(counts.complaints).toBe(0)
   expect(done.filter((job) => job.startsWith('worker'))).toHaveLength(30)
-}, 60_000)
+})
 
 test('without a limiter, the third party refuses all calls beyond its limit', async () => {
   const thirdParty = await startThirdParty(1)

@@ -24,4 +24,4 @@ test('each plan has its limit', async () => {
   expect(partner.headers.get('ratelimit')).toBeNull()
   expect(await partner.json()).toEqual({ plan: 'partner', left: 'any number' })
   expect(await stop()).toBe(0)
-}, 20_000)
+})
