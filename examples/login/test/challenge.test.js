@@ -1,16 +1,10 @@
 // @ts-check
 // What counts as a solved challenge.
 
-import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 
-/** @type {typeof import('../src/challenge.js')} */
-let work
-beforeAll(async () => {
-  vi.stubEnv('CHALLENGE_BITS', '8')
-  vi.resetModules()
-  work = await import('../src/challenge.js')
-  vi.unstubAllEnvs()
-})
+vi.stubEnv('CHALLENGE_BITS', '8')
+const work = await import('../src/challenge.js')
 
 const ANN = 'ann@example.org'
 

@@ -4,18 +4,15 @@
 import { join } from 'node:path'
 import { startExample } from '@weir/behaviour/example'
 import { startRedis } from '@weir/testkit'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { solutionOf } from '../src/challenge.js'
 
 const folder = join(import.meta.dirname, '..')
 const ANN = 'ann@example.org'
 
-/** The default of a challenge, which the other tests set to 0. */
-vi.stubEnv('CHALLENGE_BITS', '16')
-const { solutionOf } = await import('../src/challenge.js')
-
 /** @param {Record<string, string>} [settings] */
 async function start(settings = {}) {
-  const { url, stop } = await startExample(folder, { CHALLENGE_BITS: '16', ...settings })
+  const { url, stop } = await startExample(folder, settings)
   onTestFinished(async () => expect(await stop()).toBe(0))
   /** @param {object} attempt @param {string} [from] @param {string} [cookie] */
   const logIn = (attempt, from = '203.0.113.7', cookie = '') =>
