@@ -170,7 +170,7 @@ export type RefundRequest = RequestOf<'refund' | 'cancel' | 'settle', 'untilUs' 
 export type ReconcileRequest = RequestOf<'reconcile', 'untilUs'>
 
 /** Restores what was seen before the store lost it. The costs are the units seen in use. */
-export type RestoreRequest = RequestOf<'restore', 'untilUs' | 'seenUs'>
+export type RestoreRequest = RequestOf<'restore', 'untilUs' | 'seenUs' | 'lossUs'>
 
 /** Begins or ends blocks of the lock-outs among the policies. To block, a lock-out's cost is the
  *  block's length in ms; to unblock, it is any number above 0. The costs of other policies are
@@ -211,7 +211,7 @@ export interface StoreRequestBase {
 /**
  * Fields that requests of some modes have: `consume` and `peek` have `atLeast`, `maxWaitMs` and
  * `keep`; `refund`, `cancel`, `settle`, `restore`, `release` and `renew` have `untilUs` and
- * `seenUs`; `reconcile` has `untilUs`.
+ * `seenUs`, `restore` also has `lossUs`; `reconcile` has `untilUs`.
  */
 export interface StoreRequestFields {
   /**
@@ -241,6 +241,11 @@ export interface StoreRequestFields {
    * when they were seen.
    */
   readonly seenUs?: number | undefined
+  /**
+   * To restore: since when something may be lost, in us of the store's clock. Of what was seen,
+   * only what is more than others have restored since then is restored. Undefined: nobody has.
+   */
+  readonly lossUs?: number | undefined
 }
 
 /** A store's answer. */

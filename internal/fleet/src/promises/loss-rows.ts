@@ -12,7 +12,7 @@ export type LossFormula = Exclude<keyof typeof bounds, AlgorithmFormula | 'local
 
 export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
   wholeOutage: {
-    when: 'all processes lose Redis, or Redis and its data; all breakers open, all processes return within 5 s of each other, know how many they are, and have seen the key',
+    when: 'all processes lose Redis, or Redis and its data or a part of it; all breakers open, all processes return within 5 s of each other, know how many they are, and have seen the key',
     passes: 'L + requests in flight at that moment',
     examples: [example('3 in flight', `${LIMIT} + 3`, bounds.wholeOutage(LIMIT, 3))],
   },

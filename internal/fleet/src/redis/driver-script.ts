@@ -180,6 +180,10 @@ function requestsOf(
         limits = { untilUs, seenUs: timeOf(args[at] as string) }
         at += 1
       }
+      if (mode === 'restore') {
+        limits = { ...limits, lossUs: timeOf(args[at] as string) }
+        at += 1
+      }
     }
     requests.push({ mode: modeOf(mode), keys: own, costs, count, ...limits })
   }

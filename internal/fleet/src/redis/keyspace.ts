@@ -109,9 +109,14 @@ export class Keyspace {
     const of = (key: string): Mark => this.get<Mark>(markOf(key)) ?? { forgottenUs: 0, gaveUs: 0 }
     return {
       of,
-      set: (key, { forgottenUs, gaveUs }, _nowMs, lifeMs) => {
+      set: (key, { forgottenUs, gaveUs, base, begunUs }, _nowMs, lifeMs) => {
         const known = of(key)
-        const mark = { forgottenUs: Math.max(known.forgottenUs, forgottenUs), gaveUs }
+        const mark = {
+          forgottenUs: Math.max(known.forgottenUs, forgottenUs),
+          gaveUs: gaveUs === 0 ? known.gaveUs : gaveUs,
+          base,
+          begunUs,
+        }
         const ttlMs = Math.max(this.ttlMs(markOf(key)), lifeMs + 1_000 + slackMs)
         this.set(markOf(key), mark, ttlMs)
       },

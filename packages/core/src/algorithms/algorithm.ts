@@ -79,10 +79,11 @@ export interface Kernel<S extends Scratch = Scratch> {
   cancel?(scratch: S, units: number, untilUs: number): void
   /** Takes units that were taken elsewhere and count until `untilUs`: no more than still count. */
   reconcile(scratch: S, units: number, untilUs: number): void
-  /** Restores what was seen before and lost since: `used` units that count until `untilUs`. It is
-   *  idempotent, changes no intact state, and counts no more than the units seen plus those taken
-   *  since. */
-  restore(scratch: S, used: number, untilUs: number): void
+  /** Restores what was seen before a loss: `used` units that count until `untilUs`, as far as they
+   *  are more than the base, which is what others have restored since; undefined: nobody has, and
+   *  the units in use are what was not lost. Returns the new base, a whole number: units or, where
+   *  they drain, the time at which all of them will have drained. 0 units only tell the base. */
+  restore(scratch: S, used: number, untilUs: number, base: number | undefined): number
   /** Milliseconds until `cost` units are available. `cost` is more than what is left now, and at
    *  most the limit. */
   retryAfterMs(scratch: S, cost: number): number

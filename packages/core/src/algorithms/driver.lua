@@ -17,7 +17,8 @@
 --       reserve, preview or lease, the fewest requests to be granted, how many ms the caller waits,
 --       or '' (to lease: how many ms the units may be kept), and for each policy the units that
 --       must remain; where a mode corrects, for each policy until when (in us) the units count, or
---       ''; and where the mode has marks, when (in us) they were charged or seen, or ''
+--       ''; where the mode has marks, when (in us) they were charged or seen, or ''; and to
+--       restore, since when (in us) something may be lost, or ''
 -- Reply one msgpack array of whole numbers: now in microseconds, then request by request: how often
 --       it is granted, and for each policy: units left, ms to wait, us to reset
 --       granted  to restore, 0: nothing was lost; to renew, 0: the key was forgotten since. -i: the
@@ -31,7 +32,8 @@
 -- A mark (STRING 'forgotten:given', in us) says when a key was last forgotten on purpose, and when
 -- units were last given back to it. Units seen before that are not restored, as only lost keys are
 -- restored; and units charged before a key was forgotten are not given back, as they would be the
--- units of others.
+-- units of others. After a loss, the mark goes on with ':base:begun': what has been restored (see
+-- the kernels), and when (in us) that began. It says nothing of what was seen, or lost, later.
 --
 -- Requests run in order and see each other's writes. Within a request everything is read and judged
 -- before the first write, so a full Redis, which refuses the first write of a script, leaves
@@ -42,7 +44,7 @@ local policies = #counters
 local stride = marks and 2 * policies or policies
 
 -- What a request carries: see ARGV.
-local costs, untils, since = {}, {}, huge
+local costs, untils, since, loss = {}, {}, huge, huge
 local least, patience, keeps = 1, nil, {}
 -- When a kernel takes leased units, if that is not now.
 local aheads = {}
@@ -55,30 +57,50 @@ local argument = numbers + 3
 local plain = #ARGV - argument < #KEYS / stride
 
 local correct, read_mark, set_mark
--- For each counter that a request has corrected: how long the units in use counted.
-local lives = {}
+-- For each counter that a request has corrected: how long the units in use counted. For each that
+-- it has restored: the new base, and when that began.
+local lives, bases, begun = {}, marks and {}, marks and {}
 if marks or corrects then
-  local forgottens = {}
+  local forgottens, givens = {}, {}
 
   local function life_of(counter)
     return ceil((counter.life or counter.reset_after)() / 1000) + 1000
   end
 
-  -- Returns when units were last given back.
+  -- Returns when units were last given back, the base, and when that began.
   read_mark = function(i, mark)
     local raw = marks and pcall('GET', mark)
-    local forgotten, given
-    if type(raw) == 'string' then forgotten, given = match(raw, '^(%d+):(%d+)$') end
-    lives[i], forgottens[i] = nil, tonumber(forgotten) or 0
-    return tonumber(given) or 0
+    local forgotten, given, base, began
+    if type(raw) == 'string' then
+      forgotten, given, base, began = match(raw, '^(%d+):(%d+):?(%d*):?(%d*)$')
+    end
+    lives[i] = nil
+    if marks then bases[i] = nil end
+    forgottens[i], givens[i] = tonumber(forgotten) or 0, tonumber(given) or 0
+    return givens[i], tonumber(base), tonumber(began)
+  end
+
+  -- Restores what was seen and lost. The kernel compares it with the base, and returns a new one.
+  local function restore(i, units, given, base, began)
+    if max(given, forgottens[i]) >= since then return end
+    if not began or began < max(loss, since) then base, began = nil, us end
+    local counter, until_us = counters[i], untils[i]
+    local is_over = floor(until_us / 1000) <= floor(us / 1000)
+    if not counter.special or is_over and not counter.life then return end
+    local raised = counter.special(units, until_us, base)
+    lives[i] = life_of(counter)
+    if raised ~= base then bases[i], begun[i] = raised, began end
   end
 
   -- Corrects a counter as far as its mark allows, if the units count for a whole ms or more.
   -- Returns 0, which is no wait; false: its key holds something foreign.
   correct = function(i, mark, units)
     local counter, until_us = counters[i], untils[i]
-    local given = read_mark(i, mark)
-    if mode == 'restore' and max(given, forgottens[i]) >= since then return 0 end
+    local given, base, began = read_mark(i, mark)
+    if mode == 'restore' then
+      restore(i, units, given, base, began)
+      return 0
+    end
     if (gives or mode == 'renew') and forgottens[i] >= since then return 0 end
     local is_over = floor(until_us / 1000) <= floor(us / 1000)
     if is_over and not counter.life and mode ~= 'renew' then return 0 end
@@ -92,8 +114,12 @@ if marks or corrects then
   set_mark = function(i, mark, forgotten)
     local life = lives[i] or life_of(counters[i])
     if forgotten and life < 60000 then life = 60000 end
+    -- Peers may notice the loss later.
+    if bases[i] and life < 61000 then life = 61000 end
     life = max(call('PTTL', mark), life + slack)
-    local value = format('%d:%d', max(forgotten or 0, forgottens[i] or 0), us)
+    local given = bases[i] and givens[i] or us
+    local value = format('%d:%d', max(forgotten or 0, forgottens[i] or 0), given)
+    if bases[i] then value = format('%s:%d:%d', value, bases[i], begun[i]) end
     call('SET', mark, value, 'PX', format('%d', life))
   end
 end
@@ -118,6 +144,10 @@ for base = 0, #KEYS - stride, stride do
     end
     if corrects and marks then
       since = tonumber(ARGV[argument]) or huge
+      argument = argument + 1
+    end
+    if mode == 'restore' then
+      loss = tonumber(ARGV[argument]) or huge
       argument = argument + 1
     end
   end
@@ -171,7 +201,8 @@ for base = 0, #KEYS - stride, stride do
       local units, kept = granted * cost, keeps[i] or 0
       local limit = counter.limit - kept
       left = lefts[i]
-      if units ~= 0 and changes then
+      -- To restore nothing sets the base.
+      if changes and (units ~= 0 or mode == 'restore') then
         if corrects and (units < 0 or not takes) then
           wait = correct(i, KEYS[base + policies + i], units > 0 and units or -units)
         else
@@ -216,6 +247,7 @@ for base = 0, #KEYS - stride, stride do
           set_mark(i, KEYS[base + policies + i], reset == 0 and us - 1)
         end
       end
+      if marks and bases[i] then set_mark(i, KEYS[base + policies + i]) end
     end
     if tells then reply[at + 1] = done end
   end

@@ -27,6 +27,9 @@ export interface CounterRequest {
   /** To give back by receipt: when (in us) the units were charged. To restore: when they were
    *  seen. */
   readonly seenUs?: number | undefined
+  /** To restore: since when (in us) something may be lost. What others have restored since then is
+   *  the base; default: nobody has. */
+  readonly lossUs?: number | undefined
 }
 
 /** Where one policy's states live in this process. */
@@ -45,6 +48,10 @@ export interface Table {
 export interface Mark {
   forgottenUs: number
   gaveUs: number
+  /** What has been restored since a loss (see `Kernel.restore`), and when that began; undefined:
+   *  nothing. */
+  base?: number | undefined
+  begunUs?: number | undefined
 }
 
 /** How long a reset is remembered where nothing is known of the key: units charged to it may still
@@ -55,7 +62,8 @@ export const FORGOTTEN_MS = 60_000
 export interface Marks {
   /** The mark of a key. After the next call, the object may be another key's mark. */
   of(key: string): Mark
-  /** Brings a key's mark up to these times, and keeps it for at least `lifeMs` from now. */
+  /** Brings a key's mark up to these times, and keeps it for at least `lifeMs` from now. A base
+   *  replaces the one before; without one, it is forgotten. */
   set(key: string, mark: Mark, nowMs: number, lifeMs: number): void
 }
 
@@ -120,7 +128,8 @@ export function decide(
     const cost = costs[i] as number
     const units = granted * cost
     const kept = keep === undefined || cost === 0 ? 0 : (keep[i] as number)
-    if (units !== 0 && changes) {
+    // To restore nothing sets the base.
+    if (changes && (units !== 0 || mode === 'restore')) {
       if (takes && units > 0) kernel.take(scratch, units)
       else
         correct(counter, keys[i] as string, request, Math.abs(units), request.untilUs?.[i], nowUs)
@@ -204,7 +213,7 @@ function reservable(
 function correct(
   { kernel, scratch, table, slot }: Counter,
   key: string,
-  { mode, seenUs = Number.POSITIVE_INFINITY }: CounterRequest,
+  { mode, seenUs = Number.POSITIVE_INFINITY, lossUs = Number.POSITIVE_INFINITY }: CounterRequest,
   units: number,
   untilUs: number = Number.POSITIVE_INFINITY,
   nowUs: number,
@@ -220,10 +229,22 @@ function correct(
     kernel.block?.(scratch, units)
     return
   }
-  const { forgottenUs, gaveUs } = table.marks.of(key)
+  const { forgottenUs, gaveUs, base, begunUs = Number.NEGATIVE_INFINITY } = table.marks.of(key)
   if (correction === 'restore') {
     // Units that were forgotten or given back since they were seen were not lost.
-    if (Math.max(forgottenUs, gaveUs) < seenUs) kernel.restore(scratch, units, untilUs)
+    if (Math.max(forgottenUs, gaveUs) >= seenUs || kernel.traits.holds) return
+    // What was seen since a restore was lost another time.
+    const known = begunUs >= Math.max(lossUs, seenUs) ? base : undefined
+    const raised = kernel.restore(scratch, units, untilUs, known)
+    if (raised === known) return
+    const mark = {
+      forgottenUs: 0,
+      gaveUs: 0,
+      base: raised,
+      begunUs: known === undefined ? nowUs : begunUs,
+    }
+    const lifeMs = Math.ceil(lifeUsOf(kernel, scratch) / 1_000)
+    table.marks.set(key, mark, nowUs / 1_000, Math.max(lifeMs, FORGOTTEN_MS))
     return
   }
   // Units charged before the key was forgotten would be the units of others.

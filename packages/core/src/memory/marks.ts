@@ -12,10 +12,12 @@ const LEAST = 10_000
 /** How many marks are looked at to find the one that matters least. */
 const CANDIDATES = 8
 
-// A mark is the two numbers of `Mark`.
+// A mark is the numbers of `Mark`; NaN: there is no base.
 const FORGOTTEN = 0
 const GAVE = 1
-const WIDTH = 2
+const BASE = 2
+const BEGUN = 3
+const WIDTH = 4
 
 export interface MarkBounds {
   readonly maxKeys: number
@@ -32,7 +34,7 @@ export class KeyMarks {
   /** The latest times of the marks that made room. */
   readonly #others: Mark = { forgottenUs: 0, gaveUs: 0 }
   /** The mark that was found last. */
-  readonly #found: Mark = { forgottenUs: 0, gaveUs: 0 }
+  readonly #found: Mark = { forgottenUs: 0, gaveUs: 0, base: undefined, begunUs: undefined }
 
   constructor({ maxKeys, slackMs }: MarkBounds) {
     this.#slackMs = slackMs
@@ -55,10 +57,14 @@ export class KeyMarks {
     const found = this.#found
     found.forgottenUs = states.cells[states.offset + FORGOTTEN] as number
     found.gaveUs = states.cells[states.offset + GAVE] as number
+    const base = states.cells[states.offset + BASE] as number
+    found.base = Number.isNaN(base) ? undefined : base
+    found.begunUs = states.cells[states.offset + BEGUN]
     return found
   }
 
-  set(key: string, { forgottenUs, gaveUs }: Mark, nowMs: number, lifeMs: number): void {
+  set(key: string, mark: Mark, nowMs: number, lifeMs: number): void {
+    const { forgottenUs, gaveUs, base = Number.NaN, begunUs = 0 } = mark
     const { states } = this
     const known = this.of(key)
     // As in Redis, where the clock has stepped back, the refund made last counts, not the one with
@@ -76,6 +82,8 @@ export class KeyMarks {
     }
     states.cells[states.offset + FORGOTTEN] = latest.forgottenUs
     states.cells[states.offset + GAVE] = latest.gaveUs
+    states.cells[states.offset + BASE] = base
+    states.cells[states.offset + BEGUN] = begunUs
     states.keep(until, undefined)
   }
 

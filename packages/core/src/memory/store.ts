@@ -24,7 +24,7 @@ export interface MemoryStoreOptions {
    *  bytes besides its text, 80 for a sliding window.
    *
    *  A store also remembers the resets and refunds of as many keys in all (at least 10,000), while
-   *  units charged before them count: 40 bytes each. Beyond that, the oldest ones apply to all
+   *  units charged before them count: 56 bytes each. Beyond that, the oldest ones apply to all
    *  keys, so an older receipt may give back less. */
   readonly maxKeys?: number | undefined
   /** How keys are told apart.

@@ -33,6 +33,9 @@ export interface Connection {
     items: readonly Item[],
     ask: (item: Item, send: Send) => void,
   ): void
+  /** What changes when the client connects to a node anew, such as its socket; undefined, or no
+   *  such function: that is not known. Must be cheap. */
+  lineTo?(node: string): unknown
   /** Why a command would fail now without being sent; undefined: it would be sent. Must be cheap,
    *  as it is called before each request. */
   unready(): string | undefined

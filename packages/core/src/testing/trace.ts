@@ -64,7 +64,10 @@ export async function replaySteps(
     const untilUs = step.untilMs === undefined ? undefined : [(startMs + step.untilMs) * 1_000]
     const key = `${keyPrefix}-${step.section}`
     const target = { policySet, key }
-    const request = { mode, target, costs: [cost], count: 1, untilUs } as StoreRequest
+    // Nothing is lost between the lines of one time.
+    const now = mode === 'restore' ? clock.nowUs() : undefined
+    const when = { untilUs, seenUs: now, lossUs: now }
+    const request = { mode, target, costs: [cost], count: 1, ...when } as StoreRequest
     const differences = differencesOf(textOf(await store.decide(request)), step.expected)
     if (differences !== '') {
       const call = `${step.atMs}ms ${mode} ${cost}`

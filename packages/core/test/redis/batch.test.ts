@@ -51,11 +51,13 @@ async function replayInBatches(client: Redis | Cluster, text: string, run: strin
   for (const step of parseTrace(text)) {
     const { policySet, mode, untilMs } = step
     const line = prepareScript(keyFormat('weir'), policySet)
-    const groups = groupsOf(
-      step,
-      untilMs === undefined ? undefined : [startUs + untilMs * 1_000],
-      run,
-    )
+    const untilUs = untilMs === undefined ? undefined : [startUs + untilMs * 1_000]
+    const lossUs = mode === 'restore' ? startUs + step.atMs * 1_000 : undefined
+    const groups = groupsOf(step, untilUs, run).map((group) => ({
+      ...group,
+      seenUs: lossUs,
+      lossUs,
+    }))
     const corrupt = keysOf(line.names, groups[CORRUPT] as Counted, [])[0] as string
     await client.set(corrupt, 'not ours', 'PX', 600_000)
     const { nowUs, verdicts } = await verdictsOf(

@@ -11,7 +11,7 @@ import { slidingCounter } from '../../src/algorithms/sliding-counter/sliding-cou
 import { slidingLog, slidingWindow } from '../../src/algorithms/sliding-log/sliding-log.js'
 import { RateLimiter } from '../../src/limiter/limiter.js'
 import { type FakeClock, fakeClock } from '../../src/testing/clock.js'
-import { patientClient, patientStore } from './patient.js'
+import { patientClient, stillStore } from './patient.js'
 import { callsOf } from './stats.js'
 
 let server: RedisServer
@@ -90,7 +90,7 @@ function limiterFor(policy: Policy, clock?: FakeClock): [limiter: RateLimiter, k
   // Names of 24 bytes, whatever the kernel.
   const rest = `:{${KEY}}:a:p:${counterOf(policy)}`
   const prefix = `${runs}`.padStart(24 - rest.length, '0')
-  const store = patientStore(client, clock === undefined ? { prefix } : { prefix, clock })
+  const store = stillStore(client, clock === undefined ? { prefix } : { prefix, clock })
   const limiter = new RateLimiter({ name: 'a', store, policy })
   return [limiter, prefix + rest]
 }

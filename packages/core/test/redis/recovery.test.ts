@@ -510,13 +510,12 @@ describe.each([
 
 describe('the probe of a node', () => {
   const isProbe = ({ mode, keys }: Call) =>
-    mode === 'penalty' && keys.some((key) => key.includes(':weir:probe:'))
+    mode === 'penalty' && keys.some((key) => key.includes(':weir:beats:'))
 
-  test('goes there although the slot of the key that it was to use has moved', async () => {
+  test('goes there although the slot of a key that it asked about has moved', async () => {
     const { client, slots, away, calls } = twoShards()
     const store = storeOn(client)
     const limiter = new RateLimiter({ name: newName(), store, policy })
-    // The tag 'probe' is on the other node, which would report that all is well.
     const [other] = slots[slotOf('probe')] as [string]
     const [node, key, another] =
       other === 'a:1' ? ['b:1', ON_B, ALSO_ON_B] : ['a:1', ON_A, ALSO_ON_A]
@@ -1031,7 +1030,8 @@ describe('what was seen', () => {
       await redis.flushall()
       let allowed = 0
       for (let i = 0; i < 150; i += 1) if ((await limiter.consume('k')).allowed) allowed += 1
-      expect([raises, allowed]).toEqual([1, 100])
+      expect(raises).toBeGreaterThan(0)
+      expect(allowed).toBe(100)
     },
   )
 
@@ -1055,7 +1055,7 @@ describe('what was seen', () => {
     modes.length = 0
     await limiter.consume('k')
     await limiter.peek('k')
-    expect(modes).toEqual(['consume', 'peek'])
+    expect(modes.filter((mode) => mode !== 'penalty')).toEqual(['consume', 'peek'])
   })
 
   test('of an exhausted key was pushed out by other keys', async () => {

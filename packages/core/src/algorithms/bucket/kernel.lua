@@ -104,9 +104,12 @@ return function(limit, full, wait)
     take(units, tat + min(units * price, ticks_at(until_us) - now))
   end
 
-  local function restore(_, until_us)
-    local until_ticks = ticks_at(until_us)
+  local function restore(seen, until_us, base)
+    local known = max(base or tat, now)
+    local missing = seen > 0 and ticks_at(until_us) - known or 0
     -- A smaller difference is the rounding of `until`.
-    if until_ticks - tat > ROUNDED then take(0, until_ticks) end
+    if missing <= ROUNDED then return known end
+    take(0, tat + missing)
+    return known + missing
   end
 end

@@ -109,10 +109,13 @@ export const bucket: Kernel = {
     moveTo(scratch, scratch.tat + ticks)
   },
 
-  restore(scratch, _used, untilUs) {
-    const until = ticksAt(untilUs)
+  restore(scratch, seen, untilUs, base) {
+    const known = Math.max(base ?? scratch.tat, scratch.now)
+    const missing = seen > 0 ? ticksAt(untilUs) - known : 0
     // A smaller difference is the rounding of `until`.
-    if (until - scratch.tat > ROUNDED) moveTo(scratch, until)
+    if (missing <= ROUNDED) return known
+    moveTo(scratch, scratch.tat + missing)
+    return known + missing
   },
 
   retryAfterMs: ({ tat, now, price, span }, cost) =>

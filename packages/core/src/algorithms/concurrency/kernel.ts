@@ -88,7 +88,7 @@ export const concurrency: Kernel = {
     if (expiry > nowMs) add(scratch, expiry, units)
   },
 
-  restore() {},
+  restore: () => 0,
 
   renew(scratch, units, untilUs) {
     giveBack(scratch, units, untilUs)

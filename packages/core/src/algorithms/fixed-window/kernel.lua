@@ -65,16 +65,15 @@ return function(limit, span, aligned)
     take(units)
   end
 
-  local function restore(seen, until_us)
+  local function restore(seen, until_us, base)
     local until_ms = floor(until_us / 1000)
-    if until_ms - now <= span then
-      local lost = count > 0 and until_ms < finish
-      if lost or count == 0 then
-        take(seen)
-        finish = until_ms
-      elseif min(seen, MAX_UNITS) > count then
-        take(seen - count)
-      end
+    if until_ms - now > span then return base or count end
+    local anew = until_ms < finish
+    local known = base or anew and 0 or count
+    if seen > known then
+      take(seen - known)
+      if anew then finish = until_ms end
     end
+    return max(known, seen)
   end
 end

@@ -55,18 +55,18 @@ export const fixedWindow: Kernel = {
     take(scratch, units)
   },
 
-  restore(scratch, seen, untilUs) {
+  restore(scratch, seen, untilUs, base) {
     const untilMs = Math.floor(untilUs / 1_000)
-    if (untilMs - scratch.nowMs > scratch.spanMs) return
+    if (untilMs - scratch.nowMs > scratch.spanMs) return base ?? scratch.count
     // A later end means that the window was lost and began anew. It becomes the old one again, with
     // both counts.
-    const lost = scratch.count > 0 && untilMs < scratch.endMs
-    if (lost || scratch.count === 0) {
-      take(scratch, seen)
-      scratch.endMs = untilMs
-    } else if (Math.min(seen, MAX_UNITS) > scratch.count) {
-      take(scratch, seen - scratch.count)
+    const isNew = untilMs < scratch.endMs
+    const known = base ?? (isNew ? 0 : scratch.count)
+    if (seen > known) {
+      take(scratch, seen - known)
+      if (isNew) scratch.endMs = untilMs
     }
+    return Math.max(known, seen)
   },
 
   retryAfterMs: ({ endMs, nowMs }) => endMs - nowMs,

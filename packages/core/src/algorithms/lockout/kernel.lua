@@ -147,11 +147,11 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
     end
   end
 
-  local function restore(seen, until_us)
+  local function restore(seen, until_us, base)
     local code = floor(seen / SEEN)
     local units, steps, held = seen % SEEN, floor(code / 4), code % 4 >= 2
     local until_ms = floor(until_us / 1000)
-    if until_ms - now > (held and forget or span) then return end
+    if until_ms - now > (held and forget or span) then return base or count end
     -- It is not known when the block before a running count ended, only that the count began later.
     local last = held and until_ms or until_ms - span
     if steps > level and last + forget > now then
@@ -172,14 +172,16 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
       -- A later end means that the count was lost and began anew. It becomes the old one again,
       -- with the attempts of both.
       local lost = count > 0 and until_ms < began + span
-      local missing = lost and units or units - count
-      if missing > 0 then
+      local known = base or lost and 0 or count
+      if units > known then
         if lost or count == 0 then began = last end
         -- Only an attempt begins a block.
-        count = min(count + missing, MAX_UNITS)
+        count = min(count + units - known, MAX_UNITS)
         dirty = true
       end
+      return max(known, units)
     end
+    return base or count
   end
 
   local function block(ms)

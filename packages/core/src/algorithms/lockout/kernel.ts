@@ -140,11 +140,11 @@ export const lockout: Kernel = {
     take(scratch, units)
   },
 
-  restore(scratch, seen, untilUs) {
+  restore(scratch, seen, untilUs, base) {
     const { nowMs, spanMs, forgetMs } = scratch
     const { units, level, isBlocked: wasBlocked } = seenIn(seen)
     const untilMs = Math.floor(untilUs / 1_000)
-    if (untilMs - nowMs > (wasBlocked ? forgetMs : spanMs)) return
+    if (untilMs - nowMs > (wasBlocked ? forgetMs : spanMs)) return base ?? scratch.count
     // It is not known when the block before a running count ended, only that the count began later.
     const lastMs = wasBlocked ? untilMs : untilMs - spanMs
     if (level > scratch.level && lastMs + forgetMs > nowMs) {
@@ -166,13 +166,16 @@ export const lockout: Kernel = {
       // A later end means that the count was lost and began anew. It becomes the old one again,
       // with the attempts of both.
       const isLost = scratch.count > 0 && untilMs < endOfCount(scratch)
-      const missing = isLost ? units : units - scratch.count
-      if (missing <= 0) return
-      if (isLost || scratch.count === 0) scratch.beganMs = lastMs
-      // Only an attempt begins a block.
-      scratch.count = Math.min(scratch.count + missing, MAX_UNITS)
-      scratch.dirty = true
+      const known = base ?? (isLost ? 0 : scratch.count)
+      if (units > known) {
+        if (isLost || scratch.count === 0) scratch.beganMs = lastMs
+        // Only an attempt begins a block.
+        scratch.count = Math.min(scratch.count + units - known, MAX_UNITS)
+        scratch.dirty = true
+      }
+      return Math.max(known, units)
     }
+    return base ?? scratch.count
   },
 
   block(scratch, ms) {

@@ -98,15 +98,18 @@ return function(limit, span)
     end
   end
 
-  local function restore(used_before, until_us)
+  local function restore(used_before, until_us, base)
     local was_start = floor(until_us / 1000) - 2 * span
     local seen = min(used_before, most)
-    local counted = current + previous
-    if was_start == start and seen > counted then
-      take(seen - counted)
-    elseif was_start == start - span and previous == 0 then
-      previous = seen
-      dirty = true
+    local known = base or previous + (was_start < start and 0 or current)
+    if seen > known then
+      if was_start == start then
+        take(seen - known)
+      elseif was_start == start - span then
+        previous = min(previous + seen - known, most)
+        dirty = true
+      end
     end
+    return max(known, seen)
   end
 end

@@ -93,20 +93,21 @@ export const slidingCounter: Kernel = {
     }
   },
 
-  restore(scratch, used, untilUs) {
+  restore(scratch, used, untilUs, base) {
     // The usage was seen in the window that ends one span before `untilUs`, and a part of it may be
     // the weight of the window before. So in the same window both counts together are at least as
-    // much, unless they were lost. In the next window, where the older count is gone, a previous
-    // window with any count is taken to be intact.
+    // much, unless they were lost.
     const startMs = Math.floor(untilUs / 1_000) - 2 * scratch.spanMs
     const seen = Math.min(used, scratch.most)
-    const counted = scratch.current + scratch.previous
-    if (startMs === scratch.startMs && seen > counted) {
-      take(scratch, seen - counted)
-    } else if (startMs === scratch.startMs - scratch.spanMs && scratch.previous === 0) {
-      scratch.previous = seen
-      scratch.dirty = true
+    const known = base ?? scratch.previous + (startMs < scratch.startMs ? 0 : scratch.current)
+    if (seen > known) {
+      if (startMs === scratch.startMs) take(scratch, seen - known)
+      else if (startMs === scratch.startMs - scratch.spanMs) {
+        scratch.previous = Math.min(scratch.previous + seen - known, scratch.most)
+        scratch.dirty = true
+      }
     }
+    return Math.max(known, seen)
   },
 
   retryAfterMs({ limit, spanMs, nowMs, startMs, previous, current }, cost) {

@@ -54,13 +54,13 @@ return function(limit, span, quantum)
   local new_tick = floor(now / quantum) * quantum + quantum - 1
   local cell = floor(span / 8) + 1000
   -- The last entry and the first live one. `runs`: there is a live one, and it stays. `gone`: units
-  -- up to this sum no longer count. `older`: the first entry is to be put before the existing ones.
+  -- up to this sum no longer count.
   local list, stored_tick, stored_weight, stored_sum, runs, first, first_tick, first_sum
-  local gone, last_tick, last_sum, older, dirty
+  local gone, last_tick, last_sum, dirty
 
   local function read(key)
     list = key
-    older, runs, dirty = false, false, false
+    runs, dirty = false, false
     first, gone, last_tick, last_sum = 0, 0, new_tick, 0
     stored_tick, stored_weight, stored_sum = entry(key, '-1')
     local ours = stored_tick or not stored_weight
@@ -119,10 +119,7 @@ return function(limit, span, quantum)
   -- second: the TTL is then a cell longer, so it outlives whatever comes in this cell. It has a
   -- second to spare, because Redis counts it from when the script began.
   local function write(key, reset)
-    if older then
-      if first >= 0 then call('LTRIM', key, first + 1, -1) end
-      call('LPUSH', key, format('%d:%d:%d', first_tick, (first_sum - gone) % ROUND, first_sum))
-    elseif not runs then
+    if not runs then
       if stored_tick then call('DEL', key) end
       call('RPUSH', key, format('%d:%d:%d', last_tick, (last_sum - gone) % ROUND, last_sum))
     else
@@ -179,21 +176,10 @@ return function(limit, span, quantum)
     take(units, tick_of(until_us, span, new_tick))
   end
 
-  local function restore(seen, until_us)
+  local function restore(seen, until_us, base)
     local tick = tick_of(until_us, span, new_tick)
-    local in_use = (last_sum - gone) % ROUND
-    -- Units of the present tick are still there if none was lost.
-    local lost = runs and (first_tick > tick or first_tick == new_tick and in_use < seen)
-    if not runs then
-      -- The tick is also set for a healed and full run, to which nothing is added: a second restore
-      -- must find it there.
-      last_tick = tick
-      take(seen, tick)
-    elseif lost and in_use < MAX_UNITS then
-      -- The lost units come first, as one run.
-      first, first_tick, first_sum = first - 1, tick, gone
-      gone = (gone - min(seen, MAX_UNITS - in_use)) % ROUND
-      older, dirty = true, true
-    end
+    local known = base or runs and first_tick > tick and 0 or (last_sum - gone) % ROUND
+    if seen > known then take(seen - known, tick) end
+    return max(known, seen)
   end
 end

@@ -111,21 +111,14 @@ export const slidingLog: Kernel = {
 
   reconcile: (scratch, units, untilUs) => takeAt(scratch, units, tickUntil(scratch, untilUs)),
 
-  restore(scratch, seen, untilUs) {
-    const { cells, first, newTick } = scratch
+  restore(scratch, seen, untilUs, base) {
+    const { cells, first } = scratch
     const tick = tickUntil(scratch, untilUs)
-    const used = usedOf(scratch)
-    const firstTick = tickAt(cells, first)
-    // Units of the present tick are still there if none was lost.
-    const lost = firstTick > tick || (firstTick === newTick && used < seen)
-    if (cells[END] === 0) {
-      // The tick is also set for a healed and full run, to which nothing is added: a second restore
-      // must find it there.
-      scratch.lastTick = tick
-      takeAt(scratch, seen, tick)
-    } else if (lost && used < MAX_UNITS) {
-      putBefore(scratch, tick, Math.min(seen, MAX_UNITS - used))
-    }
+    // If all that counts was taken later, all that was seen was lost.
+    const isLost = cells[END] !== 0 && tickAt(cells, first) > tick
+    const known = base ?? (isLost ? 0 : usedOf(scratch))
+    if (seen > known) takeAt(scratch, seen - known, tick)
+    return Math.max(known, seen)
   },
 
   retryAfterMs(scratch, cost) {
@@ -242,21 +235,6 @@ function firstReaching({ cells, first, floor }: LogScratch, units: number): numb
     else low = middle + 1
   }
   return low
-}
-
-/** Puts a run of units before the live entries, in new cells. */
-function putBefore(scratch: LogScratch, tick: number, units: number): void {
-  const { cells, first, floor } = scratch
-  const end = cells[END] as number
-  const older = new Float64Array(HEADER + 4 * (end - first + 1))
-  older.set(cells.subarray(HEADER + 2 * first, HEADER + 2 * end), HEADER + 2)
-  older[END] = end - first + 1
-  older[HEADER] = tick
-  older[HEADER + 1] = floor
-  scratch.cells = older
-  scratch.first = 0
-  scratch.floor = (floor + ROUND - units) % ROUND
-  scratch.dirty = true
 }
 
 /**

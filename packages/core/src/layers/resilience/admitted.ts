@@ -2,9 +2,8 @@
 // so it counts in units of the largest of them.
 
 import type { Policy } from '../../algorithms/policy.js'
-import type { LayerRequest } from '../../layer.js'
 import { partOfTarget } from '../../request.js'
-import type { Target } from '../../store.js'
+import type { RestoreRequest, Target } from '../../store.js'
 
 /** Rounding errors in sums of fractional units are smaller. */
 export const ROUNDING = 1e-6
@@ -22,8 +21,12 @@ export class Admitted {
   /** Fractional if units of a bucket with another capacity are among them. */
   units = 0
   /** The request that restores what was last seen of the counter in the store. */
-  seen: LayerRequest | undefined = undefined
+  seen: RestoreRequest | undefined = undefined
   untilUs: number | undefined = undefined
+  /** What was seen may be lost, and is to be restored although nothing was admitted. */
+  isSuspect = false
+  /** Which loss of its node it was restored after: the time of that loss. */
+  restoredUs = 0
   /** Until when the units counted that were dropped as expired. */
   overUs = 0
   /** Undefined: no request to count it in the store is under way. */
@@ -35,7 +38,7 @@ export class Admitted {
   }
 
   get isOwed(): boolean {
-    return this.units >= ROUNDING || this.waiting !== undefined
+    return this.units >= ROUNDING || this.isSuspect || this.waiting !== undefined
   }
 
   /** The units that the store is to count, rounded up. */

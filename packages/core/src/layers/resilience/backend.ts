@@ -28,9 +28,11 @@ export interface Backend {
     readonly all: readonly BackendNode[]
     /** The node that decides the requests of a target. */
     of(target: Target): BackendNode
-    /** A key that lies on the node. */
-    keyOn(node: BackendNode): string
+    /** A key that lies on the node, and begins with these characters. */
+    keyOn(node: BackendNode, beginning?: string): string
   }
+  /** What changes when the client connects to a node anew; undefined: that is not known. */
+  lineTo?(node: BackendNode): unknown
   /** Why a request would neither be sent now nor wait for a connection; undefined: it would. */
   unready(): string | undefined
 }

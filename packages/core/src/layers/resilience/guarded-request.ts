@@ -30,6 +30,8 @@ export class GuardedRequest implements Pending, Timed, Waiting {
   isDone = false
   /** The store has been asked. */
   isSent = false
+  /** It has waited until what was seen of its target, and lost, was restored. */
+  isRestored = false
   readonly sent: Sent
   readonly request: LayerRequest
   readonly sender: Sender

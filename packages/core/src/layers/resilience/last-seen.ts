@@ -13,6 +13,7 @@ import { idOf } from '../../base/key-text.js'
 import type { LayerRequest } from '../../layer.js'
 import { States } from '../../memory/states.js'
 import type { PolicyResult, PolicySet, StoreResult, Target } from '../../store.js'
+import { type Loss, lossOf } from './canary.js'
 import type { SeenBlocksOf } from './seen-blocks.js'
 
 type Mode = LayerRequest['mode']
@@ -62,9 +63,14 @@ export class LastSeen {
     return this.#find(target) ? this.#seen() : undefined
   }
 
-  /** Remembers a result. Returns what was seen before if the result shows that the store has lost
-   *  it. */
-  note(target: Target, result: StoreResult, mode: Mode): Seen | undefined {
+  /** Remembers a result. Returns what was seen before if the result, or what its node has lost,
+   *  shows that the store has lost it. */
+  note(
+    target: Target,
+    result: StoreResult,
+    mode: Mode,
+    losses?: readonly Loss[],
+  ): Seen | undefined {
     const { nowUs } = result
     const isThere = this.#find(target)
     const beforeUs = isThere ? this.#number(0) : 0
@@ -75,7 +81,10 @@ export class LastSeen {
     const known = isThere && beforeUs <= nowUs + LOSS_MARGIN_US
     const { takes, gives, correction } = traitsOf(mode)
     const taken = takes || correction === 'reconcile'
-    const isLoss = taken && result.granted > 0 && known && this.#shows(isLost, result, mode)
+    const isLoss =
+      known &&
+      (lossOf(losses, beforeUs) !== undefined ||
+        (taken && result.granted > 0 && this.#shows(isLostBy, result, mode)))
     const lost = isLoss ? this.#seen() : undefined
     // After a denial, refund or reconciliation, less may be in use because units were lost or
     // because their time has passed.
@@ -203,7 +212,7 @@ type Sign = (
  * very request took. A refund by another process looks the same; its mark keeps a restore from
  * undoing it.
  */
-const isLost: Sign = ({ cost, limit, remaining, policy }, remained, earlierUs, mode, granted) => {
+const isLostBy: Sign = ({ cost, limit, remaining, policy }, remained, earlierUs, mode, granted) => {
   const traits = policy.kernel?.traits
   // A settlement takes units of some policies and gives back units of others. Slots are released
   // elsewhere, and their holders renew what was lost.

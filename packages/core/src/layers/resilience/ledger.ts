@@ -73,6 +73,19 @@ export class Ledger {
     admitted.seen = restoring(partOfTarget(target, [place]), own)
   }
 
+  /** Entries for what was seen of a target and may be lost, to be restored. */
+  suspect(target: Target, seen: Seen): Admitted[] {
+    const suspects: Admitted[] = []
+    for (let place = 0; place < target.policySet.policies.length; place += 1) {
+      const admitted = this.of(target, place) ?? this.remember(target, place, 0)
+      if (admitted === undefined) continue
+      if ((admitted.seen?.seenUs ?? 0) < seen.nowUs) this.saw(admitted, target, place, seen)
+      admitted.isSuspect = true
+      suspects.push(admitted)
+    }
+    return suspects
+  }
+
   /** Notes a decision made without the store. */
   decided(
     { target, mode, costs }: LayerRequest,
@@ -142,7 +155,7 @@ export class Ledger {
       if (looked % ENTRIES_PER_STEP === 0) await pause()
       if (admitted.waiting !== undefined || !isChosen(admitted)) continue
       admitted.dropExpired(this.nowUs())
-      if (admitted.units < ROUNDING) {
+      if (!admitted.isOwed) {
         this.forget(admitted)
         continue
       }

@@ -8,9 +8,10 @@ import { traitsOf } from '../../algorithms/modes.js'
 import { IGNORED, type Layer, type LayerRequest, type Pending } from '../../layer.js'
 import { correctionOf } from '../../request.js'
 import type { PolicyResult, StoreResult, Target } from '../../store.js'
+import type { Loss } from './canary.js'
 import type { Events } from './events.js'
 import type { Seen } from './last-seen.js'
-import { restoring } from './restoring.js'
+import { restoring, tellsLosses } from './restoring.js'
 
 export class Losses {
   readonly #store: Layer
@@ -23,9 +24,10 @@ export class Losses {
   }
 
   /** Restores what was seen before. A failed restore is not repeated: up to one limit may then pass
-   *  a second time. */
-  restore(target: Target, before: Seen): void {
-    this.#ask(restoring(target, before), IGNORED)
+   *  a second time.
+   *  @param loss since when it may be lost, and whether that is sure */
+  restore(target: Target, before: Seen, loss: Omit<Loss, 'atUs'>): void {
+    this.#ask(restoring(target, before, loss.sinceUs), loss, IGNORED)
   }
 
   /**
@@ -37,12 +39,13 @@ export class Losses {
     request: LayerRequest,
     result: StoreResult,
     before: Seen,
+    loss: Omit<Loss, 'atUs'>,
     deadlineAtMs: number | undefined,
     pending: Pending,
     failed: (error: unknown) => void,
   ): void {
     if (!isHeld(request, result, before)) {
-      this.restore(request.target, before)
+      this.restore(request.target, withOwn(before, request, result), loss)
       pending.decided(result)
       return
     }
@@ -51,19 +54,35 @@ export class Losses {
       if (denial !== undefined) this.#store.ask(givingBack(request, result), IGNORED)
       pending.decided(denial ?? result)
     }
-    this.#ask({ ...restoring(request.target, before), deadlineAtMs }, { decided, failed })
+    const restore = { ...restoring(request.target, before, loss.sinceUs), deadlineAtMs }
+    this.#ask(restore, loss, { decided, failed })
   }
 
-  #ask(restore: LayerRequest, pending: Pending): void {
+  #ask(restore: LayerRequest, { isSure }: Omit<Loss, 'atUs'>, pending: Pending): void {
     const { policySet, key } = restore.target
     this.#store.ask(restore, {
       decided: (result) => {
-        if (result.granted > 0) this.#events.emit('data-loss', { limiter: policySet.name, key })
+        const isLost = isSure || restore.target.policySet.policies.every(tellsLosses)
+        if (isLost && result.granted > 0)
+          this.#events.emit('data-loss', { limiter: policySet.name, key })
         pending.decided(result)
       },
       failed: (error) => pending.failed(error),
     })
   }
+}
+
+/**
+ * What was seen, with the units that the request has taken since: where these count until the same
+ * time as what was seen, a sliding window or counter cannot tell that they are new.
+ */
+function withOwn(before: Seen, { costs }: LayerRequest, result: StoreResult): Seen {
+  const remaining = before.remaining.map((left, i) => {
+    const { policy } = result.policies[i] as PolicyResult
+    const isSame = isOneMs(result.untilUs[i], before.untilUs[i])
+    return isSame && !tellsLosses(policy) ? left - result.granted * (costs[i] as number) : left
+  })
+  return { ...before, remaining }
 }
 
 /** Whether a block was seen that would have denied the request. */

@@ -2,18 +2,18 @@
 // answers, users' requests go there again, each after what was admitted locally under its counters
 // has been counted there; the rest is counted in the background.
 
-import { fixedWindow } from '../../algorithms/fixed-window/fixed-window.js'
 import { memoized } from '../../base/cache.js'
 import type { Time } from '../../base/time.js'
 import { type Layer, type LayerRequest, promiseOf } from '../../layer.js'
-import { makePolicySet } from '../../request.js'
-import type { PolicySet } from '../../store.js'
+import type { RestoreRequest, StoreResult } from '../../store.js'
 import type { Admitted } from './admitted.js'
 import type { Backend, BackendNode } from './backend.js'
 import { Breaker, type BreakerState, RETURN_MS } from './breaker.js'
+import { Canary, type Loss, lossOf, withLoss } from './canary.js'
 import type { Events } from './events.js'
 import { concernsNode } from './failures.js'
 import type { Ledger } from './ledger.js'
+import { tellsLosses } from './restoring.js'
 
 export interface RecoveryOptions {
   /** Asks the store, with a deadline, whatever a breaker says. It reports no failures to breakers:
@@ -43,6 +43,16 @@ export class Guard {
   counted = 0
   /** Requests that the store has not answered yet, even after their deadline. */
   inFlight = 0
+  /** What the node may have lost; undefined: nothing. */
+  losses: readonly Loss[] | undefined = undefined
+  /** A user's request was sent since the last beat. */
+  isUsed = false
+  /** The next request is to be sent behind a beat. */
+  isBeatDue = false
+  /** Cancels the timer of the next beat; undefined: none was ever set. */
+  cancelBeat: (() => void) | undefined = undefined
+  /** See `Backend.lineTo`. */
+  line: unknown = undefined
 
   constructor(node: BackendNode, random: () => number) {
     this.node = node
@@ -57,9 +67,8 @@ const SPREAD_MS = 500
 const UNREADY_MS = 50
 /** The most keys that are counted at once. Between two chunks, the store serves others. */
 const CHUNK = 100
-
-const PROBE = fixedWindow({ name: 'probe', limit: 1, window: '1s' })
-export const PROBES: PolicySet = makePolicySet('weir', [PROBE])
+/** How often a node that is used gets a beat. */
+const BEAT_MS = 3_000
 
 export class Recovery {
   readonly #backend: Backend
@@ -68,6 +77,11 @@ export class Recovery {
   readonly #guards: Guard[] = []
   /** Nodes that the client knew when one of them was lost. */
   readonly #knownBefore: WeakSet<BackendNode> = new WeakSet()
+  /** This process's numbers, by their keys: a node that takes over slots has the numbers of the one
+   *  before. */
+  readonly #canaries: Map<string, Canary> = new Map()
+  /** The beginning of their keys. */
+  #beginning: string | undefined
   #isClosed = false
   readonly guardOf: (node: BackendNode) => Guard = memoized((node) => {
     const guard = new Guard(node, this.#options.time.random)
@@ -83,9 +97,71 @@ export class Recovery {
     this.#options = options
   }
 
+  /** Sends a beat before a user's request, if one is due. */
+  pulse(guard: Guard): void {
+    if (guard.cancelBeat === undefined) this.#beatLater(guard)
+    else if (guard.isBeatDue || this.#isOnNewLine(guard)) void this.#beat(guard)
+    guard.line ??= this.#backend.lineTo?.(guard.node)
+  }
+
+  /** Whether the client has connected to the node anew since the last beat. */
+  #isOnNewLine({ node, line }: Guard): boolean {
+    return line !== undefined && line !== this.#backend.lineTo?.(node)
+  }
+
+  #beatLater(guard: Guard): void {
+    guard.isBeatDue = false
+    guard.cancelBeat?.()
+    if (this.#isClosed || !this.#backend.recovers) return
+    guard.cancelBeat = this.#options.time.after(BEAT_MS, () => {
+      // A process that is idle tells no beats.
+      if (guard.isUsed && guard.state !== 'open') void this.#beat(guard)
+      else guard.isBeatDue = true
+    })
+  }
+
+  /** Tells a node a beat, which shows whether it has lost anything. Requests that are sent
+   *  afterwards are answered afterwards. Returns why there is no answer. */
+  #beat(guard: Guard): Promise<Error | undefined> {
+    const wasAway = guard.isBeatDue || guard.state === 'open'
+    // On the same line there is the same server. Where lines are not known, it may be another one.
+    const mayBeAnother = guard.line === undefined ? wasAway : this.#isOnNewLine(guard)
+    guard.line = this.#backend.lineTo?.(guard.node)
+    guard.isUsed = false
+    this.#beatLater(guard)
+    const canary = this.#canaryOf(guard)
+    return new Promise((resolve) => {
+      const decided = (result: StoreResult): void => {
+        const { lastUs } = canary
+        let loss = canary.heard(result)
+        // No beat tells what was lost since the last one.
+        if (mayBeAnother) loss ??= { sinceUs: lastUs, atUs: result.nowUs, isSure: false }
+        if (loss !== undefined) guard.losses = withLoss(guard.losses, loss)
+        resolve(undefined)
+      }
+      const failed = (error: unknown): void => {
+        guard.isBeatDue = true
+        resolve(error as Error)
+      }
+      this.#options.store.ask(canary.beat(), { decided, failed })
+    })
+  }
+
+  #canaryOf({ node }: Guard): Canary {
+    this.#beginning ??= `beat-${this.#options.time.random().toString(36).slice(2)}-`
+    const key = this.#backend.nodes.keyOn(node, this.#beginning)
+    let canary = this.#canaries.get(key)
+    if (canary === undefined) {
+      canary = new Canary(key)
+      this.#canaries.set(key, canary)
+    }
+    return canary
+  }
+
   /** A request failed for a reason that concerns the whole node. */
   failed(guard: Guard, cause: unknown): void {
     guard.breaker.failed(this.#options.time.nowMs())
+    guard.isBeatDue = true
     this.#watch(guard, cause)
   }
 
@@ -97,9 +173,10 @@ export class Recovery {
 
   close(): void {
     this.#isClosed = true
-    for (const { cancel, cancelReturn } of this.#guards) {
+    for (const { cancel, cancelReturn, cancelBeat } of this.#guards) {
       cancel?.()
       cancelReturn?.()
+      cancelBeat?.()
     }
   }
 
@@ -127,6 +204,7 @@ export class Recovery {
   #takesOver(guard: Guard): void {
     const { time } = this.#options
     guard.breaker.returned(time.nowMs())
+    guard.isBeatDue = true
     guard.backUs = this.#ledger.nowUs()
     // Later: listeners may ask for the guard, which is not known yet.
     time.soon(() => this.#watch(guard))
@@ -158,16 +236,14 @@ export class Recovery {
 
   /** Probes a node that is away; counts what is to be counted in one that is not. */
   async #try(guard: Guard): Promise<void> {
-    const { breaker, node } = guard
+    const { breaker } = guard
     // Nothing is sent, so this is not a probe: the next one is made once the client is connected.
     if (this.#backend.unready() !== undefined) return
     if (breaker.state !== 'open') {
       await this.#countAll(guard)
       return
     }
-    const target = { policySet: PROBES, key: this.#backend.nodes.keyOn(node) }
-    const probe: LayerRequest = { mode: 'penalty', target, costs: [1], count: 1, isForStore: true }
-    const failure = await this.#failureOf(probe)
+    const failure = await this.#beat(guard)
     breaker.probed(failure === undefined, this.#options.time.nowMs())
     this.#watch(guard, failure)
   }
@@ -221,7 +297,19 @@ export class Recovery {
    */
   async count(some: readonly Admitted[], guard: Guard): Promise<Error | undefined> {
     for (const each of some) each.waiting = []
-    const failures = await Promise.all(some.map((each) => this.#count(each, guard)))
+    // Replies come in order. So late replies, which show that a failed request was counted after
+    // all, arrive before the reply to a beat.
+    const beats = new Map<Guard, Promise<Error | undefined>>()
+    for (const each of this.#backend.recovers ? some : []) {
+      const home = this.#homeOf(each)
+      if (!beats.has(home)) beats.set(home, this.#beat(home))
+    }
+    const failures = await Promise.all(
+      some.map(async (each) => {
+        const failure = await beats.get(this.#homeOf(each))
+        return concernsNode(failure) ? failure : this.#count(each, guard)
+      }),
+    )
     some.forEach((each, i) => {
       const waiting = each.waiting ?? []
       const failure = failures[i]
@@ -241,12 +329,15 @@ export class Recovery {
       this.#ledger.forget(admitted)
       return undefined
     }
-    // First restores what was last seen, in case it was lost: what was admitted since adds to it.
-    // Replies come in order. So late replies, which show that a failed request was counted after
-    // all, arrive before the reply to this one.
-    const { target: seenOf, seen } = admitted
-    const first: LayerRequest = seen ?? { mode: 'peek', target: seenOf, costs: [0], count: 1 }
-    let failure = await this.#failureOf({ ...first, isForStore: true })
+    // First restores what was last seen, if it may be lost: what was admitted since adds to it.
+    const { losses } = this.#homeOf(admitted)
+    const last = losses?.at(-1)
+    let failure: Error | undefined
+    if (last !== undefined && admitted.restoredUs < last.atUs) {
+      failure = await this.#restore(admitted, losses as readonly Loss[], last)
+      if (failure === undefined) admitted.restoredUs = last.atUs
+    }
+    admitted.isSuspect = false
     const units = admitted.wholeUnits
     // Late replies have shown that all of it is counted.
     if (units <= 0) this.#ledger.forget(admitted)
@@ -269,6 +360,27 @@ export class Recovery {
       this.#ledger.forget(admitted)
     }
     return undefined
+  }
+
+  /** Restores what was seen under a counter and may be lost. Where nothing was seen, this tells the
+   *  store that what it holds was not lost. */
+  async #restore(
+    { seen, target }: Admitted,
+    losses: readonly Loss[],
+    { sinceUs, isSure }: Loss,
+  ): Promise<Error | undefined> {
+    const none = { mode: 'restore', target, costs: [0], count: 1, seenUs: sinceUs + 1 } as const
+    const loss = seen && lossOf(losses, seen.seenUs ?? 0)
+    const request: RestoreRequest = { ...(loss ? seen : none), lossUs: loss?.sinceUs ?? sinceUs }
+    try {
+      const { granted } = await promiseOf(this.#options.store, { ...request, isForStore: true })
+      const { policySet, key } = target
+      if (granted > 0 && (isSure || policySet.policies.every(tellsLosses)))
+        this.#options.events.emit('data-loss', { limiter: policySet.name, key })
+      return undefined
+    } catch (error) {
+      return error as Error
+    }
   }
 
   /** Why the store has not done this; undefined: it has. */

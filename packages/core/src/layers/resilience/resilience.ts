@@ -9,6 +9,7 @@ import { storeClosed } from '../../base/errors.js'
 import type { Layer, LayerRequest, Pending } from '../../layer.js'
 import type { StoreResult, Target } from '../../store.js'
 import type { Backend } from './backend.js'
+import { BEAT_SET, type Loss, lossOf } from './canary.js'
 import { UnderCeiling } from './ceiling.js'
 import { Deadlines } from './deadlines.js'
 import { type Events, type EventsOptions, storeEvents } from './events.js'
@@ -25,7 +26,7 @@ import { chargeOf, Fallback, type FallbackOptions, isAboutStore, localRequest } 
 import { GuardedRequest, type Sender, type Sent } from './guarded-request.js'
 import type { Seen } from './last-seen.js'
 import { Losses } from './losses.js'
-import { type Guard, PROBES, Recovery } from './recovery.js'
+import { type Guard, Recovery } from './recovery.js'
 import { SeenTargets } from './seen-targets.js'
 import { type Status, statusOf } from './status.js'
 import { type UnwantedTurns, unwantedTurns } from './unwanted-turns.js'
@@ -133,7 +134,12 @@ export class Resilience implements Layer, Sent {
       guarded.failed(new Error(reason))
       return
     }
-    if (sender === 'user' && this.#fallback.ledger.keys > 0 && this.#isBehind(guarded)) return
+    if (sender === 'user') {
+      guard.isUsed = true
+      const mayBeBehind = guard.losses !== undefined || this.#fallback.ledger.keys > 0
+      if (mayBeBehind && this.#isBehind(guarded)) return
+      this.#recovery.pulse(guard)
+    }
     this.#hand(guarded)
   }
 
@@ -152,19 +158,31 @@ export class Resilience implements Layer, Sent {
 
   /**
    * Whether a request must wait until the store has counted what was admitted here under a counter
-   * that the request reads. Otherwise, the store would grant those units again, or count them after
-   * a reset.
+   * that the request reads, or has what was seen of it and lost. Otherwise, the store would grant
+   * those units again, or count them after a reset.
    */
   #isBehind(guarded: GuardedRequest): boolean {
     const { request, guard } = guarded
     if (request.isForStore === true || !this.#backend.recovers) return false
-    const owed = this.#fallback.ledger.owedBy(request.target)
+    const { ledger } = this.#fallback
+    const lost = guarded.isRestored ? undefined : this.#lostOf(request.target, guard.losses)
+    if (lost !== undefined) ledger.suspect(request.target, lost)
+    guarded.isRestored = true
+    const owed = ledger.owedBy(request.target)
     if (owed.length === 0) return false
     this.#limit(guarded)
     const unsent = owed.filter(({ waiting }) => waiting === undefined)
     if (unsent.length > 0) void this.#recovery.count(unsent, guard)
     owed[0]?.waiting?.push(guarded)
     return true
+  }
+
+  /** What was last seen of a target, if its node may have lost that. */
+  #lostOf(target: Target, losses: readonly Loss[] | undefined): Seen | undefined {
+    if (losses === undefined) return undefined
+    const seen = this.#seenOf(target)
+    if (seen === undefined || lossOf(losses, seen.nowUs) === undefined) return undefined
+    return isInUse(seen, target, this.#fallback.ledger.nowUs()) ? seen : undefined
   }
 
   goOn(guarded: GuardedRequest): void {
@@ -187,16 +205,20 @@ export class Resilience implements Layer, Sent {
 
   decided(guarded: GuardedRequest, result: StoreResult): void {
     const { request, guard, pending, deadline } = guarded
-    const lost = this.#noted(request, result)
+    const losses = guarded.sender === 'user' && !guarded.isRestored ? guard.losses : undefined
+    const lost = this.#noted(request, result, losses)
     // Within the turn in which it was set, the deadline is not known yet.
     const atMs = Number.isFinite(deadline?.atMs) ? deadline?.atMs : undefined
     this.#deadlines.remove(guarded)
     guard.breaker.succeeded(result.granted > 0 && traitsOf(request.mode).changes)
-    if (lost === undefined) pending.decided(result)
-    else
-      this.#losses.restoreAfter(request, result, lost, atMs, pending, (error) => {
-        this.#without(request, guard, error as Error, pending)
-      })
+    if (lost === undefined) {
+      pending.decided(result)
+      return
+    }
+    const loss = lossOf(losses, lost.nowUs) ?? { sinceUs: result.nowUs, isSure: true }
+    this.#losses.restoreAfter(request, result, lost, loss, atMs, pending, (error) => {
+      this.#without(request, guard, error as Error, pending)
+    })
   }
 
   decidedLate({ request }: GuardedRequest, result: StoreResult): void {
@@ -206,7 +228,8 @@ export class Resilience implements Layer, Sent {
     // The units were given up as not counted, but the store has counted them.
     if (mode === 'reconcile') {
       const lost = this.#noted(request, result)
-      if (lost !== undefined) this.#losses.restore(request.target, lost)
+      const loss = { sinceUs: result.nowUs, isSure: true }
+      if (lost !== undefined) this.#losses.restore(request.target, lost, loss)
       ledger.reconciledLate(request)
     }
     const { granted, untilUs } = result
@@ -278,7 +301,7 @@ export class Resilience implements Layer, Sent {
   }
 
   /** Remembers a result of the store. Returns what was seen before if the result shows its loss. */
-  #noted(request: LayerRequest, result: StoreResult): Seen | undefined {
+  #noted(request: LayerRequest, result: StoreResult, losses?: readonly Loss[]): Seen | undefined {
     const { mode, target } = request
     this.#hasAnswered = true
     if (mode === 'reset') {
@@ -287,9 +310,17 @@ export class Resilience implements Layer, Sent {
       return undefined
     }
     this.#fallback.storeTime.noted(result.nowUs)
-    if (target.policySet === PROBES) return undefined
+    if (target.policySet === BEAT_SET) return undefined
     if (traitsOf(mode).correction === 'unblock') this.#fallback.unblock(request)
-    const before = this.#seen.noted(request, result)
+    const before = this.#seen.noted(request, result, losses)
     return this.#backend.recovers ? before : undefined
   }
+}
+
+/** Whether anything that was seen of a target still counts. */
+function isInUse({ remaining, untilUs, blocks }: Seen, target: Target, nowUs: number): boolean {
+  if (blocks !== undefined) return true
+  return target.policySet.policies.some(
+    ({ limit }, i) => (remaining[i] as number) < limit && (untilUs[i] as number) > nowUs,
+  )
 }

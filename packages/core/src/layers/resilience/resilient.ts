@@ -180,7 +180,7 @@ function backendOf(store: Store, deadlineMs: number, time: Time): Backend {
     title: 'the store',
     recovers: store.recovers === true,
     next,
-    nodes: { all: [node], of: () => node, keyOn: () => 'probe' },
+    nodes: { all: [node], of: () => node, keyOn: (_, beginning = '') => `${beginning}probe` },
     unready: () => undefined,
   }
 }

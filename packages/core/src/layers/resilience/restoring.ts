@@ -2,12 +2,20 @@
 
 import { type BlockState, seenUnits } from '../../algorithms/block-code.js'
 import type { Policy } from '../../algorithms/policy.js'
-import type { LayerRequest } from '../../layer.js'
-import type { Target } from '../../store.js'
+import type { RestoreRequest, Target } from '../../store.js'
 import type { Seen } from './last-seen.js'
 
-/** Restores what was last seen of a target. */
-export function restoring(target: Target, seen: Seen): LayerRequest {
+/** Whether a counter tells by itself what it has lost. Units of a sliding window or counter come
+ *  back one by one, so those that are missing may have expired. */
+export function tellsLosses({ kernel }: Policy): boolean {
+  return kernel?.traits.drains === true || kernel?.traits.hasOneEnd === true
+}
+
+/**
+ * Restores what was last seen of a target.
+ * @param lossUs since when it may be lost
+ */
+export function restoring(target: Target, seen: Seen, lossUs?: number): RestoreRequest {
   const { remaining, nowUs: seenUs } = seen
   const untilUs = [...seen.untilUs]
   const costs = target.policySet.policies.map((policy, i) => {
@@ -19,7 +27,7 @@ export function restoring(target: Target, seen: Seen): LayerRequest {
     untilUs[i] = state.untilUs
     return seenUnits(units, state)
   })
-  return { mode: 'restore', target, costs, count: 1, untilUs, seenUs }
+  return { mode: 'restore', target, costs, count: 1, untilUs, seenUs, lossUs }
 }
 
 /**

@@ -5,6 +5,7 @@ import { memoized } from '../../base/cache.js'
 import type { LayerRequest } from '../../layer.js'
 import { countsAttempts } from '../../request.js'
 import type { PolicySet, StoreResult, Target } from '../../store.js'
+import type { Loss } from './canary.js'
 import { LastSeen, type Seen } from './last-seen.js'
 import { SeenBlocks, type SeenBlocksOf } from './seen-blocks.js'
 
@@ -30,9 +31,9 @@ export class SeenTargets {
     return hasBlocks ? withBlocks(seen, target, this.#blocks.of(target, nowUs)) : seen
   }
 
-  /** Remembers a result. Returns what was seen before if the result shows that the store has lost
-   *  it. */
-  noted(request: LayerRequest, result: StoreResult): Seen | undefined {
+  /** Remembers a result. Returns what was seen before if the result, or what its node has lost,
+   *  shows that the store has lost it. */
+  noted(request: LayerRequest, result: StoreResult, losses?: readonly Loss[]): Seen | undefined {
     const { mode, target, costs } = request
     // A request that takes nothing shows nothing new, and must not hide that a key was lost.
     let units = 0
@@ -40,7 +41,7 @@ export class SeenTargets {
     if (!traitsOf(mode).changes || units === 0) return undefined
     const whole = request.keep === undefined ? result : wholeOf(request, result)
     const { table, hasBlocks } = this.#kindOf(target.policySet)
-    const lost = table.note(target, whole, mode)
+    const lost = table.note(target, whole, mode, losses)
     return hasBlocks ? withBlocks(lost, target, this.#blocks.noted(request, result)) : lost
   }
 

@@ -97,6 +97,7 @@ export function ioredisConnection(
         stream?.uncork?.()
       }
     },
+    lineTo: (node) => connectionTo(node)?.stream,
     unready() {
       const { status } = client
       if (status === undefined || status === 'ready') return undefined

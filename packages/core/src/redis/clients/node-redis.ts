@@ -49,6 +49,15 @@ export function fromNodeRedis(client: NodeRedisLike): AdaptedClient {
 /** An error that nobody listens to ends the process. */
 const listening = memoized((client: NodeRedisLike) => client.on('error', () => {}))
 
+/** How often a client has connected. */
+const connections = memoized((client: NodeRedisLike) => {
+  const times = { count: 0 }
+  client.on('ready', () => {
+    times.count += 1
+  })
+  return times
+})
+
 const CONNECTIONS: Readonly<
   Record<Kind, (client: never, options: ConnectionOptions) => Connection>
 > = {
@@ -114,6 +123,10 @@ function clusterConnection(client: ClusterClient, options: ConnectionOptions): C
     ...ofOneNode(client, call, ENDS_OF_CLUSTER),
     isCluster: true,
     nodeOf: (slot) => client.slots[slot]?.master?.address,
+    lineTo(node) {
+      const to = client.nodeByAddress.get(node)?.client
+      return to && connections(to).count
+    },
     inOneWrite(node, items, ask) {
       const to = client.nodeByAddress.get(node)?.client
       const send = to === undefined ? call : directly(to)
@@ -156,6 +169,7 @@ function ofOneNode(client: NodeRedisLike, call: Send, ends: readonly string[] = 
     inOneWrite(_, items, ask) {
       for (const item of items) ask(item, call)
     },
+    lineTo: () => connections(client).count,
     unready: () => unreadyOf(client),
     attempt: () => (isStarting(client) ? attemptOf(client, ends) : undefined),
   }

@@ -169,7 +169,7 @@ export function argumentsOf(call: Call): string[] {
   args.push(nowUs === undefined ? '' : String(nowUs), mode)
   if (isPlain && areSingle) return args
   for (const { request, others } of entries) {
-    const { costs, count, untilUs, seenUs } = request
+    const { costs, count, untilUs, seenUs, lossUs } = request
     args.push(String(count * (1 + others.length)))
     if (isPlain) continue
     for (const cost of costs) args.push(String(cost))
@@ -180,6 +180,7 @@ export function argumentsOf(call: Call): string[] {
     }
     for (let i = 0; corrects && i < costs.length; i += 1) args.push(String(untilUs?.[i] ?? ''))
     if (corrects && marks) args.push(String(seenUs ?? ''))
+    if (mode === 'restore') args.push(String(lossUs ?? ''))
   }
   return args
 }

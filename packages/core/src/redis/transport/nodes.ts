@@ -86,11 +86,11 @@ export class Nodes {
   }
 
   /** A key that lies on a node; any key if the node has no slots, or hardly any. */
-  keyOn(node: BackendNode): string {
+  keyOn(node: BackendNode, beginning: string = 'probe'): string {
     let n = 0
     const tries = this.#isServing(node) ? TRIES : 0
-    while (n < tries && this.ofSlot(this.slotOfTag(`probe${n}`)) !== node) n += 1
-    return `probe${n}`
+    while (n < tries && this.ofSlot(this.slotOfTag(`${beginning}${n}`)) !== node) n += 1
+    return `${beginning}${n}`
   }
 
   #isServing(node: BackendNode): boolean {

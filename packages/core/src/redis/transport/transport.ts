@@ -71,6 +71,7 @@ export function redisTransport(
     maxInFlight,
     next: gathered,
     nodes,
+    lineTo: ({ name }) => connection.lineTo?.(name),
     unready: () => first.unready(),
     peers: () => instances ?? heartbeat.peers,
     slotsOf: connection.isCluster ? (target) => nodes.slotsOf(target) : undefined,

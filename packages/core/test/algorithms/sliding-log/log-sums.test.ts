@@ -36,11 +36,10 @@ class Naive {
   }
 
   restore(units: number, tick: number): void {
-    if (tick + SPAN <= this.now || units === 0) return
-    const [first] = this.ticks
-    if (first === undefined) this.take(units, tick)
-    else if (first > tick || (tick === this.now && first === tick && this.ticks.length < units))
-      this.ticks.unshift(...Array(units).fill(tick))
+    if (tick + SPAN <= this.now) return
+    const [first = tick] = this.ticks
+    const known = first > tick ? 0 : this.ticks.length
+    this.take(Math.max(0, units - known), tick)
   }
 
   get left(): number {
@@ -112,7 +111,7 @@ test('a log answers the same wherever its sums wrap around', () => {
         } else if (step.do === 'reconcile' || step.do === 'restore') {
           const untilMs = naive.now + step.untilMs
           const untilUs = (EPOCH_MS + untilMs) * 1_000
-          if (untilUs > nowUs) slidingLog[step.do](scratch, step.units, untilUs)
+          if (untilUs > nowUs) slidingLog[step.do](scratch, step.units, untilUs, undefined)
           const tick = untilMs - SPAN
           if (step.do === 'restore') naive.restore(step.units, tick)
           else if (tick + SPAN > naive.now) naive.take(step.units, tick)

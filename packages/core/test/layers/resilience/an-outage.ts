@@ -2,7 +2,7 @@
 // docs/images/outage.svg is drawn from it.
 
 import { RateLimiter, slidingWindow } from '../../../src/index.js'
-import { PROBES } from '../../../src/layers/resilience/recovery.js'
+import { BEAT_SET } from '../../../src/layers/resilience/canary.js'
 import { resilientIn } from '../../../src/layers/resilience/resilient.js'
 import type { Store } from '../../../src/store.js'
 import { type VirtualTime, virtualTime } from '../../virtual-time.js'
@@ -44,7 +44,7 @@ export async function anOutage(seed: number = 1): Promise<Outage> {
     const store: Store = {
       recovers: true,
       decide(request) {
-        if (rank === 0 && request.target.policySet === PROBES) probesAtMs.push(time.nowMs())
+        if (rank === 0 && request.target.policySet === BEAT_SET) probesAtMs.push(time.nowMs())
         return shared.decide(request)
       },
       async reset() {},

@@ -12,6 +12,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../../src/index.js'
+import { BEAT_SET } from '../../../src/layers/resilience/canary.js'
 import { resilientIn } from '../../../src/layers/resilience/resilient.js'
 import { makePolicySet } from '../../../src/request.js'
 import type { PolicySet, Store, StoreRequest, StoreResult, Target } from '../../../src/store.js'
@@ -41,7 +42,7 @@ function worldOf() {
     recovers: true,
     reserves: true,
     async decide(request) {
-      if (request.target.policySet.name !== 'weir') asked.push(request)
+      asked.push(request)
       const { fault } = world
       if (fault === 'lost') throw new Error('Connection is closed.')
       if (fault === 'silent') return new Promise(() => {})
@@ -70,11 +71,15 @@ function worldOf() {
     world.fault = 'none'
     return granted * cost
   }
-  const modes = (): string[] => asked.splice(0).map(({ mode }) => mode)
+  const modes = (): string[] => asked.splice(0).map(modeOf)
   const release = (): void => {
     for (const reply of held.splice(0)) reply()
   }
   return Object.assign(world, { store, decide, consume, modes, release })
+}
+
+function modeOf({ mode, target }: StoreRequest): string {
+  return target.policySet === BEAT_SET ? 'beat' : mode
 }
 
 function on(policySet: PolicySet, key = 'k', policyKeys?: Target['policyKeys']): Target {
@@ -127,7 +132,7 @@ describe('what was admitted without the store', () => {
     await consume(next.target, 1, 'lost')
     modes()
     await decide(next)
-    expect(modes()).toEqual(['peek', 'reconcile', next.mode])
+    expect(modes()).toEqual(['beat', 'restore', 'reconcile', next.mode])
     await decide(next)
     expect(modes()).toEqual([next.mode])
   })
@@ -138,11 +143,12 @@ describe('what was admitted without the store', () => {
     const target = on(policySet)
     for (let i = 0; i < 5; i += 1) await consume(target)
     await consume(target, 3, 'lost')
+    await time.advance(1)
     world.memory = memoryIn(time)
     modes()
     let passed = 0
     for (let i = 0; i < 10; i += 1) passed += await consume(target)
-    expect(modes().slice(0, 3)).toEqual(['restore', 'reconcile', 'consume'])
+    expect(modes().slice(0, 4)).toEqual(['beat', 'restore', 'reconcile', 'consume'])
     expect(passed).toBeLessThanOrEqual(7)
   })
 
@@ -165,7 +171,7 @@ describe('what was admitted without the store', () => {
     modes()
     await consume(on(policySet, 'b'))
     await consume(on(makePolicySet('other', policySet.policies), 'a'))
-    expect(modes()).toEqual(['consume', 'consume'])
+    expect(modes()).toEqual(['beat', 'consume', 'consume'])
     expect(store.health().localKeys).toBe(1)
   })
 
@@ -176,12 +182,13 @@ describe('what was admitted without the store', () => {
     const costs = [1, 2, 3, 4]
     const all = costs.map((cost) => store.decide({ ...request, costs: [cost] }))
     await time.settle(Promise.all(all))
-    expect(asked.map(({ mode }) => mode)).toEqual([
-      'peek',
+    expect(asked.map(modeOf)).toEqual([
+      'beat',
+      'restore',
       'reconcile',
       ...costs.map(() => 'consume'),
     ])
-    expect(asked.slice(2).map(({ costs }) => costs[0])).toEqual(costs)
+    expect(asked.slice(3).map(({ costs }) => costs[0])).toEqual(costs)
   })
 
   test('is counted before a reset, which also forgets it', async () => {
@@ -192,7 +199,7 @@ describe('what was admitted without the store', () => {
     await time.settle(Promise.resolve(store.reset(target)))
     expect(store.health().localKeys).toBe(0)
     expect(await consume(target, 10)).toBe(10)
-    expect(modes()).toEqual(['peek', 'reconcile', 'consume'])
+    expect(modes()).toEqual(['beat', 'restore', 'reconcile', 'consume'])
   })
 
   test('is counted after a reset that failed', async () => {

@@ -155,10 +155,6 @@ export function checkProbes(walker: Walker, { request, policies, reply, mayHeal 
     walker.peek({ version, key, costs }, atUs).granted === 1
   const alone = (units: number, place: number) => policies.map((_, i) => (i === place ? units : 0))
 
-  if (mode === 'restore') {
-    const [again] = walker.ask([request], nowUs, true) as [Reply]
-    assert.deepEqual(again, withoutBegun({ ...reply, granted: 0 }, policies), 'raised twice')
-  }
   assert.ok(peek(leftsOf(reply), nowUs), '(f) what is left could not be taken')
   reply.readings.forEach((reading, i) => {
     const { left, waitMs } = reading

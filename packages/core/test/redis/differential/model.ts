@@ -40,6 +40,7 @@ export interface Request {
   readonly untilUs?: readonly number[] | undefined
   /** For refunds and settlements by receipt, when the decision was charged. */
   readonly seenUs?: number | undefined
+  readonly lossUs?: number | undefined
 }
 
 export interface Reply {
@@ -93,9 +94,11 @@ class PlainTable implements Table {
     const marks = new Map<string, Mark>()
     this.marks = {
       of: (key) => marks.get(key) ?? { forgottenUs: 0, gaveUs: 0 },
-      set(key, { forgottenUs, gaveUs }) {
+      set(key, { forgottenUs, gaveUs, base, begunUs }) {
         const known = this.of(key)
         marks.set(key, {
+          base,
+          begunUs,
           forgottenUs: Math.max(known.forgottenUs, forgottenUs),
           gaveUs: gaveUs === 0 ? known.gaveUs : gaveUs,
         })

@@ -107,12 +107,23 @@ export async function checkStores(client: Redis, walk: Walk, prefix: string): Pr
   const inMemory = new Map(KEYS.map((key) => [key, memoryStore({ clock })]))
   const inRedis = patientStore(client, { prefix, clock })
   for (const { request, nowUs } of mergedOf(walk)) {
-    const { version, key, mode, costs, untilUs, seenUs, atLeast, maxWaitMs, keep, aheadMs } =
-      request
+    const {
+      version,
+      key,
+      mode,
+      costs,
+      untilUs,
+      seenUs,
+      lossUs,
+      atLeast,
+      maxWaitMs,
+      keep,
+      aheadMs,
+    } = request
     const [count, each] = atLeast === undefined ? [request.count, 1] : [1, request.count]
     clock.us = nowUs
     const target = { policySet: policySets[version] as PolicySet, key }
-    const said = { untilUs, seenUs, atLeast, maxWaitMs, keep, aheadMs }
+    const said = { untilUs, seenUs, lossUs, atLeast, maxWaitMs, keep, aheadMs }
     const asked = { mode, target, costs, count: each, ...said } as StoreRequest
     const memory = Array.from({ length: count }, () =>
       (inMemory.get(key) as Store).decide(asked),

@@ -220,8 +220,17 @@ export class Walker {
       mode === 'restore'
         ? costs.map((cost, i) => this.#seen(version, i, cost, until))
         : settled(costs)
+    // Units that were lost before an earlier restore, or since.
+    const lossUs = mode === 'restore' && until % 2 !== 0 ? this.nowUs - until * 1_000 : undefined
     return requests.map((request) => {
-      return { ...request, count: 1, untilUs, costs: costsOf(request.costs) }
+      return {
+        ...request,
+        count: 1,
+        untilUs,
+        seenUs: lossUs,
+        lossUs,
+        costs: costsOf(request.costs),
+      }
     })
   }
 

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis'
 import { processTime } from '../../../src/base/time.js'
 import { RateLimiter } from '../../../src/limiter/limiter.js'
 import type { Store, StoreResult } from '../../../src/store.js'
-import { patientOptions, patientStore } from '../patient.js'
+import { patientOptions, stillStore } from '../patient.js'
 import { LIMIT, type SubjectName, subjects } from './subjects.js'
 
 export interface Job {
@@ -67,7 +67,7 @@ async function hammer({
     lastDenialUs: 0,
   }
   const runs = clients.slice(0, connections).map((client) => {
-    const store = watched(patientStore(client, { prefix, ...clockOption(clock) }), report)
+    const store = watched(stillStore(client, { prefix, ...clockOption(clock) }), report)
     const { policy } = subjects[subject]
     const limiter = new RateLimiter({ name: 'hammer', store, policy, shared: true })
     let left = requests

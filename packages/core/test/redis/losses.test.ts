@@ -1,0 +1,187 @@
+// Redis loses data, all of it or what was written last, and processes that have seen different
+// amounts of a key return one after the other. Redis is real, and time passes in steps.
+
+import { type RedisServer, startRedis } from '@weir/testkit'
+import { Redis } from 'ioredis'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import {
+  fixedWindow,
+  type Policy,
+  RateLimiter,
+  type RedisLike,
+  type RedisStore,
+  recommendedRedisOptions,
+  slidingCounter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../../src/index.js'
+import { redisStoreOf } from './patient.js'
+import { stepTime } from './step-time.js'
+
+let server: RedisServer
+let redis: Redis
+beforeAll(async () => {
+  server = await startRedis()
+  redis = new Redis(server.port, recommendedRedisOptions)
+  await new Promise((resolve) => redis.once('ready', resolve))
+})
+afterAll(async () => {
+  redis.disconnect()
+  await server.stop()
+})
+
+const time = stepTime(() => redis.ping())
+
+const open: RedisStore[] = []
+afterEach(async () => {
+  for (const store of open.splice(0)) await time.settle(Promise.resolve(store.close()))
+})
+
+const LIMIT = 100
+const POLICIES: readonly [string, () => Policy][] = [
+  ['fixed window', () => fixedWindow({ limit: LIMIT, window: '1h' })],
+  ['sliding window', () => slidingWindow({ limit: LIMIT, window: '1h' })],
+  ['sliding log', () => slidingLog({ limit: LIMIT, window: '1h' })],
+  ['sliding counter', () => slidingCounter({ limit: LIMIT, window: '1h' })],
+  ['token bucket', () => tokenBucket({ capacity: LIMIT, refill: 1, every: '1h' })],
+]
+
+let runs = 0
+
+/** Some processes that share a limit. */
+function processes(count: number, policy: Policy) {
+  runs += 1
+  const name = `losses${Date.now().toString(36)}${runs}`
+  const passed = { units: 0 }
+  const members = Array.from({ length: count }, (_, rank) => {
+    const way = { isAway: false }
+    const line = (): object => ({ cork() {}, uncork() {} })
+    const client: RedisLike & { stream: object } = {
+      status: 'ready',
+      stream: line(),
+      callBuffer: (command, args) =>
+        way.isAway
+          ? Promise.reject(new Error('Connection is closed.'))
+          : redis.callBuffer(command, args),
+    }
+    const instances = { count, rank }
+    const store = redisStoreOf(time, client, { instances, deadlineMs: 10_000, denyCache: false })
+    open.push(store)
+    const limiter = new RateLimiter({ name, store, policy, shared: true })
+    return {
+      store,
+      leaves: () => {
+        way.isAway = true
+      },
+      returns: () => {
+        way.isAway = false
+        client.stream = line()
+      },
+      async consume(times: number) {
+        for (let i = 0; i < times; i += 1)
+          if ((await limiter.consume('k')).allowed) passed.units += 1
+      },
+      isBack: () =>
+        time.until('the process is back', () => {
+          const { state, localKeys } = store.health()
+          return state !== 'open' && localKeys === 0
+        }),
+    }
+  })
+  return { members, passed }
+}
+
+/** The data as they are now, to which Redis goes back. */
+async function snapshot(): Promise<() => Promise<void>> {
+  const keys = await redis.keys('*')
+  const values = await Promise.all(keys.map((key) => redis.dumpBuffer(key)))
+  return async () => {
+    await redis.flushall()
+    for (const [i, key] of keys.entries()) await redis.restore(key, 3_600_000, values[i] as Buffer)
+  }
+}
+
+describe.each(POLICIES)('%s', (_, make) => {
+  test.each([
+    [1, 50, 50, 6],
+    [20, 10, 40, 10],
+    [0, 60, 30, 20],
+  ])(
+    '%i and %i units were taken by two processes, and %i and %i without Redis, which comes back empty: what one has counted there is not taken for what the other has seen',
+    async (mine, others, first, second) => {
+      const { members, passed } = processes(2, make())
+      const [one, other] = members as [(typeof members)[0], (typeof members)[0]]
+      await one.consume(mine)
+      await other.consume(others)
+      await time.pass(1_000)
+      for (const member of members) member.leaves()
+      await one.consume(first)
+      await other.consume(second)
+      await redis.flushall()
+      one.returns()
+      await one.isBack()
+      await time.pass(1_500)
+      other.returns()
+      await other.isBack()
+      // Until then, its quota is a ceiling for each.
+      await time.pass(6_000)
+      for (const member of members) await member.consume(60)
+      // The first has not seen what the other took: its quota is half of what it takes to be left.
+      expect(passed.units).toBeLessThanOrEqual(LIMIT + Math.ceil(others / 2))
+      expect(passed.units).toBeGreaterThanOrEqual(LIMIT)
+    },
+  )
+
+  test('Redis comes back, after an outage, with what it held when 20 of 100 were taken: none passes again', async () => {
+    const { members, passed } = processes(4, make())
+    await members[0]?.consume(20)
+    await time.pass(1_000)
+    const goesBack = await snapshot()
+    await members[0]?.consume(80)
+    for (const member of members) await member.consume(1)
+    for (const member of members) member.leaves()
+    for (const member of members) await member.consume(5)
+    await goesBack()
+    for (const member of members) {
+      member.returns()
+      await member.isBack()
+      await member.consume(10)
+      await time.pass(700)
+    }
+    for (const member of members) await member.consume(40)
+    expect(passed.units).toBe(LIMIT)
+  })
+
+  test.each([
+    ['a beat was told since', 4_000],
+    ['no beat was told since', 0],
+  ])(
+    'the same, before any process notices an outage; %s: a request for each passes',
+    async (__, ms) => {
+      const { members, passed } = processes(2, make())
+      await members[0]?.consume(20)
+      await time.pass(1_000)
+      const goesBack = await snapshot()
+      await members[0]?.consume(80)
+      for (const member of members) await member.consume(1)
+      await time.pass(ms)
+      for (const member of members) await member.consume(1)
+      await goesBack()
+      for (const member of members) member.returns()
+      for (const member of members) await member.consume(100)
+      expect(passed.units).toBeLessThanOrEqual(LIMIT + members.length)
+    },
+  )
+
+  test('Redis keeps its data, and connections break: nothing is counted twice', async () => {
+    const { members, passed } = processes(2, make())
+    for (let round = 0; round < 3; round += 1) {
+      for (const member of members) await member.consume(10)
+      await time.pass(700)
+      for (const member of members) member.returns()
+    }
+    for (const member of members) await member.consume(60)
+    expect(passed.units).toBe(LIMIT)
+  })
+})
