@@ -16,7 +16,7 @@ export default defineConfig({
           name: 'unit',
           setupFiles: [...SHARED.setupFiles, './test/seed.ts'],
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{allocations,alone,outages,redis}/**'],
+          exclude: ['test/{allocations,alone,changing,outages,redis}/**'],
         },
       },
       {
@@ -28,6 +28,16 @@ export default defineConfig({
           globalSetup: ['@weir/testkit/vitest'],
           ...ALONE,
           fileParallelism: false,
+        },
+      },
+      {
+        step: 'clients',
+        extends: true,
+        test: {
+          name: 'changing',
+          include: ['test/changing/*.test.ts'],
+          globalSetup: ['@weir/testkit/vitest'],
+          ...ALONE,
         },
       },
       {

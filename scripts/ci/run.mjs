@@ -2,8 +2,9 @@
 //
 //   bash .ci/run [--list | STEP...]
 //
-// Steps run two at a time, except those that are to be alone. Prints a line for each step that
-// passes, the whole log of one that fails, and at the end the totals of vitest's summary lines.
+// Steps run two at a time, those that judge real time after all others. Prints a line for each
+// step that passes, the whole log of one that fails, and at the end the totals of vitest's summary
+// lines.
 import { spawn, spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -44,7 +45,7 @@ rmSync(work, { recursive: true, force: true })
 
 /**
  * Steps that need no installation come first, so that what an installation brings cannot hide what
- * they miss. Of the rest, those that are to be alone come last.
+ * they miss. Of the rest, those that judge real time come last.
  * @returns {Promise<number>} how many have failed
  */
 async function runAll(steps) {
@@ -55,18 +56,13 @@ async function runAll(steps) {
   installMissing(rest)
   const unprepared = await runEach([PREPARE], 1)
   if (unprepared > 0) return failed + unprepared
-  const beside = rest.filter((step) => !step.alone)
   const lanes = Math.min(2, availableParallelism())
   // Each lane has one core.
-  const env = beside.length > 1 ? { VITEST_MAX_WORKERS: '1' } : {}
-  failed += await runEach(beside, lanes, env)
-  return (
-    failed +
-    (await runEach(
-      rest.filter((step) => step.alone),
-      1,
-    ))
-  )
+  const env = rest.length > 1 ? { VITEST_MAX_WORKERS: '1' } : {}
+  const computing = rest.filter((step) => !step.clock)
+  failed += await runEach(computing, lanes, env)
+  const judging = rest.filter((step) => step.clock)
+  return failed + (await runEach(judging, lanes, env))
 }
 
 async function runEach(steps, lanes, env = {}) {

@@ -4,8 +4,10 @@
 //   needs     system packages: for each command that must be there, the package that has it
 //   service   what it needs of GitHub or of the registry, if anything: such a step runs only in a
 //             workflow, in a job that may do more than read, and so installs nothing
-//   bare      it needs no installation and no build; every other step begins after `prepare`
-//   alone     nothing else may run beside it, since it measures times or takes the whole machine
+//   bare      it needs no installation and no build, and nothing runs beside it; every other step
+//             begins after `prepare`
+//   clock     it judges real time: nothing else runs meanwhile but steps that do so too, since they
+//             wait most of the time
 //   commands  what it runs, one after another; each an array, or an object:
 //     run       the command and its arguments
 //     cwd, env  its folder, and variables in addition to those of this process
@@ -34,7 +36,7 @@ import { stepNames } from '../projects.mjs'
  * @property {Record<string, string>} [needs]
  * @property {string} [service]
  * @property {boolean} [bare]
- * @property {boolean} [alone]
+ * @property {boolean} [clock]
  * @property {readonly (readonly string[] | Command)[]} commands
  */
 
@@ -57,13 +59,22 @@ const testsOf = (name, ...files) => ({
   tests: true,
 })
 
+/**
+ * Tests that judge real time, file by file.
+ * @param {string} name
+ * @param {string[]} files
+ */
+const judging = (name, ...files) => {
+  const { env, ...tests } = testsOf(name, ...files)
+  return { ...tests, env: { ...env, VITEST_MAX_WORKERS: '1' } }
+}
+
 /** @param {ReturnType<typeof testsOf>} tests */
 const weekly = ({ env, ...tests }) => ({ ...tests, env: { ...env, WEIR_WEEKLY: '1' } })
 
 /** Before all other steps that are not `bare`. */
 export const PREPARE = {
   title: 'Everything installed and built',
-  alone: true,
   commands: [npm('build')],
 }
 
@@ -75,13 +86,17 @@ const change = {
   test: {
     title: 'npm test, on the bare clone',
     bare: true,
-    alone: true,
     commands: [{ run: ['npm', 'test'], tests: true, figure: /^weir: installed in/ }],
   },
+  faults: {
+    title: 'Promises about real time: the fault matrix',
+    clock: true,
+    commands: [judging('faults')],
+  },
   outages: {
-    title: 'Promises about real time: outages of real servers, the fault matrix',
-    alone: true,
-    commands: [{ ...testsOf('outages'), env: { WEIR_STEP: 'outages', VITEST_MAX_WORKERS: '1' } }],
+    title: 'Promises about real time: outages of real servers',
+    clock: true,
+    commands: [judging('outages')],
   },
   browser: {
     title: 'The dashboard and the playground in a browser',
@@ -118,7 +133,10 @@ const change = {
     title: 'Weir under other limiters, and beside them',
     commands: [testsOf('incumbents')],
   },
-  clients: { title: 'Other clients of Redis', commands: [testsOf('clients')] },
+  clients: {
+    title: 'Other clients of Redis; a Cluster and policies that change under load',
+    commands: [testsOf('clients')],
+  },
   release: {
     title: 'Documents, workflows; a release, dry: consumers, attw, publint, old TypeScript',
     commands: [
@@ -141,7 +159,6 @@ const change = {
   start: {
     title: 'npm start, in a fresh clone with an empty home',
     bare: true,
-    alone: true,
     commands: [{ run: node('scripts/fresh-clone.mjs'), figure: /^fresh clone/ }],
   },
 }
@@ -191,7 +208,8 @@ const others = {
         ['--leases'],
         ...['iovalkey', 'node-redis', 'glide'].map((library) => ['--library', library]),
       ].map((options) => ({ run: npm('faults', '--', ...options), shown: true })),
-      weekly(testsOf('outages', 'sabotage', 'outage.test')),
+      weekly(judging('faults', 'sabotage')),
+      weekly(judging('outages', 'outage.test')),
     ],
   },
   'long-walks': {

@@ -12,7 +12,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: [
       'test/{house,style}.test.ts',
-      'test/{allocations,alone,outages}/**',
+      'test/{allocations,alone,changing,outages}/**',
       onRedis
         ? 'test/redis/{concurrency,conformance,cost-ratios,differential}.test.ts'
         : 'test/redis/**',
