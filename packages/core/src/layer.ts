@@ -14,6 +14,9 @@ export interface Layer {
   /** For layers that always answer at once: returns the answer, or throws what `ask` would fail
    *  with. The memory store has it, as a pending takes a twentieth of a decision's time. */
   readonly decideNow?: (request: StoreRequest) => StoreResult
+  /** For stores that count the processes that share their limits. Resolves when they have done so
+   *  for the first time, or cannot; undefined: that is over. */
+  readonly whenCounted?: (() => Promise<void> | undefined) | undefined
 }
 
 /** What a layer is asked: a request to a store or, as one more mode, to forget a target. */

@@ -8,7 +8,7 @@ import { idOf, idWithKeep } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
 import type { Layer } from '../layer.js'
 import type { ConsumeRequest, PolicySet, StoreResult } from '../store.js'
-import { askSafely, denied, giveBack, type Queue, type Waiter } from './queue.js'
+import { Alarm, askSafely, denied, giveBack, type Queue, type Waiter } from './queue.js'
 import { RetryQueue } from './retry-queue.js'
 import { SlotWaits } from './slots/waits.js'
 import { TurnQueue } from './turn-queue.js'
@@ -86,6 +86,19 @@ export function waitingOf({ layer, time, maxWaiting, reserves }: WaitingOptions)
     queue.join(call)
   }
 
+  /** Holds a call back until the store has counted the processes that share the limit. Until then,
+   *  this process would grant a whole limit if the store did not answer in time. */
+  async function hold(call: WaitingCall, counted: Promise<void>): Promise<void> {
+    if (calls.size >= maxWaiting.total) {
+      turnAway(layer, call, true)
+      return
+    }
+    calls.add(call)
+    await inTime(counted, call.untilMs, time)
+    // `join` counts those that wait.
+    if (calls.delete(call)) join(call)
+  }
+
   function endAll(end: (call: WaitingCall) => void): void {
     const all = [...calls]
     // All calls end before the first one leaves its queue, so that no call moves up.
@@ -99,7 +112,11 @@ export function waitingOf({ layer, time, maxWaiting, reserves }: WaitingOptions)
     },
     wait: (asked) =>
       new Promise((resolve, reject) => {
-        join(new WaitingCall(asked, time, calls, resolve, reject))
+        const call = new WaitingCall(asked, time, calls, resolve, reject)
+        const isAtOnce = asked.timeoutMs === 0 || isAnsweredAtOnce(asked.request)
+        const counted = isAtOnce ? undefined : layer.whenCounted?.()
+        if (counted === undefined) join(call)
+        else void hold(call, counted)
       }),
     freed: (slots) => slotWaits.freed(slots),
     close: (error) => endAll((call) => call.failed(error())),
@@ -129,6 +146,18 @@ function turnAway(layer: Layer, call: WaitingCall, isBehind: boolean): void {
     failed: (error) => {
       if (!call.hasLeft) call.failed(error)
     },
+  })
+}
+
+/** Resolves with the promise, but no later than this. */
+function inTime(promise: Promise<void>, atMs: number, time: Time): Promise<void> {
+  return new Promise((resolve) => {
+    const alarm = new Alarm(time, resolve)
+    alarm.set(atMs)
+    void promise.then(() => {
+      alarm.set(Number.POSITIVE_INFINITY)
+      resolve()
+    })
   })
 }
 

@@ -45,6 +45,7 @@ export class Heartbeat {
   readonly #options: HeartbeatOptions
   readonly #id: string
   #fewerSinceMs: number | undefined
+  #first: Promise<void> | undefined
   #cancels: (() => void)[] = []
   #isStopped = false
 
@@ -56,10 +57,16 @@ export class Heartbeat {
 
   /** May be called as often as one likes. */
   start(): void {
-    if (this.#cancels.length > 0 || this.#isStopped) return
+    if (this.#first !== undefined || this.#isStopped) return
     // Peers that start at the same time are not all there at the first beat.
     this.#cancels = [this.#options.time.after(BEAT_MS / 6, () => void this.#beat(false))]
-    this.#every()
+    this.#first = this.#every()
+  }
+
+  /** Starts it. Resolves when the first beat is over. */
+  async firstBeat(): Promise<void> {
+    this.start()
+    await this.#first
   }
 
   /** Leaves the set, if Redis can be reached. */
@@ -70,9 +77,9 @@ export class Heartbeat {
     if (this.#cancels.length > 0) await this.#beat(true)
   }
 
-  #every(): void {
-    this.#cancels[1] = this.#options.time.after(BEAT_MS, () => this.#every())
-    void this.#beat(false)
+  #every(): Promise<void> {
+    this.#cancels[1] = this.#options.time.after(BEAT_MS, () => void this.#every())
+    return this.#beat(false)
   }
 
   async #beat(isLeaving: boolean): Promise<void> {

@@ -77,6 +77,7 @@ function storeOver(connection: Connection, settings: RedisSettings, time: Time):
     local: false,
     reserves: true,
     settings: transport.settings,
+    whenCounted: transport.whenCounted,
     async close() {
       place.isClosed = true
       layers.leases?.close()

@@ -102,13 +102,16 @@ export function resilientIn(time: Time, store: Store, options: ResilientOptions)
 export function layeredStore(
   first: Layer,
   resilience: Resilience,
-  parts: Required<Pick<ResilientStore, 'local' | 'reserves' | 'close'>> & Pick<Store, 'settings'>,
+  parts: Required<Pick<ResilientStore, 'local' | 'reserves' | 'close'>> &
+    Pick<Store, 'settings'> &
+    Pick<Layer, 'whenCounted'>,
 ): ResilientStore & StoreOfLayers {
-  const { local, reserves, settings, close } = parts
+  const { local, reserves, settings, whenCounted, close } = parts
   let isClosed = false
   const decide = (request: LayerRequest): Promise<StoreResult> => promiseOf(layer, request)
   const layer = {
     decide,
+    whenCounted,
     ask(request: LayerRequest, pending: Pending): void {
       if (isClosed) pending.failed(storeClosed())
       else first.ask(request, pending)

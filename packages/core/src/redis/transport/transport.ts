@@ -16,12 +16,15 @@ import { batching } from './batching.js'
 import { dispatcher } from './dispatcher.js'
 import { Exchange } from './exchange.js'
 import { FirstConnection } from './first-connection.js'
+import { FirstCount } from './first-count.js'
 import { hashTagOf } from './keys.js'
 import { Nodes } from './nodes.js'
 
 export interface RedisTransport extends Backend {
   /** Processes that share the limits. */
   readonly peers: () => Peers
+  /** Resolves when `peers` have been counted, or cannot be; undefined: that is over. */
+  readonly whenCounted: () => Promise<void> | undefined
   /** Of a Cluster: the slots of a target's keys. */
   readonly slotsOf: ((target: Target) => readonly number[]) | undefined
   readonly settings: Settings
@@ -62,6 +65,7 @@ export function redisTransport(
     send: (calls) => dispatch(calls),
   })
   const dispatch = dispatcher(connection, first, nodes, exchange.ask)
+  const count = new FirstCount(connection, heartbeat, time)
   const form = { repliesInText: connection.repliesInText === true }
   const gathered = batching(dispatch, { format, nodes, time, clock, form })
   return {
@@ -74,11 +78,13 @@ export function redisTransport(
     lineTo: ({ name }) => connection.lineTo?.(name),
     unready: () => first.unready(),
     peers: () => instances ?? heartbeat.peers,
+    whenCounted: () => (instances === undefined ? count.wait() : undefined),
     slotsOf: connection.isCluster ? (target) => nodes.slotsOf(target) : undefined,
     settings: redisSettings(connection, { format, clock, deadlineMs, time, watched }),
     close() {
       gathered.flush()
       first.close()
+      count.close()
     },
     leave: () => heartbeat.stop(),
   }
