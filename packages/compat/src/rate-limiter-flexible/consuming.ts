@@ -28,6 +28,9 @@ interface Refusals {
   points: number
 }
 
+/** Longer than a call may take. */
+const CALL_MS = 120_000
+
 /** A longer timer would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
@@ -37,6 +40,8 @@ export class Consuming {
   readonly #refusals: Kept<Refusals> = new Kept()
   /** Keys that are refused without a call. */
   readonly #silent: Kept<true> = new Kept()
+  /** When keys were last made to start afresh. */
+  readonly #starts: Kept<object> = new Kept()
 
   constructor(rules: Rules, counters: Counters) {
     this.#rules = rules
@@ -64,14 +69,17 @@ export class Consuming {
       if (counted.isBlocked || counted.consumed > limit.points) return this.#refuse(counted, key, 0)
       return this.#grant(counted, key, 0)
     }
+    const start = this.#starts.get(key)
     const taken = await this.#counters.take(limit, key, cost)
     if (taken.allowed) {
       this.#refusals.delete(key)
       return this.#grant(taken, key, cost)
     }
     // Redis may well allow what this process refuses alone, by its part of the limit: such a
-    // refusal counts for nothing, and begins no block.
-    if (taken.isLocal && !taken.isBlocked)
+    // refusal counts for nothing, and begins no block. Nor does one of a window that was ended by a
+    // later call.
+    const isPast = this.#starts.get(key) !== start
+    if ((taken.isLocal || isPast) && !taken.isBlocked)
       throw new RateLimiterRes(0, taken.leftMs, taken.consumed + cost)
     const consumed = taken.isBlocked ? taken.consumed : await this.#counted(taken, key, cost)
     return this.#refuse({ ...taken, consumed }, key, cost)
@@ -108,11 +116,23 @@ export class Consuming {
 
   /** @throws {StoreError} if the key is blocked in this process alone */
   async block(key: string, ms: number): Promise<void> {
+    // Otherwise, refusals may begin a block, of which the longer one stays.
+    if (this.#rules.blockDuration === 0) this.startsAfresh(key)
+    await this.#block(key, ms)
+  }
+
+  /** What is refused before, and not counted yet, counts for nothing. */
+  startsAfresh(key: string): void {
+    this.#starts.set(key, {}, CALL_MS)
+  }
+
+  async #block(key: string, ms: number): Promise<void> {
     this.#refusals.delete(key)
     await this.#counters.block(this.limit, key, ms)
   }
 
   async forget(key: string): Promise<void> {
+    this.startsAfresh(key)
     this.#refusals.delete(key)
     this.#silent.delete(key)
     await this.#counters.forget(this.limit, key)
@@ -143,7 +163,7 @@ export class Consuming {
       const { points } = known
       return (await known.counted) + points
     }
-    const counted = this.#counters.charge(limit, key, cost).then(
+    const counted = this.#counters.chargeRefused(limit, key, cost).then(
       ({ consumed }) => {
         if (consumed === undefined) this.#refusals.delete(key)
         // If the window has ended meanwhile, it was the one that refused: report its count.
@@ -198,7 +218,7 @@ export class Consuming {
     const isPassed = consumed >= most && consumed - cost < most
     if (isBlocked || blockDuration === 0 || !isPassed) return leftMs
     // If Redis cannot be told, the window still refuses.
-    await this.block(key, msBlockDuration).catch(unlessOfStore)
+    await this.#block(key, msBlockDuration).catch(unlessOfStore)
     return msBlockDuration
   }
 

@@ -1,6 +1,7 @@
 // A limiter's counters: a fixed window, and a lock-out that only `block` begins, in one decision.
 // Refused units are taken by a penalty, and a much larger limit on the same window shows how many
-// were taken in total.
+// were taken in total. Weir keeps the order of one limiter's calls, so what is done for users is
+// done by the limiter that takes points.
 
 import { createHash } from 'node:crypto'
 import { type Decision, fixedWindow, lockout, type PolicyResult, type Store } from '@weir/core'
@@ -30,8 +31,10 @@ export interface Taken extends Counted {
 export interface Counters {
   /** Takes points if that many are left. */
   take(limit: Limit, key: string, points: number): Promise<Taken>
-  /** Takes points, past the limit if need be. */
+  /** Takes points, past the limit if need be, in the order of calls. */
   charge(limit: Limit, key: string, points: number): Promise<Counted>
+  /** Takes points, and knows by one call how many are taken then. */
+  chargeRefused(limit: Limit, key: string, points: number): Promise<Counted>
   giveBack(limit: Limit, key: string, points: number): Promise<void>
   look(limit: Limit, key: string): Promise<Counted & { readonly consumed: number }>
   /** Blocks a key, and forgets what was counted, so that the key starts afresh after the block. */
@@ -68,30 +71,45 @@ export function countersOf(
   // Throws if something is wrong with the store.
   countingFor(LONGEST_MS)
 
+  /** A limiter of `points` does not say how many were taken beyond them. */
+  async function exactly(
+    limit: Limit,
+    key: string,
+    counted: ReturnType<typeof countedOf>,
+  ): Promise<ReturnType<typeof countedOf>> {
+    const { points, windowMs } = limit
+    if (counted.isBlocked || counted.consumed < points) return counted
+    if (counted.isLocal) return { ...counted, consumed: points + 1 }
+    const exact = countedOf(await countingFor(windowMs).peek(key), limit)
+    return exact.isLocal ? { ...exact, consumed: points + 1 } : exact
+  }
+
   return {
-    async take({ points, windowMs }, key, cost) {
-      const decision = await limiterFor(points, windowMs).consume(key, { cost })
-      return { allowed: decision.allowed, ...countedOf(decision, windowMs) }
+    async take(limit, key, cost) {
+      const decision = await limiterFor(limit.points, limit.windowMs).consume(key, { cost })
+      return { allowed: decision.allowed, ...countedOf(decision, limit) }
     },
 
-    async charge({ windowMs }, key, cost) {
-      const decision = await countingFor(windowMs).penalty(key, { cost })
-      const counted = countedOf(decision, windowMs)
+    async charge(limit, key, cost) {
+      const decision = await limiterFor(limit.points, limit.windowMs).penalty(key, { cost })
+      // Of the window, also while the key is blocked.
+      const charged = { ...countedOf(decision, limit), isBlocked: false }
+      const counted = await exactly(limit, key, charged)
       return counted.isLocal ? { ...counted, consumed: undefined } : counted
     },
 
-    async giveBack({ windowMs }, key, cost) {
-      await countingFor(windowMs).refund(key, { cost })
+    async chargeRefused(limit, key, cost) {
+      const counted = countedOf(await countingFor(limit.windowMs).penalty(key, { cost }), limit)
+      return counted.isLocal ? { ...counted, consumed: undefined } : counted
     },
 
-    async look({ points, windowMs }, key) {
-      const counted = countedOf(await limiterFor(points, windowMs).peek(key), windowMs)
-      const { consumed, isBlocked, isLocal } = counted
-      if (isBlocked || consumed < points) return counted
-      // The key is at the limit, or past it.
-      if (isLocal) return { ...counted, consumed: points + 1 }
-      const exact = countedOf(await countingFor(windowMs).peek(key), windowMs)
-      return exact.isLocal ? { ...exact, consumed: points + 1 } : exact
+    async giveBack({ points, windowMs }, key, cost) {
+      await limiterFor(points, windowMs).refund(key, { cost })
+    },
+
+    async look(limit, key) {
+      const { points, windowMs } = limit
+      return exactly(limit, key, countedOf(await limiterFor(points, windowMs).peek(key), limit))
     },
 
     async block({ points, windowMs }, key, ms) {
@@ -105,7 +123,7 @@ export function countersOf(
   }
 }
 
-function countedOf({ policies, source }: Decision, windowMs: number) {
+function countedOf({ policies, source }: Decision, { windowMs }: Limit) {
   const [{ limit, remaining, resetAfterMs }, blocks] = policies as [PolicyResult, PolicyResult?]
   const isBlocked = blocks?.block?.isBlocked === true
   return {

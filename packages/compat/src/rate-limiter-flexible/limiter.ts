@@ -7,6 +7,7 @@ import { RateLimiterAbstract } from './abstract.js'
 import { checkedLimiter, type Key, type RateLimiterLike } from './compatible.js'
 import { Consuming, isOfStore } from './consuming.js'
 import { countersOf } from './counters.js'
+import { InOrder } from './in-order.js'
 import { checkedPoints, type IRateLimiterStoreOptions, msOf } from './options.js'
 import { RateLimiterRes } from './result.js'
 
@@ -17,12 +18,16 @@ interface Made {
   readonly consuming: Consuming
 }
 
+/** What a method does, and under which name of the key. */
+type Action<Result> = (consuming: Consuming, name: string) => Promise<Result>
+
 export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
   blockOnConsumed: number
   readonly inMemoryBlockOnConsumed: number
   readonly inMemoryBlockDuration: number
   insuranceLimiter: RateLimiterLike | undefined
   readonly #store: Store
+  readonly #inOrder: InOrder = new InOrder()
   #made: Made | undefined
 
   constructor(options: Omit<IRateLimiterStoreOptions, 'storeClient'>, store: Store) {
@@ -60,7 +65,7 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
     const cost = pointsOf('consume', pointsToConsume)
     this.#checkOptions(options)
     return this.#insured(
-      () => this.#now.consuming.consume(keyOf(key), cost),
+      () => this.#act(key, (consuming, name) => consuming.consume(name, cost)),
       (other) => other.consume(key, cost, options),
     )
   }
@@ -70,10 +75,10 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
     const cost = pointsOf('penalty', points)
     this.#checkOptions(options)
     return this.#insured(
-      async () => {
-        const { consuming } = this.#now
-        return consuming.resultOf(await consuming.charge(keyOf(key), cost), cost)
-      },
+      () =>
+        this.#act(key, async (consuming, name) =>
+          consuming.resultOf(await consuming.charge(name, cost), cost),
+        ),
       (other) => other.penalty(key, cost, options),
     )
   }
@@ -83,10 +88,10 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
     const cost = pointsOf('reward', points)
     this.#checkOptions(options)
     return this.#insured(
-      async () => {
-        const { consuming } = this.#now
-        return consuming.resultOf(await consuming.giveBack(keyOf(key), cost), -cost)
-      },
+      () =>
+        this.#act(key, async (consuming, name) =>
+          consuming.resultOf(await consuming.giveBack(name, cost), -cost),
+        ),
       (other) => other.reward(key, cost, options),
     )
   }
@@ -94,11 +99,11 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
   /** What was taken; null if nothing was. */
   async get(key: Key, options?: object): Promise<RateLimiterRes | null> {
     return this.#insured(
-      async () => {
-        const { consuming } = this.#now
-        const counted = await consuming.look(keyOf(key))
-        return counted.consumed > 0 || counted.isBlocked ? consuming.resultOf(counted) : null
-      },
+      () =>
+        this.#act(key, async (consuming, name) => {
+          const counted = await consuming.look(name)
+          return counted.consumed > 0 || counted.isBlocked ? consuming.resultOf(counted) : null
+        }),
       (other) => other.get(key, options),
     )
   }
@@ -116,12 +121,12 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
     const cost = pointsOf('set', points)
     this.#checkDuration('secDuration of set()', secDuration < 0 ? undefined : secDuration)
     return this.#insured(
-      async () => {
-        const { consuming } = this.#now
-        await consuming.forget(keyOf(key))
-        if (cost > 0) await consuming.charge(keyOf(key), cost)
-        return new RateLimiterRes(0, this.msDuration, cost)
-      },
+      () =>
+        this.#startAfresh(key, async (consuming, name) => {
+          await consuming.forget(name)
+          if (cost > 0) await consuming.charge(name, cost)
+          return new RateLimiterRes(0, this.msDuration, cost)
+        }),
       (other) => other.set(key, cost, secDuration, options),
     )
   }
@@ -132,10 +137,11 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
     const ms = msOf('secDuration of block()', secDuration)
     const blocked = new RateLimiterRes(0, ms, this.#now.consuming.blockedPoints)
     return this.#insured(
-      async () => {
-        await this.#now.consuming.block(keyOf(key), ms)
-        return blocked
-      },
+      () =>
+        this.#inSteps(key, async (consuming, name) => {
+          await consuming.block(name, ms)
+          return blocked
+        }),
       (other) => other.block(key, secDuration, options),
       blocked,
     )
@@ -145,13 +151,13 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
    *  away. */
   async delete(key: Key, options?: object): Promise<boolean> {
     return this.#insured(
-      async () => {
-        const { consuming } = this.#now
-        const { consumed, isBlocked, isLocal } = await consuming.look(keyOf(key))
-        if (isLocal) return false
-        await consuming.forget(keyOf(key))
-        return consumed > 0 || isBlocked
-      },
+      () =>
+        this.#startAfresh(key, async (consuming, name) => {
+          const { consumed, isBlocked, isLocal } = await consuming.look(name)
+          if (isLocal) return false
+          await consuming.forget(name)
+          return consumed > 0 || isBlocked
+        }),
       (other) => other.delete(key, options),
       false,
     )
@@ -170,6 +176,22 @@ export abstract class RateLimiterStoreAbstract extends RateLimiterAbstract {
     const counters = countersOf(this.#store, keyPrefix, isInsured ? 'throw' : undefined)
     this.#made = { keyPrefix, isInsured, consuming: new Consuming(this, counters) }
     return this.#made
+  }
+
+  #act<Result>(key: Key, action: Action<Result>): Promise<Result> {
+    const name = keyOf(key)
+    return this.#inOrder.act(name, () => action(this.#now.consuming, name))
+  }
+
+  /** For actions that ask the store twice. */
+  #inSteps<Result>(key: Key, action: Action<Result>): Promise<Result> {
+    const name = keyOf(key)
+    return this.#inOrder.inSteps(name, () => action(this.#now.consuming, name))
+  }
+
+  #startAfresh<Result>(key: Key, action: Action<Result>): Promise<Result> {
+    this.#now.consuming.startsAfresh(keyOf(key))
+    return this.#inSteps(key, action)
   }
 
   /** @param otherwise the result without an insurance; undefined: the error is thrown */
