@@ -14,11 +14,15 @@ const LONGEST = 256
 /** No other key ends like this: `rowKey` escapes the `#`. */
 const MARK = '#mark'
 
-// A mark is three numbers: the two of `Mark`, and until when it matters, in ms.
+// A mark is three numbers: two of `Mark`, and until when it matters, in ms. After a loss, the base
+// and its time follow.
 const FORGOTTEN = 0
 const GAVE = 1
 const UNTIL = 2
 const MARK_WIDTH = 3
+const BASE = 3
+const BEGUN = 4
+const MARK_WITH_BASE = 5
 
 /**
  * The key of a policy's row: printable ASCII, as some databases take no NUL or no lone surrogate,
@@ -107,7 +111,7 @@ function write(row: Row, cells: Cells | undefined, untilMs: number): void {
 }
 
 function sizeOf(kernel: Kernel | undefined, cells: Cells): number {
-  if (kernel === undefined) return MARK_WIDTH
+  if (kernel === undefined) return cells.length === MARK_WITH_BASE ? MARK_WITH_BASE : MARK_WIDTH
   return kernel.sizeOf?.(cells) ?? kernel.width
 }
 
@@ -137,12 +141,14 @@ export class RowTable implements Table {
         const row = rows.of(markKey(key), undefined)
         const known = markIn(row.cells)
         const untilMs = Math.max(Math.ceil(nowMs + lifeMs), row.cells?.[UNTIL] ?? 0)
-        const cells = new Float64Array(MARK_WIDTH)
+        const hasBase = mark.base !== undefined
+        const cells = new Float64Array(hasBase ? MARK_WITH_BASE : MARK_WIDTH)
         cells[FORGOTTEN] = Math.max(known.forgottenUs, mark.forgottenUs)
         // As in Redis, where the clock has stepped back, the refund made last counts, not the one
         // with the latest time.
         cells[GAVE] = mark.gaveUs === 0 ? known.gaveUs : mark.gaveUs
         cells[UNTIL] = untilMs
+        if (hasBase) cells.set([mark.base ?? 0, mark.begunUs ?? 0], BASE)
         write(row, cells, untilMs)
       },
     }
@@ -166,5 +172,10 @@ export class RowTable implements Table {
 }
 
 function markIn(cells: Cells | undefined): Mark {
-  return { forgottenUs: cells?.[FORGOTTEN] ?? 0, gaveUs: cells?.[GAVE] ?? 0 }
+  return {
+    forgottenUs: cells?.[FORGOTTEN] ?? 0,
+    gaveUs: cells?.[GAVE] ?? 0,
+    base: cells?.[BASE],
+    begunUs: cells?.[BEGUN],
+  }
 }

@@ -6,7 +6,7 @@ import { memoized } from '../../base/cache.js'
 import type { Time } from '../../base/time.js'
 import { type Layer, type LayerRequest, promiseOf } from '../../layer.js'
 import type { RestoreRequest, StoreResult } from '../../store.js'
-import type { Admitted } from './admitted.js'
+import { type Admitted, ROUNDING } from './admitted.js'
 import type { Backend, BackendNode } from './backend.js'
 import { Breaker, type BreakerState, RETURN_MS } from './breaker.js'
 import { Canary, type Loss, lossOf, withLoss } from './canary.js'
@@ -99,6 +99,7 @@ export class Recovery {
 
   /** Sends a beat before a user's request, if one is due. */
   pulse(guard: Guard): void {
+    if (!this.#backend.recovers) return
     if (guard.cancelBeat === undefined) this.#beatLater(guard)
     else if (guard.isBeatDue || this.#isOnNewLine(guard)) void this.#beat(guard)
     guard.line ??= this.#backend.lineTo?.(guard.node)
@@ -112,7 +113,7 @@ export class Recovery {
   #beatLater(guard: Guard): void {
     guard.isBeatDue = false
     guard.cancelBeat?.()
-    if (this.#isClosed || !this.#backend.recovers) return
+    if (this.#isClosed) return
     guard.cancelBeat = this.#options.time.after(BEAT_MS, () => {
       // A process that is idle tells no beats.
       if (guard.isUsed && guard.state !== 'open') void this.#beat(guard)
@@ -304,12 +305,13 @@ export class Recovery {
       const home = this.#homeOf(each)
       if (!beats.has(home)) beats.set(home, this.#beat(home))
     }
-    const failures = await Promise.all(
-      some.map(async (each) => {
-        const failure = await beats.get(this.#homeOf(each))
-        return concernsNode(failure) ? failure : this.#count(each, guard)
-      }),
+    const unanswered = new Map<Guard, Error | undefined>()
+    for (const [home, beat] of beats) unanswered.set(home, await beat)
+    // What may be lost is restored before anything is counted: what was admitted since adds to it.
+    const restored = await Promise.all(
+      some.map((each) => this.#restored(each, unanswered.get(this.#homeOf(each)))),
     )
+    const failures = await Promise.all(some.map((each, i) => this.#count(each, guard, restored[i])))
     some.forEach((each, i) => {
       const waiting = each.waiting ?? []
       const failure = failures[i]
@@ -324,24 +326,20 @@ export class Recovery {
     return failure
   }
 
-  async #count(admitted: Admitted, guard: Guard): Promise<Error | undefined> {
+  /** @param unrestored why what was seen could not be restored first */
+  async #count(
+    admitted: Admitted,
+    guard: Guard,
+    unrestored: Error | undefined,
+  ): Promise<Error | undefined> {
     if (!this.#backend.recovers) {
       this.#ledger.forget(admitted)
       return undefined
     }
-    // First restores what was last seen, if it may be lost: what was admitted since adds to it.
-    const { losses } = this.#homeOf(admitted)
-    const last = losses?.at(-1)
-    let failure: Error | undefined
-    if (last !== undefined && admitted.restoredUs < last.atUs) {
-      failure = await this.#restore(admitted, losses as readonly Loss[], last)
-      if (failure === undefined) admitted.restoredUs = last.atUs
-    }
-    admitted.isSuspect = false
     const units = admitted.wholeUnits
-    // Late replies have shown that all of it is counted.
-    if (units <= 0) this.#ledger.forget(admitted)
-    else if (!concernsNode(failure)) {
+    let failure = unrestored
+    // Late replies may have shown that all of it is counted.
+    if (units > 0 && !concernsNode(failure)) {
       const { target, untilUs } = admitted
       const until = untilUs === undefined ? undefined : [untilUs]
       const reconcile = { mode: 'reconcile', target, costs: [units], count: 1 } as const
@@ -352,6 +350,8 @@ export class Recovery {
         this.#ledger.counted(admitted, request)
       }
     }
+    admitted.isSuspect = false
+    if (admitted.units < ROUNDING) this.#ledger.forget(admitted)
     if (concernsNode(failure)) return failure
     // Only this key cannot be decided. If it stayed owed, no request for it would reach the store
     // again.
@@ -362,8 +362,19 @@ export class Recovery {
     return undefined
   }
 
-  /** Restores what was seen under a counter and may be lost. Where nothing was seen, this tells the
-   *  store that what it holds was not lost. */
+  /** Restores what was seen under a counter, if it may be lost. Returns why it could not. */
+  async #restored(admitted: Admitted, unanswered: Error | undefined): Promise<Error | undefined> {
+    if (concernsNode(unanswered)) return unanswered
+    const { losses } = this.#homeOf(admitted)
+    const last = losses?.at(-1)
+    const isRestored = last === undefined || admitted.restoredUs >= last.atUs
+    if (isRestored || !this.#backend.recovers) return undefined
+    const failure = await this.#restore(admitted, losses ?? [], last)
+    if (failure === undefined) admitted.restoredUs = last.atUs
+    return failure
+  }
+
+  /** Where nothing was seen, this tells the store that what it holds was not lost. */
   async #restore(
     { seen, target }: Admitted,
     losses: readonly Loss[],

@@ -135,7 +135,6 @@ export class Resilience implements Layer, Sent {
       return
     }
     if (sender === 'user') {
-      guard.isUsed = true
       const mayBeBehind = guard.losses !== undefined || this.#fallback.ledger.keys > 0
       if (mayBeBehind && this.#isBehind(guarded)) return
       this.#recovery.pulse(guard)
@@ -146,6 +145,7 @@ export class Resilience implements Layer, Sent {
   /** Hands a request to the store. */
   #hand(guarded: GuardedRequest): void {
     guarded.isSent = true
+    if (guarded.sender === 'user') guarded.guard.isUsed = true
     this.#backend.next.ask(guarded.request, guarded)
     this.#limit(guarded)
   }
