@@ -101,7 +101,7 @@ const CLOSING_MS = 500
 /** The layers: deny cache, leases, across slots, resilience; then the backend: batching,
  *  dispatcher, exchange, connection. */
 export function layersOver(
-  transport: Omit<RedisTransport, 'close' | 'leave' | 'settings'>,
+  transport: Omit<RedisTransport, 'close' | 'leave' | 'settings' | 'whenCounted'>,
   settings: Omit<RedisSettings, 'format' | 'maxInFlight' | 'instances'>,
   time: Time,
 ): { first: Layer; resilience: Resilience; leases: Leases | undefined } {
