@@ -98,6 +98,18 @@ test("consume: with starts: 'excess', the first attempt after the limit is refus
   expect(await guess()).toMatchObject(blockedFor(1))
 })
 
+test("consume: with starts: 'excess', an attempt that another policy denies begins no block, and waits for the window", async () => {
+  const once = fixedWindow({ name: 'once', limit: 3, window: '1s' })
+  const policy = [lockout({ ...GUESSES, starts: 'excess' }), once]
+  const { clock, guess } = world({ policy })
+  for (let i = 0; i < 3; i += 1) expect((await guess()).allowed).toBe(true)
+  expect(await guess()).toMatchObject({ allowed: false, reason: 'limit', retryAfterMs: 600_000 })
+  clock.advance(1_000)
+  expect(await guess()).toMatchObject(blockedFor(60_000))
+  clock.advance(60_000)
+  expect((await guess()).allowed).toBe(true)
+})
+
 test('consume: of many attempts at once exactly the limit is granted', async () => {
   const { limiter } = world()
   const all = await Promise.all(Array.from({ length: 64 }, () => limiter.consume('k')))
