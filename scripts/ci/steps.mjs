@@ -189,8 +189,8 @@ const others = {
     ],
   },
   'all-versions': {
-    title: 'Node 20 and the newest, Redis and Valkey, ioredis 5 and 6: all combinations',
-    commands: [{ run: ['node', 'scripts/matrix.mjs'], tests: true }],
+    title: 'Node 20 and the newest, Redis and Valkey, ioredis 5 and 6: all combinations; every Nest',
+    commands: [{ run: ['node', 'scripts/matrix.mjs'], tests: true }, weekly(testsOf('majors'))],
   },
   'last-release': {
     title: 'The last release and the present on one Redis: 100,000 steps',
