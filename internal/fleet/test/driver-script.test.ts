@@ -5,7 +5,9 @@ import { type RedisServer, startRedis } from '@weir/testkit'
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { CallMode } from '../../../packages/core/src/algorithms/modes.js'
 import { IGNORED, type LayerRequest } from '../../../packages/core/src/layer.js'
+import { HEARTBEAT } from '../../../packages/core/src/redis/heartbeat.js'
 import {
   argumentsOf,
   JoinedEntry,
@@ -46,6 +48,7 @@ function clientOf(redis: SimulatedRedis): Redis {
     script: async (_: string, source: string) => redis.load(source),
     info: async () => `rdb_changes_since_last_save:${keyspace.changes}`,
     pttl: async (key: string) => keyspace.ttlMs(key),
+    call: async (command: string, args: string[]) => redis.run(command, args),
     callBuffer: async (command: string, args: string[]) => redis.run(command, args),
   } as unknown as Redis
 }
@@ -95,4 +98,53 @@ test('the state of another algorithm under a key is foreign, and is left alone, 
       }
     }
   }
+})
+
+const OOM = 'OOM command not allowed'
+
+/** What a server without memory answers to each mode, and to a heartbeat. */
+async function whenFull(redis: Redis, set: (isFull: boolean) => unknown) {
+  const policySet = makePolicySet('full', [makersOf('fixed-window', 1)[0]?.(10) as never])
+  const prepared = prepareScript(keyFormat('full'), policySet)
+  await redis.script('LOAD', prepared.script.source)
+  const ask = async (mode: CallMode, key: string, cost: number) => {
+    const nowUs = Date.now() * 1_000
+    const times = { untilUs: [nowUs + 3_600_000_000], seenUs: nowUs }
+    const request = { mode, target: { policySet, key }, costs: [cost], count: 1, ...times }
+    const entry = new JoinedEntry(request as LayerRequest, IGNORED)
+    const args = argumentsOf(new OpenCall(prepared, 0, mode, undefined, entry, undefined))
+    return redis.callBuffer('evalsha', args as string[]).then(
+      (reply) => unpackNumbers(reply as Buffer)[1],
+      ({ message }) => message.slice(0, OOM.length),
+    )
+  }
+  await ask('consume', 'used', 4)
+  await set(true)
+  const answers = {
+    granted: await ask('consume', 'used', 1),
+    unseen: await ask('consume', 'unseen', 1),
+    denied: await ask('consume', 'used', 7),
+    peek: await ask('peek', 'used', 1),
+    penalty: await ask('penalty', 'used', 1),
+    refund: await ask('refund', 'used', 1),
+    reconcile: await ask('reconcile', 'used', 1),
+    restore: await ask('restore', 'used', 9),
+    'restore of nothing lost': await ask('restore', 'used', 4),
+    reset: await ask('reset', 'used', 0),
+    beat: await redis.call('eval', [HEARTBEAT, '2', '{full}:1', '{full}:2', 'me', '1000', '']),
+  }
+  await set(false)
+  return answers
+}
+
+test('a server without memory refuses what writes and answers what reads, as the real server does', async () => {
+  const redis = new SimulatedRedis(() => Date.now() * 1_000)
+  const simulated = await whenFull(clientOf(redis), (isFull) => {
+    redis.isFull = isFull
+  })
+  const real = await whenFull(client, (isFull) =>
+    client.config('SET', 'maxmemory', isFull ? '1' : '0'),
+  )
+  expect(simulated).toEqual(real)
+  expect(real).toMatchObject({ granted: OOM, restore: OOM, denied: 0, peek: 1, reset: 1 })
 })

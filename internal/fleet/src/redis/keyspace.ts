@@ -4,6 +4,7 @@
 import type { Cells, Kernel, Scratch } from '../../../../packages/core/src/algorithms/algorithm.js'
 import type { Mark, Marks, Table } from '../../../../packages/core/src/algorithms/driver.js'
 import type { Kept } from '../../../../packages/core/src/memory/settings.js'
+import { RefusedError } from './refused-error.js'
 
 interface Entry {
   readonly value: Cells | Mark | Kept | ReadonlyMap<string, number>
@@ -17,6 +18,9 @@ export class Keyspace {
   readonly #nowMs: () => number
   /** The number of writes and deletions. */
   changes = 0
+  /** The server has no memory left, and the script that it runs has not written yet. A script that
+   *  has, if only a deletion, is not stopped. */
+  refusesWrites = false
 
   /** @param nowMs the server's clock, by which keys expire */
   constructor(nowMs: () => number) {
@@ -32,6 +36,8 @@ export class Keyspace {
   }
 
   set(key: string, value: Entry['value'], ttlMs: number, kernel?: string): void {
+    if (this.refusesWrites)
+      throw new RefusedError("OOM command not allowed when used memory > 'maxmemory'.")
     this.changes += 1
     this.#entries.set(key, { value, endMs: this.#nowMs() + ttlMs, kernel })
   }
@@ -43,6 +49,7 @@ export class Keyspace {
   }
 
   delete(key: string): void {
+    this.refusesWrites = false
     if (this.#entries.delete(key)) this.changes += 1
   }
 

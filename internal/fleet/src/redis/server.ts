@@ -5,14 +5,10 @@ import { createHash } from 'node:crypto'
 import { HEARTBEAT } from '../../../../packages/core/src/redis/heartbeat.js'
 import { driverScriptOf, type Place, runDriver } from './driver-script.js'
 import { Keyspace } from './keyspace.js'
+import { RefusedError } from './refused-error.js'
 import { isOfSettings, SettingsScripts } from './settings-scripts.js'
 
 type Script = (keys: readonly string[], args: readonly string[]) => unknown
-
-/** A refusal, in the form in which ioredis reports it. */
-export class RefusedError extends Error {
-  override readonly name = 'ReplyError'
-}
 
 export class SimulatedRedis {
   readonly keyspace: Keyspace
@@ -20,6 +16,8 @@ export class SimulatedRedis {
   decided: Place['decided'] = undefined
   /** Replaces the reply to heartbeats. */
   beatReply: (() => unknown) | undefined = undefined
+  /** It has no memory left: it refuses scripts that write, and runs those that read. */
+  isFull = false
   /** By how much its clock was set forward, or back if below 0. */
   aheadUs = 0
   readonly #now: () => number
@@ -65,6 +63,7 @@ export class SimulatedRedis {
     const script = this.#scripts.get(command === 'eval' ? this.load(what) : what)
     if (script === undefined)
       throw new RefusedError('NOSCRIPT No matching script. Please use EVAL.')
+    this.keyspace.refusesWrites = this.isFull
     return script(rest.slice(0, Number(count)), rest.slice(Number(count)))
   }
 
@@ -86,6 +85,8 @@ export class SimulatedRedis {
     watched: string,
     [id = '', goneMs = '', leaves = '']: readonly string[],
   ): readonly number[] {
+    // It begins by removing those that are gone.
+    this.keyspace.refusesWrites = false
     const nowMs = Math.floor(this.nowUs / 1_000)
     const before = this.keyspace.get<ReadonlyMap<string, number>>(key) ?? new Map()
     const there = new Map([...before].filter(([, untilMs]) => untilMs > nowMs))
