@@ -2,11 +2,11 @@
 // and all bounds hold in the stories of a few seeds. `npm run fleet` runs any number of stories.
 
 import { beforeEach, expect, test, vi } from 'vitest'
-import type { StoryOptions } from '../src/fleet/choices.js'
+import { OUTAGES, optionsOf, type StoryOptions } from '../src/fleet/choices.js'
 import {
+  DRAWN,
   type Outcome,
   runScenario,
-  SCENARIO_NAMES,
   type ScenarioName,
   smallestOf,
 } from '../src/stories/scenarios.js'
@@ -468,7 +468,7 @@ async function tell(scenario: ScenarioName): Promise<Outcome[]> {
   return outcomes
 }
 
-test.each(SCENARIO_NAMES)('every promise holds in the scenario: %s', async (scenario) => {
+test.each(DRAWN)('every promise holds in the scenario: %s', async (scenario) => {
   const outcomes = await storiesOf(scenario)
   expect(outcomes.flatMap(({ seed, broken }) => broken.map((what) => ({ seed, what })))).toEqual([])
 })
@@ -516,14 +516,14 @@ test('processes decide without Redis when they cannot reach it, and only then', 
   const away: ScenarioName[] = [
     ...(['frozen', 'restart', 'restart, empty', 'partition', 'crash', 'replica'] as const),
     ...(['cluster, frozen', 'cluster, down', 'cluster, replica', 'cluster, partition'] as const),
-    ...(['lost replies', 'rubbish', 'starts', 'crowd'] as const),
+    ...(['lost replies', 'rubbish', 'starts', 'crowd', 'outage'] as const),
   ]
   const there: ScenarioName[] = [
     ...(['well', 'forgets', 'evicts', 'cluster'] as const),
     ...(['cluster, hand-over', 'cluster, evicts'] as const),
     ...(['deploy', 'deploy, another algorithm'] as const),
   ]
-  for (const scenario of SCENARIO_NAMES) {
+  for (const scenario of DRAWN) {
     const outcomes = await storiesOf(scenario)
     const local = outcomes.reduce((sum, { sources }) => sum + (sources.local ?? 0), 0)
     if (away.includes(scenario)) expect([scenario, local > 0]).toEqual([scenario, true])
@@ -545,10 +545,26 @@ test('processes call all methods of a limiter, and mostly consume', async () => 
 test('limits are exceeded where the formulas allow it, so the bounds are tested', async () => {
   const scenarios = [
     ...(['restart, empty', 'partition', 'crash', 'forgets', 'evicts', 'replica'] as const),
-    ...(['cluster, replica', 'cluster, evicts', 'cluster, partition', 'starts'] as const),
+    ...(['cluster, replica', 'cluster, evicts', 'cluster, partition', 'starts', 'outage'] as const),
   ]
   for (const scenario of scenarios) {
     const over = (await storiesOf(scenario)).map((outcome) => outcome.over)
     expect([scenario, Math.max(...over) > 0]).toEqual([scenario, true])
+  }
+})
+
+test('each part of an outage happens in some stories, and in others does not', () => {
+  const drawn = Array.from({ length: 100 }, (_, seed) => optionsOf(seed, 2))
+  expect([...new Set(drawn.map(({ outage }) => outage))].sort()).toEqual(OUTAGES)
+  for (const part of [
+    'snapshotMs',
+    'apartMs',
+    'stopMs',
+    'newcomers',
+    'lateMs',
+    'stepMs',
+  ] as const) {
+    const without = drawn.filter((options) => options[part] === 0).length
+    expect([part, without > 20 && without < 80]).toEqual([part, true])
   }
 })

@@ -9,6 +9,8 @@ const OTHER_SEED = 0x2c1b3c6d
 
 const KINDS = ['plain', 'flows', 'hot', 'hot flows', 'crowded', 'guessers'] as const
 
+export const OUTAGES = ['down', 'frozen', 'full', 'none'] as const
+
 export interface StoryOptions {
   readonly processes: number
   readonly limit: number
@@ -67,7 +69,27 @@ export interface StoryOptions {
   readonly refillMs: number
   readonly leaseUnits: number
   readonly holdMs: number
+  /** In scenarios with an outage of several parts (stories/scenarios/outages.ts), what happens to
+   *  Redis: it is down; it freezes; or it is full, and refuses what writes. */
+  readonly outage: (typeof OUTAGES)[number]
+  /** The same: with a snapshot of which age Redis comes back, if it was down; 0: with all its
+   *  data. */
+  readonly snapshotMs: number
+  /** The same: how far apart processes come back, by the network. */
+  readonly apartMs: number
+  /** The same: the longest time for which some processes are stopped; 0: none is. */
+  readonly stopMs: number
+  /** The same: how many processes start while the story runs, and how long after its start, at the
+   *  most, each makes its first call. At least one process is there from the beginning. */
+  readonly newcomers: number
+  readonly lateMs: number
+  /** The same: by how much the clock of Redis steps back or forward, at the most. Limits that
+   *  change while the story runs change by this clock; in their stories it stands. */
+  readonly stepMs: number
 }
+
+/** Older than any story, so Redis comes back empty. */
+const EMPTY_MS = 60_000
 
 /**
  * The options of a seed.
@@ -98,7 +120,8 @@ export function optionsOf(
   }
   const requests = requestsOf(random, plain.limit)
   const ofKind = kindOf(random, least, plain, given.kind)
-  const drawn: StoryOptions = { ...plain, ...requests, ...slotsOf(random, processes), ...ofKind }
+  const slots = slotsOf(random, processes)
+  const drawn: StoryOptions = { ...plain, ...requests, ...slots, ...ofKind, ...outageOf(random) }
   const options = { ...drawn, ...given }
   // A process with a quota of 0 has another bound, so the options that were not given are adjusted.
   return given.limit === undefined
@@ -133,6 +156,21 @@ function requestsOf(random: Random, limit: number) {
     settle: sometimes(0.2, 40),
     reset: sometimes(0.15, 3),
     wait: sometimes(0.05, 20),
+  }
+}
+
+/** The parts of an outage, each drawn by itself. */
+function outageOf(random: Random) {
+  const sometimes = (stories: number, most: number): number =>
+    random.chance(stories) ? random.whole(1, most) : 0
+  return {
+    outage: random.pick(['down', 'down', 'frozen', 'full', 'none'] as const),
+    snapshotMs: random.pick([0, random.whole(1, 4_000), random.whole(1, 12_000), EMPTY_MS]),
+    apartMs: sometimes(0.6, 4_500),
+    stopMs: sometimes(0.3, random.pick([1_000, 30_000])),
+    newcomers: sometimes(0.3, 3),
+    lateMs: sometimes(0.5, 5_000),
+    stepMs: sometimes(0.3, 100),
   }
 }
 
@@ -241,6 +279,13 @@ export function smallestOptions(least: number): StoryOptions {
     refillMs: 1_000,
     leaseUnits: 2,
     holdMs: 100,
+    outage: 'down',
+    snapshotMs: 0,
+    apartMs: 0,
+    stopMs: 0,
+    newcomers: 0,
+    lateMs: 0,
+    stepMs: 0,
   }
 }
 
@@ -254,10 +299,13 @@ export function problemOf(options: object, smallest: StoryOptions): string | und
     if (typeof least === 'number' && !(value >= least)) return `${name} must be ${least} or more`
     if (Number.isInteger(least) && !Number.isSafeInteger(value)) return `${name} must be whole`
   }
-  const { algorithm, kind, processes = 0, limit = Infinity } = options as Partial<StoryOptions>
+  const { algorithm, kind, outage, ...counts } = options as Partial<StoryOptions>
+  const { processes = 0, limit = Infinity } = counts
   if (algorithm !== undefined && !ALGORITHMS.includes(algorithm))
     return `algorithm must be one of ${ALGORITHMS.join(', ')}`
   if (kind !== undefined && !KINDS.includes(kind)) return `kind must be one of ${KINDS.join(', ')}`
+  if (outage !== undefined && !OUTAGES.includes(outage))
+    return `outage must be one of ${OUTAGES.join(', ')}`
   if (limit < processes) return 'the limit must be at least the number of processes'
   return undefined
 }

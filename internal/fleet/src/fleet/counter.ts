@@ -13,6 +13,10 @@ import type { Plan } from './plan.js'
 const LONG_MS = 600_000
 /** How much faster or slower a clock may run. */
 const DRIFT = 1e-3
+/** Processes are back together if each is, and has told Redis what it knows, within this time of
+ *  the first one: a process that is back for 5 s has no ceiling any more, and one that has just
+ *  come back begins to count within half a second. */
+const TOGETHER_US = 4_400_000
 
 export interface CounterOptions {
   /** The key that it limits. */
@@ -53,6 +57,7 @@ export class Counter {
   #inFlight = 0
   #mostInFlight = 0
   #inFlightWhenAway = 0
+  #inFlightSinceLoss = 0
   #behind = 0
   /** Units of waiting requests that may have had a turn when processes lost Redis, or when its
    *  clock stepped back. */
@@ -66,12 +71,17 @@ export class Counter {
   #bornUs: number | undefined
   /** When processes or Redis first lost it. */
   #lostUs: number | undefined
-  /** The number of members that the story began with. */
-  readonly #first: number
   /** See `Story`. */
   readonly #unseen: (number | undefined)[]
   readonly #left: (number | undefined)[]
   readonly #losses: number[] = []
+  /** Since Redis has forgotten the counter: when each process first told Redis of it, by rank. */
+  readonly #toldUs: Map<number, number> = new Map()
+  /** The ranks of the processes that had seen it by then. */
+  #knewIt: readonly number[] = []
+  /** Nobody may notice that Redis has lost it. */
+  #mayBeUnnoticed = false
+  #isStopped = false
   /** After Redis has forgotten the counter, until a process asks for it: what each had not seen. */
   #lost: readonly number[] | undefined = undefined
 
@@ -86,7 +96,6 @@ export class Counter {
     this.#options = options
     this.#leased = more.leased
     this.#plan = more.plan
-    this.#first = members.length
     this.#unseen = members.map(() => undefined)
     this.#left = members.map(() => undefined)
   }
@@ -124,20 +133,23 @@ export class Counter {
     return isWho && name.includes(`:${this.policy.name}:`)
   }
 
-  /** A replica that has not heard of these units takes over. */
-  fallBehind(units: number): void {
+  /** A replica or a snapshot takes over, which has not heard of these units.
+   *  @param isRecent some processes may have told no beat since */
+  fallBehind(units: number, isRecent: boolean = true): void {
     this.#behind += units
+    if (isRecent) this.#mayBeUnnoticed = true
   }
 
   /** Whether the process may decide without Redis, since it has lost it. */
   mayBeLocal(i: number): boolean {
-    return this.#unseen[i] !== undefined
+    return this.#unseen[i] !== undefined || this.#members[i]?.isStopped === true
   }
 
   asked(units: number, nowUs: number): void {
     this.#bornUs ??= nowUs
     this.#inFlight += units
     this.#mostInFlight = Math.max(this.#mostInFlight, this.#inFlight)
+    this.#inFlightSinceLoss = Math.max(this.#inFlightSinceLoss, this.#inFlight)
   }
 
   /** A request for these units was answered. */
@@ -182,6 +194,13 @@ export class Counter {
     }
   }
 
+  /** A process is stopped, and may decide without Redis when it goes on. */
+  stop(nowUs: number): void {
+    this.#lostUs ??= nowUs
+    this.#turnsBefore += this.#inFlight
+    this.#isStopped = true
+  }
+
   /** These processes lose keys on another node that are decided together with this one. */
   loseBeside(some: readonly number[], nowUs: number): void {
     this.lose(some, nowUs)
@@ -192,6 +211,9 @@ export class Counter {
   forget(nowUs: number): void {
     this.#lostUs ??= nowUs
     this.#lost = this.#members.map((_, i) => this.#unseenBy(i))
+    this.#toldUs.clear()
+    this.#inFlightSinceLoss = this.#inFlight
+    this.#knewIt = this.#members.flatMap(({ rank }) => (this.#seenBy(rank) > 0 ? rank : []))
     // The first process that asks restores what it has seen, which is unknown until then.
     this.#losses.push(0)
   }
@@ -209,29 +231,71 @@ export class Counter {
     this.#lost = undefined
   }
 
+  /** Redis hears of it from a process, which tells before what it took and saw. */
+  told(i: number, nowUs: number): void {
+    if (!this.#toldUs.has(i)) this.#toldUs.set(i, nowUs)
+  }
+
   get story(): Story {
-    const first = this.#first
+    const members = this.#members
+    // Those who share the limit: all that are told so, or that have counted each other.
+    const isOne = (_: unknown, i: number): boolean =>
+      this.#options.counted ? members[i]?.isCounted === true : i < this.#options.processes
+    const all = Array.from(
+      { length: Math.max(members.length, this.#options.processes) },
+      (_, i) => i,
+    )
+    const ranks = all.filter(isOne)
+    const isLost = (i: number): boolean => this.#unseen[i] !== undefined
     return {
       limit: this.limit,
-      unseen: this.#unseen.slice(0, first),
-      left: this.#left.slice(0, first),
-      started: this.#unseen.slice(first).filter((units) => units !== undefined).length,
+      unseen: ranks.map((i) => this.#unseen[i]),
+      left: ranks.map((i) => this.#left[i]),
+      started: all.filter((i) => !ranks.includes(i) && isLost(i)).length,
+      stopped: ranks.map((i) => members[i]?.isStopped === true),
+      isApart: this.#isApart,
+      areTold: this.#areTold,
+      mayBeUnnoticed: this.#mayBeUnnoticed || this.#isStopped,
       isBeside: this.#isBeside,
       inFlight: this.#inFlightWhenAway,
       mostInFlight: this.#mostInFlight,
+      inFlightSinceLoss: this.#inFlightSinceLoss,
       losses: this.#losses,
       behind: this.#behind,
-      noticed: this.#members
-        .slice(0, first)
-        .map(({ hasNoticed }, i) => hasNoticed || !this.mayBeLocal(i)),
+      noticed: ranks.map((i) => members[i]?.hasNoticed === true || !isLost(i)),
       areRanked: !this.#options.counted,
       mayNotRestore:
         this.refunds + this.resets + this.#leased > 0 ||
         this.#plan.isAcrossSlots ||
         this.#options.kind === 'crowded',
       isChanged: this.#plan.live !== undefined,
+      isShared: this.keys.length > 1,
       ownLimit: this.#options.ownLimit,
     }
+  }
+
+  /** When the first of the processes that lost Redis was back. */
+  get #firstBackUs(): number {
+    return Math.min(...this.#members.map(({ backUs = Number.POSITIVE_INFINITY }) => backUs))
+  }
+
+  /** Whether a process was back for so long before another one that it had no ceiling. */
+  get #isApart(): boolean {
+    const lastUs = this.#firstBackUs + TOGETHER_US
+    return this.#members.some(({ hasNoticed, backUs, host: { world, isDead } }, i) => {
+      const isAway = this.#unseen[i] !== undefined && hasNoticed && !isDead
+      return isAway && (backUs ?? world.nowUs) > lastUs
+    })
+  }
+
+  /** Whether each process that had seen the counter before Redis lost it told Redis of it while all
+   *  processes had a ceiling. */
+  get #areTold(): boolean {
+    const lastUs = this.#firstBackUs + TOGETHER_US
+    return this.#knewIt.every((i) => {
+      const { world } = (this.#members[i] as Member).host
+      return (this.#toldUs.get(i) ?? world.nowUs) <= lastUs
+    })
   }
 
   /** The units in use that a process has not seen: all of them if it has never seen the counter. */

@@ -24,6 +24,8 @@ export const SECOND_US = 1_000_000
 export const MOST_AHEAD_US: number = 3_000 * SECOND_US
 /** How long a process may take to end: a call for live limits takes up to a second. */
 const CLOSING_US = 1_100_000
+/** A process that is away for longer is no longer counted by its peers. */
+const GONE_US = 10 * SECOND_US
 /** The most broken promises that a story reports. */
 const REPORTED = 20
 
@@ -59,6 +61,8 @@ export class Fleet {
   readonly broken: string[] = []
   /** The mean pause of a process between two requests. */
   readonly gapUs: number
+  /** All processes have lost Redis, so those that start cannot count the others. */
+  isAway = false
   /** Whether the clock of Redis was set back. */
   isSetBack = false
   /** By how much the clock of Redis was set forward, in total. */
@@ -96,7 +100,8 @@ export class Fleet {
     this.gapUs = Math.ceil((count * us * meanUnits(options)) / units)
     this.servers = terms.isOnCluster ? severalMasters(world, masters) : oneServer(world)
     if (!terms.isOnCluster) this.machine.redis.aheadUs = random.whole(0, MOST_AHEAD_US)
-    while (this.members.length < count) this.#addMember(plan)
+    const late = terms.hasNewcomers ? Math.min(options.newcomers, count - 1) : 0
+    while (this.members.length < count - late) this.#addMember(plan, false)
     this.#countersOf = countersOf(options, plan, this.members)
     this.#countersByName = new Map(
       [...this.#countersOf].flatMap(([key, all]) => {
@@ -136,21 +141,23 @@ export class Fleet {
   }
 
   /** A process starts.
-   *  @param policies default: those of the other processes */
-  start(policies: readonly Policy[] = this.plan.policies): Member {
-    const member = this.#addMember({ ...this.plan, policies })
+   *  @param policies default: those of the other processes
+   *  @param quietUs how long it makes no call, at the least */
+  start(policies: readonly Policy[] = this.plan.policies, quietUs: number = 0): Member {
+    const member = this.#addMember({ ...this.plan, policies }, true)
+    member.quietUntilUs = this.world.nowUs + quietUs
     const limits = policies.map(({ limit }) => limit)
     this.tell(`${member.host.name} starts, by ${limits.join()}`)
     this.started(member)
     return member
   }
 
-  #addMember(plan: Plan): Member {
+  #addMember(plan: Plan, isLate: boolean): Member {
     const { world, options, hashTags, members } = this
     const { random } = world
     const leastUs = random.whole(50, 500)
     const member = new Member(world, this.servers, {
-      ...{ rank: members.length, options, plan, hashTags },
+      ...{ rank: members.length, options, plan, hashTags, isLate },
       latency: { leastUs, mostUs: leastUs + random.whole(50, 2_000) },
       rate: 1 + (random.next() - 0.5) / 5_000,
       changed: (self, change) => this.live?.changed(self, change),
@@ -166,8 +173,23 @@ export class Fleet {
 
   /** From now on these processes may decide without Redis. */
   lose(some: readonly number[]): void {
+    for (const i of some) (this.members[i] as Member).backUs = undefined
     for (const counter of this.counters) counter.lose(some, this.world.nowUs)
-    this.slots?.lose(some)
+    this.#loseSlots(some)
+  }
+
+  /** A process is stopped (SIGSTOP) for a while, and may decide without Redis when it goes on. */
+  stop(member: Member, us: number): void {
+    this.tell(`${member.host.name} is stopped for ${us} us`)
+    for (const counter of this.counters) counter.stop(this.world.nowUs)
+    member.isStopped = true
+    if (us >= GONE_US) member.isThereUs = this.world.nowUs + us
+    member.host.pause(us)
+    this.#loseSlots([member.rank])
+  }
+
+  #loseSlots(some: readonly number[]): void {
+    this.slots?.lose(some, (rank) => !(this.members[rank] as Member).isCounted)
   }
 
   /** Sets the clock of Redis this far ahead of the true time. */
@@ -241,14 +263,17 @@ export class Fleet {
     // A request that takes nothing does not reveal a loss.
     const shows = this.#isLossy && changes && !givesOnly && granted > 0
     const isLease = mode === 'lease'
-    if (!shows && !isLease && mode !== 'reset') return
+    const isTold = this.#isLossy && changes
     const i = this.members.findIndex(({ host }) => host.name === by)
+    const member = this.members[i]
+    if (member !== undefined && changes && granted > 0) member.failedInARow = 0
+    if (!isTold && !isLease && mode !== 'reset') return
     keys.forEach((key, place) => {
       const counter = this.#countersBy(key).find((each) => each.isKey(key))
       if (mode === 'reset') counter?.reset()
+      if (isTold && (costs[place] as number) > 0) counter?.told(i, this.world.nowUs)
       if (shows && (costs[place] as number) > 0) counter?.ran(i)
       if (!isLease || counter === undefined) return
-      const member = this.members[i]
       if (granted > 0) member?.leasedUs.set(counter.who, this.world.nowUs)
       // No more was left, whoever asks.
       if (granted < count) member?.denials.denied(counter.who)

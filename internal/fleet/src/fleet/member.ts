@@ -50,6 +50,8 @@ export interface MemberOptions {
   readonly latency: Latency
   /** How fast its clocks run. */
   readonly rate: number
+  /** It starts while the story runs. */
+  readonly isLate: boolean
   /** Called when a change of limits takes effect in the process. */
   readonly changed: (member: Member, change: LiveChange) => void
 }
@@ -69,6 +71,20 @@ export class Member {
   decisions = 0
   /** Whether it has noticed that Redis is away: its breaker has opened. */
   hasNoticed = false
+  /** Its decisions without Redis since Redis last wrote for it. */
+  failedInARow = 0
+  /** When it first came back since it last lost Redis: its breaker was half-open. */
+  backUs: number | undefined = undefined
+  /** If processes count each other: whether it and its peers have done so before they lost Redis.
+   *  The members of the beginning have. */
+  isCounted: boolean
+  /** Whether it was stopped for a while. */
+  isStopped = false
+  /** When it makes its first call, at the earliest. */
+  quietUntilUs = 0
+  /** Since when its peers may count it: since its first call, or since it went on after a stop that
+   *  was long enough for them to forget it. Undefined before its first call. */
+  isThereUs: number | undefined = undefined
   /** What the statistics of its limiter should be, for each policy. */
   readonly counted: Counted
   readonly denials: Denials
@@ -95,6 +111,7 @@ export class Member {
     const { processes: count, denyCache, counted } = given.options
     const { policies, policyKeys, reserve, leases, maxLocalKeys, whenUnavailable } = plan
     this.rank = rank
+    this.isCounted = !given.isLate
     this.policies = policies
     this.host = new Host(world, `p${rank}`, rate)
     const none = () => policies.map(() => 0)
@@ -109,6 +126,7 @@ export class Member {
     this.store = redisStoreIn(time, this.connection, { deadlineMs: DEADLINE_MS, ...settings })
     this.store.on('breaker', ({ state }) => {
       if (state === 'open') this.hasNoticed = true
+      if (state === 'half-open') this.backUs ??= world.nowUs
     })
     const uses = policies.map((each, i) => ({ policy: each, key: policyKeys[i] }))
     if (plan.live !== undefined) {

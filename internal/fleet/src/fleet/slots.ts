@@ -36,6 +36,8 @@ export class SlotCounter {
   /** For each process that has lost Redis, by rank: the most slots that Redis has since counted for
    *  it at once. */
   readonly #held: Map<number, number> = new Map()
+  /** The ranks of processes that take themselves to be alone. */
+  readonly #alone: Set<number> = new Set()
   /** The most that was in progress when Redis forgot its slots. */
   #atLoss = 0
 
@@ -76,9 +78,11 @@ export class SlotCounter {
     this.perhaps.clear()
   }
 
-  /** These processes lose Redis. */
-  lose(some: readonly number[]): void {
+  /** These processes lose Redis.
+   *  @param isAlone whether a process has not counted the others */
+  lose(some: readonly number[], isAlone: (rank: number) => boolean): void {
     for (const rank of some) {
+      if (isAlone(rank)) this.#alone.add(rank)
       const held = this.#ofRank(rank) + (this.#inFlight.get(rank) ?? 0)
       this.#held.set(rank, Math.max(held, this.#held.get(rank) ?? 0))
     }
@@ -101,8 +105,8 @@ export class SlotCounter {
   #quotaOf(rank: number): number {
     const { processes, counted } = this.#options
     const { limit } = this.policy
-    // A process that starts in an outage takes itself to be alone.
-    if (rank >= processes) return limit
+    // A process that starts in an outage takes itself to be alone, unless it is told otherwise.
+    if (rank >= processes || (counted && this.#alone.has(rank))) return limit
     const quotas = localQuotas(limit, processes)
     return (counted ? quotas[0] : quotas[rank]) as number
   }
@@ -157,8 +161,8 @@ export class HeldSlots {
     for (const counter of work.perhaps) counter.perhaps.delete(work)
   }
 
-  lose(some: readonly number[]): void {
-    for (const counter of this.counters) counter.lose(some)
+  lose(...lost: Parameters<SlotCounter['lose']>): void {
+    for (const counter of this.counters) counter.lose(...lost)
   }
 
   forget(): void {

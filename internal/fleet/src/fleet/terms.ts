@@ -9,6 +9,8 @@ export interface Terms {
   readonly least: number
   /** The store is a Cluster. */
   readonly isOnCluster?: true
+  /** Some processes start while the story runs: `newcomers`. */
+  readonly hasNewcomers?: true
   /** Options that replace those of the seed; for example plain requests, if the bound is for
    *  those. */
   readonly options?: Partial<StoryOptions>

@@ -22,8 +22,20 @@ export interface Story {
   readonly unseen: readonly (number | undefined)[]
   /** For each process, the units that were left when it lost Redis, as far as it had seen. */
   readonly left: readonly (number | undefined)[]
-  /** How many processes started while Redis was away. */
+  /** How many processes had not counted the others, nor been counted by them, when Redis was lost:
+   *  they started while it was away or shortly before, or went on then after a long stop. The lists
+   *  of this story leave them out. */
   readonly started: number
+  /** For each process, whether it was stopped for a while. */
+  readonly stopped: readonly boolean[]
+  /** Whether a process had no ceiling any more when another one came back. */
+  readonly isApart: boolean
+  /** Whether each process that had seen the key before Redis lost it has told Redis what it had
+   *  seen while all processes had a ceiling. */
+  readonly areTold: boolean
+  /** Whether a process may not notice that Redis has lost data: it has told no beat since these
+   *  were written. */
+  readonly mayBeUnnoticed: boolean
   /** For each process, whether its breaker has opened, or it has not lost Redis. */
   readonly noticed: readonly boolean[]
   /** The key is decided together with keys on another node, which is lost: since all share one
@@ -34,6 +46,8 @@ export interface Story {
   /** The most units of requests in flight at any moment, such as when a loss of the key showed, or
    *  a breaker opened. */
   readonly mostInFlight: number
+  /** The same, since Redis last forgot the key. */
+  readonly inFlightSinceLoss: number
   /** For each time that Redis forgot the key, the units that the first process to ask had not
    *  seen. */
   readonly losses: readonly number[]
@@ -47,6 +61,8 @@ export interface Story {
   /** Whether the limit has changed. What was seen under a smaller limit does not show by how much
    *  that was exceeded. */
   readonly isChanged: boolean
+  /** Whether the key is a policy key, under which each process sees the units of several users. */
+  readonly isShared: boolean
   /** The limit of the policy for outages; 0: there is none. */
   readonly ownLimit: number
 }
@@ -117,6 +133,27 @@ export const whenRepliesAreLost: Bound = ({ limit, left }) =>
 export const whenProcessesStart: Bound = ({ limit, unseen, started }) =>
   returnOfProcesses(unknownInstances(limit, started), localQuotas(limit, unseen.length))
 
+/**
+ * All processes lose Redis, perhaps soon after some of them have started, and come back one after
+ * the other.
+ */
+export const whenAllComeBack: Bound = (story) => {
+  const { limit, unseen, started, isApart } = story
+  if (started > 0) return whenProcessesStart(story)
+  const most = whenAllAreAway(story)
+  if (!isApart) return most
+  // At worst, the first one is the one with the smallest quota.
+  return Math.max(most, returnOfProcesses(limit, localQuotas(limit, unseen.length).slice(0, -1)))
+}
+
+/** Some processes are stopped for a while, longer than any deadline. */
+export const whenSomeAreStopped: Bound = ({ limit, unseen, stopped, areRanked }) => {
+  const quotas = localQuotas(limit, unseen.length)
+  const isOne = (_: unknown, i: number): boolean => stopped[i] === true
+  if (areRanked) return partialOutage(limit, quotas.filter(isOne))
+  return partialOutage(limit, quotas.slice(0, stopped.filter(isOne).length))
+}
+
 /** Redis forgets the key, once or more often. After a refund it is not restored. */
 export const whenKeysAreLost: Bound = ({ limit, losses, mostInFlight, mayNotRestore }) =>
   mayNotRestore
@@ -126,6 +163,30 @@ export const whenKeysAreLost: Bound = ({ limit, losses, mostInFlight, mayNotRest
 /** A lagging replica takes over: its lag, and what was admitted within it, as if in a second. */
 export const whenAReplicaTakesOver: Bound = ({ limit, behind }) =>
   laggingReplica(limit, behind, 1_000)
+
+/**
+ * Redis comes back with an older snapshot, or with none, after all processes have lost it. What is
+ * lost passes again at the most.
+ *
+ * A process notices by its next beat, unless all that is lost was written since its last one. If all
+ * do, less passes: as when a key is lost. And if their breakers have opened, and each process tells
+ * what it has seen while the quotas are ceilings, the outage is none but one without losses.
+ */
+export const whenASnapshotIsBack: Bound = (story) => {
+  const { limit, inFlightSinceLoss, mayBeUnnoticed } = story
+  const all = whenAReplicaTakesOver(story)
+  if (mayBeUnnoticed) return all
+  const isRestored = haveAllACeiling(story) && story.areTold && !story.mayNotRestore
+  if (isRestored && !story.isShared)
+    return Math.min(all, lossSeenFirst(limit, 1, inFlightSinceLoss))
+  return Math.min(all, whenKeysAreLost(story))
+}
+
+/** Whether each process that is back grants no more than its quota until all others are. */
+function haveAllACeiling({ limit, unseen, noticed, started, isApart }: Story): boolean {
+  const areAllCounted = started === 0 && limit >= unseen.length
+  return areAllCounted && !isApart && !noticed.includes(false)
+}
 
 /** Both happen, so the excess of one adds to that of the other. */
 export function whenBoth(one: Bound, other: Bound): Bound {

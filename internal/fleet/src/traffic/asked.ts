@@ -9,6 +9,7 @@ import {
   checkLease,
   checkLimits,
   checkMemory,
+  checkOpens,
 } from '../checks/of-decisions.js'
 import type { Units } from '../fleet/charges.js'
 import type { Counter } from '../fleet/counter.js'
@@ -31,6 +32,7 @@ export function ask<Answer>(fleet: Fleet, member: Member, asked: Asked<Answer>):
   const { call, answered, failed, mostMs = DEADLINE_MS } = asked
   fleet.requests += 1
   member.pending += 1
+  member.isThereUs ??= fleet.world.nowUs
   const isInTime = checkInTime(fleet, host, mostMs)
   const ended = (): void => {
     member.pending -= 1
@@ -88,6 +90,7 @@ export function askFor<Of extends Decision>(
       if (source === 'store' && !allowed) member.denials.denied(key)
       isByLimit?.(decision)
       checkLimits(fleet, member, decision.policies)
+      if (source === 'local') checkOpens(fleet, member)
       if (source === 'lease') checkLease(fleet, member, key)
       const isExpected = source !== 'local' || counters.some((each) => each.mayBeLocal(member.rank))
       fleet.must(isExpected, `${member.host.name} decided ${key} without Redis, which is well`)

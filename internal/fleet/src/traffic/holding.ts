@@ -29,7 +29,8 @@ export function keepHolding(fleet: Fleet): () => void {
       else hold(fleet, member, key, slots.ofKey.get(key) as readonly SlotCounter[])
       host.run(host.random.whole(0, 2 * Math.ceil(gapUs)), next)
     }
-    host.run(host.random.whole(0, Math.ceil(gapUs)), next)
+    const quietUs = Math.max(0, member.quietUntilUs - fleet.world.nowUs)
+    host.run(quietUs + host.random.whole(0, Math.ceil(gapUs)), next)
   }
   fleet.members.forEach(start)
   const { started } = fleet

@@ -37,7 +37,8 @@ export function keepAsking(fleet: Fleet): () => void {
         something(fleet, member, isMixed ? host.random.pick(fleet.keys) : key)
       host.run(host.random.whole(0, 2 * fleet.gapUs), next)
     }
-    host.run(host.random.whole(0, fleet.gapUs), next)
+    const quietUs = Math.max(0, member.quietUntilUs - fleet.world.nowUs)
+    host.run(quietUs + host.random.whole(0, fleet.gapUs), next)
   }
   fleet.members.forEach(start)
   fleet.started = start

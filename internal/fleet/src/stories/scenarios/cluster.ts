@@ -205,7 +205,7 @@ function loseShard(fleet: Fleet, master: NodeMachine): void {
  *  one. */
 function lose(fleet: Fleet, lost: readonly Counter[]): void {
   const { keys, world, slots } = fleet
-  slots?.lose(everyoneIn(fleet))
+  slots?.lose(everyoneIn(fleet), () => false)
   for (const counter of lost) counter.lose(everyoneIn(fleet), world.nowUs)
   const decisions = keys.map((key) => fleet.countersOf(key))
   const together = decisions.filter((all) => all.some((each) => lost.includes(each)))

@@ -52,17 +52,25 @@ export async function heardBy({ world }: Fleet, { redis }: Machine): Promise<Key
 /** Replaces a keyspace by what the replica has received.
  *  @param counters those in the keyspace */
 export function becomes(
-  { machine, slots }: Fleet,
+  fleet: Fleet,
   keyspace: Keyspace,
   heard: Keyspace,
   counters: readonly Counter[],
 ): void {
-  for (const counter of counters) {
-    const [was, is] = [keyspace, heard].map((each) => usedIn(each, counter, machine.redis.nowUs))
-    counter.fallBehind(Math.max(0, (was as number) - (is as number)))
-  }
-  slots?.forget()
+  for (const counter of counters) counter.fallBehind(unheardOf(fleet, keyspace, heard, counter))
+  fleet.slots?.forget()
   keyspace.become(heard)
+}
+
+/** The units in use of a counter that an older copy of a keyspace does not have. */
+export function unheardOf(
+  { machine }: Fleet,
+  keyspace: Keyspace,
+  heard: Keyspace,
+  counter: Counter,
+): number {
+  const [was, is] = [keyspace, heard].map((each) => usedIn(each, counter, machine.redis.nowUs))
+  return Math.max(0, (was as number) - (is as number))
 }
 
 /** The units in use of a counter, according to a keyspace. */

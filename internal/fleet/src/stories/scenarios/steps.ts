@@ -2,6 +2,7 @@
 
 import { type Fleet, SECOND_US } from '../../fleet/fleet.js'
 import type { Member } from '../../fleet/member.js'
+import { consume } from '../../traffic/traffic.js'
 
 export function everyoneIn({ members }: Fleet): number[] {
   return members.map((_, i) => i)
@@ -67,4 +68,22 @@ export function resets(fleet: Fleet): Promise<void> {
     fleet.lose(some)
     for (const i of some) (fleet.members[i] as Member).connection.reset()
   })
+}
+
+/**
+ * Processes ask much of one key or of all, each at its own rate, so that they have seen and taken
+ * different amounts.
+ * @param least how often each asks, at the least
+ */
+export function rush(fleet: Fleet, us: number, least: number = 0): void {
+  const { members, world, options } = fleet
+  const { random } = world
+  for (const member of members) {
+    if (member.quietUntilUs > world.nowUs) continue
+    const keys = random.chance(0.5) ? fleet.keys : [random.pick(fleet.keys)]
+    const part = Math.ceil((2 * options.limit) / members.length)
+    const most = random.chance(0.5) ? least : Math.max(least, part)
+    for (let times = random.whole(least, most); times > 0; times -= 1)
+      member.host.run(random.whole(0, us), () => consume(fleet, member, random.pick(keys)))
+  }
 }
