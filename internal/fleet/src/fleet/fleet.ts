@@ -161,6 +161,10 @@ export class Fleet {
       latency: { leastUs, mostUs: leastUs + random.whole(50, 2_000) },
       rate: 1 + (random.next() - 0.5) / 5_000,
       changed: (self, change) => this.live?.changed(self, change),
+      missed: ({ host: { name } }, key) => {
+        const mayBeLost = this.#isLossy || this.terms.isAway
+        this.must(mayBeLost, `${name} reports that Redis has lost ${key}, and it has not`)
+      },
     })
     members.push(member)
     return member

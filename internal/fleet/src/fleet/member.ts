@@ -54,6 +54,8 @@ export interface MemberOptions {
   readonly isLate: boolean
   /** Called when a change of limits takes effect in the process. */
   readonly changed: (member: Member, change: LiveChange) => void
+  /** Called when the process reports that Redis has lost a key. */
+  readonly missed: (member: Member, key: string) => void
 }
 
 export class Member {
@@ -128,6 +130,7 @@ export class Member {
       if (state === 'open') this.hasNoticed = true
       if (state === 'half-open') this.backUs ??= world.nowUs
     })
+    this.store.on('data-loss', ({ key }) => given.missed(this, key))
     const uses = policies.map((each, i) => ({ policy: each, key: policyKeys[i] }))
     if (plan.live !== undefined) {
       const defaults = { plan: policies[0] as Policy }

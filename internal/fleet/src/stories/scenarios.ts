@@ -18,7 +18,15 @@ import { OUTAGE_SCENARIOS, type OutageScenarioName } from './scenarios/outages.j
 import { REPLICA_SCENARIOS, type ReplicaScenarioName } from './scenarios/replica.js'
 import { REPLY_SCENARIOS, type ReplyScenarioName } from './scenarios/replies.js'
 import { START_SCENARIOS, type StartScenarioName } from './scenarios/starts.js'
-import { everyoneIn, forWays, nowAndThen, partition, resets, restart } from './scenarios/steps.js'
+import {
+  everyoneIn,
+  forWays,
+  nowAndThen,
+  partition,
+  resets,
+  restart,
+  stepAroundRefunds,
+} from './scenarios/steps.js'
 
 export type ScenarioName =
   | 'well'
@@ -32,6 +40,7 @@ export type ScenarioName =
   | 'crash'
   | 'leaves'
   | 'clock steps'
+  | 'clock steps, refunds'
   | 'forgets'
   | AloneScenarioName
   | ReplicaScenarioName
@@ -173,6 +182,17 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     },
   },
 
+  /** The clock of Redis steps back by at most 100 ms around refunds, such as those that lift a block,
+   *  and then forward again. What was given back stays so, and nothing is taken for lost. */
+  'clock steps, refunds': {
+    least: 1,
+    options: { kind: 'guessers', live: false },
+    bound: whenWell,
+    countsAll: true,
+    isAway: false,
+    goWrong: (fleet) => nowAndThen(fleet, () => stepAroundRefunds(fleet)),
+  },
+
   /** Redis forgets all keys. */
   forgets: {
     least: 2,
@@ -193,8 +213,10 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
 
 export const SCENARIO_NAMES: readonly ScenarioName[] = Object.keys(SCENARIOS) as ScenarioName[]
 
-/** Scenarios that break promises until decision 27 is built; no seed draws them. */
-export const AWAITING: readonly ScenarioName[] = ['outage, older data', 'outage, all parts']
+/** Scenarios that break promises until losses and refunds are mended; no seed draws them. */
+export const AWAITING: readonly ScenarioName[] = [
+  ...(['outage, older data', 'outage, all parts', 'clock steps, refunds'] as const),
+]
 
 /** The scenarios that seeds draw. */
 export const DRAWN: readonly ScenarioName[] = SCENARIO_NAMES.filter(

@@ -2,6 +2,7 @@
 
 import { type Fleet, SECOND_US } from '../../fleet/fleet.js'
 import type { Member } from '../../fleet/member.js'
+import { refund } from '../../traffic/corrections.js'
 import { consume } from '../../traffic/traffic.js'
 
 export function everyoneIn({ members }: Fleet): number[] {
@@ -86,4 +87,25 @@ export function rush(fleet: Fleet, us: number, least: number = 0): void {
     for (let times = random.whole(least, most); times > 0; times -= 1)
       member.host.run(random.whole(0, us), () => consume(fleet, member, random.pick(keys)))
   }
+}
+
+const SMALL_STEP_US = 100_000
+
+/** A process uses up a limit, or a part of it, and gives something back soon afterwards. In between,
+ *  the clock of Redis steps back. */
+export async function stepAroundRefunds(fleet: Fleet): Promise<void> {
+  const { world, options, members, machine } = fleet
+  const { random } = world
+  const member = random.pick(members)
+  const key = random.pick(fleet.keys)
+  const soonUs = (): number => random.whole(0, SMALL_STEP_US / 4)
+  const { aheadUs } = machine.redis
+  for (let times = random.whole(1, options.limit); times > 0; times -= 1)
+    consume(fleet, member, key)
+  await world.runFor(soonUs())
+  fleet.setClock(Math.max(0, aheadUs - random.whole(1_000, SMALL_STEP_US)))
+  for (let times = random.whole(1, 3); times > 0; times -= 1) refund(fleet, member)
+  await world.runFor(soonUs())
+  fleet.setClock(aheadUs)
+  consume(fleet, member, key)
 }
