@@ -38,7 +38,7 @@ test.each([
   ['--seed 1 --options [1]', /--options must be an object in JSON/],
   ['--seed 1 --options {', /--options must be an object in JSON/],
   ['--seed 1 --options {"cats":2}', /there is no cats; there are processes, /],
-  ['--seed 1 --options {"processes":1}', /processes must be 2 or more/],
+  ['--seed 1 --scenario frozen --options {"processes":1}', /processes must be 2 or more/],
   ['--seed 1 --options {"keys":"2"}', /keys must be a number/],
   ['--seed 1 --options {"keys":1.5}', /keys must be whole/],
   ['--seed 1 --options {"algorithm":"cats"}', /algorithm must be one of token-bucket, /],

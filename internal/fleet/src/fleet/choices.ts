@@ -165,7 +165,7 @@ function outageOf(random: Random) {
     random.chance(stories) ? random.whole(1, most) : 0
   return {
     outage: random.pick(['down', 'down', 'frozen', 'full', 'none'] as const),
-    snapshotMs: random.pick([0, random.whole(1, 4_000), random.whole(1, 12_000), EMPTY_MS]),
+    snapshotMs: random.pick([0, random.whole(1, 4_000), random.whole(4_000, 12_000), EMPTY_MS]),
     apartMs: sometimes(0.6, 4_500),
     stopMs: sometimes(0.3, random.pick([1_000, 30_000])),
     newcomers: sometimes(0.3, 3),

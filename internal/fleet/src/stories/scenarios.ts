@@ -222,6 +222,8 @@ export const AWAITING: readonly ScenarioName[] = [
 export const DRAWN: readonly ScenarioName[] = SCENARIO_NAMES.filter(
   (name) => !AWAITING.includes(name),
 )
+const OUTAGES = DRAWN.filter((name) => name in OUTAGE_SCENARIOS)
+const OTHERS = DRAWN.filter((name) => !OUTAGES.includes(name))
 
 export interface Outcome {
   readonly seed: number
@@ -245,9 +247,11 @@ export interface Outcome {
   readonly untilBroken: readonly string[]
 }
 
-/** The scenario of a seed. */
+/** The scenario of a seed. Every other one is an outage of several parts: these are small, and as
+ *  many as their parts can be combined. */
 export function scenarioOf(seed: number): ScenarioName {
-  return DRAWN[seed % DRAWN.length] as ScenarioName
+  const some = seed % 2 === 0 ? OUTAGES : OTHERS
+  return some[Math.floor(seed / 2) % some.length] as ScenarioName
 }
 
 /** The smallest story of a scenario. */

@@ -24,6 +24,8 @@ const BEFORE_US = 6 * SECOND_US
 const LONGEST_BEFORE_US = 15 * SECOND_US
 /** How many requests of a process must fail until its breaker opens, and some more. */
 const NOTICED = 8
+/** How many requests each process makes soon after it is back. */
+const ASKED = 6
 /** How long processes ask much of a key. */
 const RUSH_US = SECOND_US / 2
 /** An interval between heartbeats, and a reply. What was written since the last beat of a process
@@ -32,7 +34,7 @@ const BEAT_US = 3.5 * SECOND_US
 
 const AWAY = { least: 2, countsAll: false, isAway: true, goWrong: outage } as const
 /** Something is left of the limits when the outage begins. */
-const CALM = { demand: 0.5 }
+const CALM = { demand: 0.4 }
 const NO_STOPS = { stopMs: 0, newcomers: 0 }
 /** Otherwise what processes have seen may not be restored, or is not known exactly. */
 const ALL_IS_RESTORED: Partial<StoryOptions> = {
@@ -81,15 +83,16 @@ async function outage(fleet: Fleet, us: number): Promise<void> {
   const stoppedUntilUs = stopSome(fleet, beforeUs + us)
   const rushUs = Math.max(RUSH_US, isEmpty ? 0 : snapshotUs)
   await world.runFor(beforeUs - rushUs)
-  rush(fleet, rushUs)
+  rush(fleet, rushUs, 0, 0.2)
   await world.runFor(rushUs)
 
   const apartUs = kind === 'none' ? 0 : loseAll(fleet, us)
   const end = BEGINNINGS[kind](fleet, us)
   if (snapshotUs > 0) goBackTo(fleet, snapshot, snapshotUs)
-  rush(fleet, us + apartUs + RUSH_US, NOTICED)
+  rush(fleet, us, NOTICED, 0.5)
   await world.runFor(us)
   end()
+  rush(fleet, apartUs + RUSH_US, ASKED, 0)
   await world.runFor(Math.max(apartUs, stoppedUntilUs - world.nowUs))
   endSteps()
 }

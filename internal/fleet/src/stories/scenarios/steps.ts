@@ -72,19 +72,19 @@ export function resets(fleet: Fleet): Promise<void> {
 }
 
 /**
- * Processes ask much of one key or of all, each at its own rate, so that they have seen and taken
+ * Processes ask much of one key or of all, some more than others, so that they have seen and taken
  * different amounts.
  * @param least how often each asks, at the least
+ * @param part the part of a limit that they ask for together, on average
  */
-export function rush(fleet: Fleet, us: number, least: number = 0): void {
+export function rush(fleet: Fleet, us: number, least: number, part: number): void {
   const { members, world, options } = fleet
   const { random } = world
   for (const member of members) {
     if (member.quietUntilUs > world.nowUs) continue
     const keys = random.chance(0.5) ? fleet.keys : [random.pick(fleet.keys)]
-    const part = Math.ceil((2 * options.limit) / members.length)
-    const most = random.chance(0.5) ? least : Math.max(least, part)
-    for (let times = random.whole(least, most); times > 0; times -= 1)
+    const most = random.chance(0.5) ? (4 * part * options.limit) / members.length : 0
+    for (let times = random.whole(least, Math.max(least, Math.ceil(most))); times > 0; times -= 1)
       member.host.run(random.whole(0, us), () => consume(fleet, member, random.pick(keys)))
   }
 }
