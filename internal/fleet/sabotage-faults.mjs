@@ -113,6 +113,12 @@ export const FAULTS = [
     'export const RETURN_MS = 1',
   ],
   [
+    'what Redis only reads ends a row of failures',
+    `${RESILIENCE}/breaker.ts`,
+    '    if (hasWritten) this.#streak = 0\n',
+    '    this.#streak = 0\n',
+  ],
+  [
     'a decision is refunded as often as one asks',
     'limiter/receipts.ts',
     '  if (charge === undefined || charge.spent) return\n',
