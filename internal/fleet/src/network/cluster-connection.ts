@@ -50,6 +50,7 @@ export function clusterConnection(
         ask(item, hasBegun ? directlyTo(link) : call)
       }
     },
+    lineTo: (node) => pool.get(node),
     unready: () => (isReady() ? undefined : `the client is ${client.status}`),
     attempt: () => client.attempt,
     there: pool.there,

@@ -95,6 +95,7 @@ export function simulatedConnection(
       if (isReady()) watch(node)
       for (const item of items) ask(item, send)
     },
+    lineTo: () => link,
     unready() {
       if (isReady()) return undefined
       return `the client is ${isWaiting ? 'reconnecting' : 'connecting'}`

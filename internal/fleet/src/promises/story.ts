@@ -168,9 +168,9 @@ export const whenAReplicaTakesOver: Bound = ({ limit, behind }) =>
  * Redis comes back with an older snapshot, or with none, after all processes have lost it. What is
  * lost passes again at the most.
  *
- * A process notices by its next beat, unless all that is lost was written since its last one. If all
- * do, less passes: as when a key is lost. And if their breakers have opened, and each process tells
- * what it has seen while the quotas are ceilings, the outage is none but one without losses.
+ * A process notices by its next beat, unless all that is lost was written since its last one. If
+ * all do, less passes: as when a key is lost. And if their breakers have opened, and each process
+ * tells what it has seen while the quotas are ceilings, the outage is none but one without losses.
  */
 export const whenASnapshotIsBack: Bound = (story) => {
   const { limit, inFlightSinceLoss, mayBeUnnoticed } = story

@@ -91,8 +91,8 @@ export function rush(fleet: Fleet, us: number, least: number, part: number): voi
 
 const SMALL_STEP_US = 100_000
 
-/** A process uses up a limit, or a part of it, and gives something back soon afterwards. In between,
- *  the clock of Redis steps back. */
+/** A process uses up a limit, or a part of it, and gives something back soon afterwards. In
+ *  between, the clock of Redis steps back. */
 export async function stepAroundRefunds(fleet: Fleet): Promise<void> {
   const { world, options, members, machine } = fleet
   const { random } = world
