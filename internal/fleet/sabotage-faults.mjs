@@ -25,7 +25,7 @@ export const FAULTS = [
   [
     'what Redis has lost is not restored',
     `${RESILIENCE}/losses.ts`,
-    '    this.#ask(restoring(target, before), IGNORED)',
+    '    this.#ask(restoring(target, before, loss.sinceUs), loss, IGNORED)',
     '    void target',
   ],
   [
@@ -305,7 +305,7 @@ export const FAULTS = [
   [
     'a request does not wait until what was admitted before it is counted',
     `${RESILIENCE}/resilience.ts`,
-    "    if (sender === 'user' && this.#fallback.ledger.keys > 0 && this.#isBehind(guarded)) return\n",
+    '      if (mayBeBehind && this.#isBehind(guarded)) return\n',
     '',
     'blips',
   ],
@@ -445,5 +445,17 @@ export const FAULTS = [
     '',
     'well',
     HOLDERS,
+  ],
+  [
+    'nobody is told what a node may have lost',
+    `${RESILIENCE}/recovery.ts`,
+    '        if (loss !== undefined) guard.losses = withLoss(guard.losses, loss)\n',
+    '',
+  ],
+  [
+    'what others have restored is not the base',
+    'algorithms/driver.ts',
+    '    const known = begunUs >= Math.max(lossUs, seenUs) ? base : undefined\n',
+    '    const known = begunUs > 9e15 ? base : undefined\n',
   ],
 ]

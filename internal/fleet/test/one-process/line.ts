@@ -157,7 +157,7 @@ function callOf(args: readonly string[], width: number): Call {
   const keyCount = Number(args[1])
   const keys = args.slice(2, 2 + keyCount)
   const call = { hasRun: false, hasFailed: false }
-  if (keys.some((name) => name.includes(':weir:probe:')))
+  if (keys.some((name) => name.includes(':weir:beats:')))
     return { mode: 'probe', parts: [], ...call }
   // The policy's numbers, the time, the mode.
   const [, mode = 'consume', ...rest] = args.slice(2 + keyCount + width)
