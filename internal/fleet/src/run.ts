@@ -23,6 +23,7 @@ const EXPECTED = [
   'WEIR_PEERS_UNKNOWN',
   'WEIR_SETTINGS_LOST',
   'WEIR_SETTINGS_UNREAD',
+  'WEIR_STORE_DEGRADED',
 ]
 
 const emitWarning = process.emitWarning.bind(process) as (...given: unknown[]) => void
