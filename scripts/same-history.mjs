@@ -8,7 +8,8 @@ const built = new URL('../internal/fleet/dist/', import.meta.url)
 const fleet = fileURLToPath(new URL('internal/fleet/src/run.js', built))
 const calendar = new URL('packages/core/src/base/calendar.js', built)
 
-const REQUESTS = 50_000
+/** At least one story of each scenario. */
+const REQUESTS = 25_000
 /** How many differences are printed for each program. */
 const SHOWN = 5
 /** The time zones in the policies of stories, which take place in 2026. Each Node has its own time
