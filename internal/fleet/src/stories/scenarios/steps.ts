@@ -91,8 +91,8 @@ export function rush(fleet: Fleet, us: number, least: number, part: number): voi
 
 const SMALL_STEP_US = 100_000
 
-/** A process uses up a limit, or a part of it, and gives something back soon afterwards. In
- *  between, the clock of Redis steps back. */
+/** A process takes some of a limit, and gives something back soon afterwards. In between, the clock of
+ *  Redis steps back. All processes take a unit before and afterwards. */
 export async function stepAroundRefunds(fleet: Fleet): Promise<void> {
   const { world, options, members, machine } = fleet
   const { random } = world
@@ -100,12 +100,13 @@ export async function stepAroundRefunds(fleet: Fleet): Promise<void> {
   const key = random.pick(fleet.keys)
   const soonUs = (): number => random.whole(0, SMALL_STEP_US / 4)
   const { aheadUs } = machine.redis
-  for (let times = random.whole(1, options.limit); times > 0; times -= 1)
+  for (let times = random.whole(1, Math.ceil(options.limit / 2)); times > 0; times -= 1)
     consume(fleet, member, key)
+  for (const each of members) consume(fleet, each, key)
   await world.runFor(soonUs())
   fleet.setClock(Math.max(0, aheadUs - random.whole(1_000, SMALL_STEP_US)))
   for (let times = random.whole(1, 3); times > 0; times -= 1) refund(fleet, member)
   await world.runFor(soonUs())
   fleet.setClock(aheadUs)
-  consume(fleet, member, key)
+  for (const each of members) consume(fleet, each, key)
 }
