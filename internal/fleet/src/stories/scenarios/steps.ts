@@ -91,8 +91,8 @@ export function rush(fleet: Fleet, us: number, least: number, part: number): voi
 
 const SMALL_STEP_US = 100_000
 
-/** A process takes some of a limit, and gives something back soon afterwards. In between, the clock of
- *  Redis steps back. All processes take a unit before and afterwards. */
+/** A process takes some of a limit, and gives something back soon afterwards. In between, the clock
+ *  of Redis steps back. All processes take a unit before and afterwards. */
 export async function stepAroundRefunds(fleet: Fleet): Promise<void> {
   const { world, options, members, machine } = fleet
   const { random } = world
