@@ -18,9 +18,9 @@ import { everyoneIn, forWays, rush } from './steps.js'
 
 export type OutageScenarioName = 'outage' | 'outage, older data' | 'outage, all parts'
 
-/** The time before an outage, at the most: two intervals between heartbeats; more if the snapshot
+/** The time before an outage, at the most: three intervals between heartbeats; more if the snapshot
  *  is older. */
-const BEFORE_US = 6 * SECOND_US
+const BEFORE_US = 9 * SECOND_US
 const LONGEST_BEFORE_US = 15 * SECOND_US
 /** How many requests of a process must fail until its breaker opens, and some more. */
 const NOTICED = 8
@@ -157,11 +157,14 @@ function goBackTo(fleet: Fleet, snapshot: Keyspace, us: number): void {
 /** The processes that are not there yet start at some moment. */
 function startSome(fleet: Fleet, us: number): void {
   const { world, members, options } = fleet
-  for (let left = options.processes - members.length; left > 0; left -= 1)
-    world.after(world.random.whole(0, us), () => {
+  for (let left = options.processes - members.length; left > 0; left -= 1) {
+    // Those that start early enough are counted by then.
+    const fromUs = world.random.whole(0, world.random.chance(0.5) ? SECOND_US : us)
+    world.after(fromUs, () => {
       const { rank } = fleet.start(undefined, world.random.whole(0, 1_000 * options.lateMs))
       if (fleet.isAway) fleet.lose([rank])
     })
+  }
 }
 
 /** Some processes are stopped at some moment. Returns when all go on again. */
