@@ -76,7 +76,7 @@ export class Fleet {
   readonly asked: Record<string, number> = {}
   readonly sources: Record<string, number> = {}
   /** Whether Redis has ever forgotten keys. */
-  isLossy = false
+  #isLossy = false
   readonly #countersOf: ReadonlyMap<string, readonly Counter[]>
   /** By the name of the key in Redis. */
   readonly #countersByName: ReadonlyMap<string, readonly Counter[]>
@@ -162,8 +162,10 @@ export class Fleet {
       rate: 1 + (random.next() - 0.5) / 5_000,
       changed: (self, change) => this.live?.changed(self, change),
       missed: ({ host: { name } }, key) => {
-        const mayBeLost = this.isLossy || this.terms.isAway
-        this.must(mayBeLost, `${name} reports that Redis has lost ${key}, and it has not`)
+        this.must(
+          !this.terms.losesNothing,
+          `${name} reports that Redis has lost ${key}, and it has not`,
+        )
       },
     })
     members.push(member)
@@ -256,7 +258,7 @@ export class Fleet {
   /** Redis has forgotten a counter. */
   lost(counter: Counter): void {
     counter.forget(this.world.nowUs)
-    this.isLossy = true
+    this.#isLossy = true
   }
 
   /** Redis has decided a request. */
@@ -265,9 +267,9 @@ export class Fleet {
     if (mode === 'reset') for (const key of keys) this.slots?.reset(key)
     const { changes, givesOnly } = CALL_MODES[mode]
     // A request that takes nothing does not reveal a loss.
-    const shows = this.isLossy && changes && !givesOnly && granted > 0
+    const shows = this.#isLossy && changes && !givesOnly && granted > 0
     const isLease = mode === 'lease'
-    const isTold = this.isLossy && changes
+    const isTold = this.#isLossy && changes
     const i = this.members.findIndex(({ host }) => host.name === by)
     const member = this.members[i]
     if (member !== undefined && changes && granted > 0) member.failedInARow = 0

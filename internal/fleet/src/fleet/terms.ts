@@ -20,6 +20,8 @@ export interface Terms {
   readonly countsAll: boolean
   /** Redis may be away, so calls that only Redis can answer fail. */
   readonly isAway: boolean
+  /** Redis loses nothing, and no process takes anything for lost. */
+  readonly losesNothing?: true
   /** Redis counts nothing else. By default it may count units that were not admitted. */
   readonly isExact?: boolean
 }

@@ -58,6 +58,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     countsAll: true,
     isAway: false,
     isExact: true,
+    losesNothing: true,
     goWrong: (fleet) => nowAndThen(fleet, () => fleet.machine.redis.forgetScripts()),
   },
 
@@ -190,6 +191,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
     bound: whenWell,
     countsAll: true,
     isAway: false,
+    losesNothing: true,
     goWrong: (fleet) => nowAndThen(fleet, () => stepAroundRefunds(fleet)),
   },
 

@@ -55,6 +55,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
     countsAll: true,
     isAway: false,
     isExact: true,
+    losesNothing: true,
     goWrong: (fleet) =>
       nowAndThen(fleet, () => {
         fleet.world.random.pick(fleet.servers.machines).redis.forgetScripts()
@@ -79,6 +80,7 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
     countsAll: true,
     isAway: false,
     isExact: true,
+    losesNothing: true,
     async goWrong(fleet, us) {
       const master = someMaster(fleet)
       const replica = clusterOf(fleet).takeOver(master)

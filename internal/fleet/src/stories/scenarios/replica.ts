@@ -95,7 +95,6 @@ export function evict(fleet: Fleet): void {
       if (!random.chance(share)) continue
       redis.keyspace.delete(name)
       fleet.slots?.evict(name)
-      fleet.isLossy = true
       if (isMark(name)) continue
       for (const counter of counters) if (counter.isKey(name)) fleet.lost(counter)
     }

@@ -54,6 +54,7 @@ export const START_SCENARIOS: Readonly<Record<StartScenarioName, Scenario>> = {
     bound: whenWell,
     countsAll: true,
     isAway: false,
+    losesNothing: true,
     goWrong(fleet) {
       const { options } = fleet
       const policies = otherPolicies(fleet, makersIn(options, options.policies))
@@ -71,6 +72,7 @@ export const START_SCENARIOS: Readonly<Record<StartScenarioName, Scenario>> = {
     bound: whenWell,
     countsAll: true,
     isAway: false,
+    losesNothing: true,
     goWrong(fleet) {
       const [policy] = fleet.plan.policies as [Policy]
       const makers = ALGORITHMS.flatMap((algorithm) => makersOf(algorithm, 1)).filter(
