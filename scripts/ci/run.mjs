@@ -2,9 +2,9 @@
 //
 //   bash .ci/run [--list | STEP...]
 //
-// Steps run two at a time, those that judge real time after all others. Prints a line for each
-// step that passes, the whole log of one that fails, and at the end the totals of vitest's summary
-// lines.
+// Steps run two at a time, those that wait for servers beside them, and those that judge real time
+// after all others. Prints a line for each step that passes, the whole log of one that fails, and
+// at the end the totals of vitest's summary lines.
 import { spawn, spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -23,6 +23,7 @@ const common = { ...process.env, CI: 'true', NO_COLOR: '1', HOME: home }
 const totals = noTotals()
 /** Lines for the end: how long the commands of the README take. */
 const figures = []
+let logs = 0
 
 const names = process.argv.slice(2)
 if (names[0] === '--list') {
@@ -59,21 +60,23 @@ async function runAll(steps) {
   const lanes = Math.min(2, availableParallelism())
   // Each lane has one core.
   const env = rest.length > 1 ? { VITEST_MAX_WORKERS: '1' } : {}
-  const computing = rest.filter((step) => !step.clock)
-  failed += await runEach(computing, lanes, env)
   const judging = rest.filter((step) => step.clock)
+  const waiting = rest.filter((step) => step.waits)
+  const computing = rest.filter((step) => !step.clock && !step.waits)
+  for (const each of await Promise.all([runEach(computing, lanes, env), runEach(waiting, 1, env)]))
+    failed += each
   return failed + (await runEach(judging, lanes, env))
 }
 
 async function runEach(steps, lanes, env = {}) {
   const waiting = [...steps]
   let failed = 0
-  const lane = async (_, i) => {
+  const lane = async () => {
     for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) {
       const from = Date.now()
       try {
         for (const command of step.commands)
-          await runCommand(Array.isArray(command) ? { run: command } : command, env, i)
+          await runCommand(Array.isArray(command) ? { run: command } : command, env)
         say(step.title, from)
       } catch (error) {
         failed += 1
@@ -92,9 +95,10 @@ function say(text, from) {
 }
 
 /** @throws {Error} whose message is the log */
-async function runCommand(command, more, lane) {
+async function runCommand(command, more) {
   const { run, cwd = '.', env = {}, tests = false, shown = false, figure } = command
-  const file = join(work, `${lane}.log`)
+  logs += 1
+  const file = join(work, `${logs}.log`)
   const log = openSync(file, 'w')
   const own = typeof env === 'function' ? env() : env
   const child = spawn(run[0], run.slice(1), {

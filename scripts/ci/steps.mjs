@@ -6,6 +6,7 @@
 //             workflow, in a job that may do more than read, and so installs nothing
 //   bare      it needs no installation and no build, and nothing runs beside it; every other step
 //             begins after `prepare`
+//   waits     for servers, most of its time: such steps run one after another beside two others
 //   clock     it judges real time: nothing else runs meanwhile but steps that do so too, since they
 //             wait most of the time
 //   commands  what it runs, one after another; each an array, or an object:
@@ -36,6 +37,7 @@ import { stepNames } from '../projects.mjs'
  * @property {Record<string, string>} [needs]
  * @property {string} [service]
  * @property {boolean} [bare]
+ * @property {boolean} [waits]
  * @property {boolean} [clock]
  * @property {readonly (readonly string[] | Command)[]} commands
  */
@@ -80,7 +82,8 @@ export const PREPARE = {
 }
 
 /**
- * What must hold before a change lands, in the order in which `.ci/run` begins it.
+ * What must hold before a change lands. Of steps that run side by side, the longest begin first, so
+ * that all end together.
  * @type {Record<string, Step>}
  */
 const change = {
@@ -89,16 +92,12 @@ const change = {
     bare: true,
     commands: [{ run: ['npm', 'test'], tests: true, figure: /^weir: installed in/ }],
   },
-  faults: {
-    title: 'Promises about real time: the fault matrix',
-    clock: true,
-    commands: [judging('faults')],
+  start: {
+    title: 'npm start, in a fresh clone with an empty home',
+    bare: true,
+    commands: [{ run: node('scripts/fresh-clone.mjs'), figure: /^fresh clone/ }],
   },
-  outages: {
-    title: 'Promises about real time: outages of real servers',
-    clock: true,
-    commands: [judging('outages')],
-  },
+  examples: { title: 'Examples', commands: [testsOf('examples')] },
   browser: {
     title: 'The dashboard and the playground in a browser',
     needs: { nginx: 'nginx-light' },
@@ -107,36 +106,6 @@ const change = {
   majors: {
     title: 'Other majors of the frameworks, and what is used with them',
     commands: [testsOf('majors')],
-  },
-  fleet: {
-    title: 'Fleet: its tests, 150,000 simulated requests, and two faults of the list',
-    commands: [
-      testsOf('fleet'),
-      node(FLEET, '--requests', '150000'),
-      node('internal/fleet/sabotage.mjs', '--only', '1,11'),
-    ],
-  },
-  packages: {
-    title: 'Packages as published: public types, entries, bundles; the lock file, changesets',
-    commands: [node('scripts/ci/lockfile.mjs'), testsOf('packages'), node('tools/changesets.mjs')],
-  },
-  lint: {
-    title: 'Lint: Biome, knip, luacheck, actionlint; types',
-    needs: { luacheck: 'lua-check' },
-    commands: [
-      npm('lint'),
-      ['luacheck', '--quiet', 'packages/core/src'],
-      node('internal/release/workflows/lint.mjs'),
-      TYPECHECK,
-    ],
-  },
-  incumbents: {
-    title: 'Weir under other limiters, and beside them',
-    commands: [testsOf('incumbents')],
-  },
-  clients: {
-    title: 'Other clients of Redis; a Cluster and policies that change under load',
-    commands: [testsOf('clients')],
   },
   release: {
     title: 'Documents, workflows; a release, dry: consumers, attw, publint, old TypeScript',
@@ -150,17 +119,56 @@ const change = {
     title: 'Newest Node, Valkey, ioredis 5; stored state of the last release',
     commands: [testsOf('versions'), { run: node('scripts/matrix.mjs', '--short'), tests: true }],
   },
-  examples: { title: 'Examples', commands: [testsOf('examples')] },
-  monitoring: { title: 'Metrics in a real Prometheus', commands: [testsOf('monitoring')] },
-  kit: { title: 'The test kit', commands: [testsOf('kit')] },
+  fleet: {
+    title: 'Fleet: its tests, 150,000 simulated requests, and two faults of the list',
+    commands: [
+      testsOf('fleet'),
+      node(FLEET, '--requests', '150000'),
+      node('internal/fleet/sabotage.mjs', '--only', '1,11'),
+    ],
+  },
+  lint: {
+    title: 'Lint: Biome, knip, luacheck, actionlint; types',
+    needs: { luacheck: 'lua-check' },
+    commands: [
+      npm('lint'),
+      ['luacheck', '--quiet', 'packages/core/src'],
+      node('internal/release/workflows/lint.mjs'),
+      TYPECHECK,
+    ],
+  },
   benchmarks: {
     title: 'Four benchmarks run; allocations; figures of docs/algorithms.md, not written',
     commands: [testsOf('benchmarks'), node('internal/benchmarks/dist/figures.js', '--short')],
   },
-  start: {
-    title: 'npm start, in a fresh clone with an empty home',
-    bare: true,
-    commands: [{ run: node('scripts/fresh-clone.mjs'), figure: /^fresh clone/ }],
+  clients: {
+    title: 'Other clients of Redis; a Cluster and policies that change under load',
+    commands: [testsOf('clients')],
+  },
+  packages: {
+    title: 'Packages as published: public types, entries, bundles; the lock file, changesets',
+    commands: [node('scripts/ci/lockfile.mjs'), testsOf('packages'), node('tools/changesets.mjs')],
+  },
+  incumbents: {
+    title: 'Weir under other limiters, and beside them',
+    waits: true,
+    commands: [testsOf('incumbents')],
+  },
+  monitoring: {
+    title: 'Metrics in a real Prometheus',
+    waits: true,
+    commands: [testsOf('monitoring')],
+  },
+  kit: { title: 'The test kit', waits: true, commands: [testsOf('kit')] },
+  faults: {
+    title: 'Promises about real time: the fault matrix',
+    clock: true,
+    commands: [judging('faults')],
+  },
+  outages: {
+    title: 'Promises about real time: outages of real servers',
+    clock: true,
+    commands: [judging('outages')],
   },
 }
 
@@ -190,7 +198,8 @@ const others = {
     ],
   },
   'all-versions': {
-    title: 'Node 20 and the newest, Redis and Valkey, ioredis 5 and 6: all combinations; every Nest',
+    title:
+      'Node 20 and the newest, Redis and Valkey, ioredis 5 and 6: all combinations; every Nest',
     commands: [{ run: ['node', 'scripts/matrix.mjs'], tests: true }, weekly(testsOf('majors'))],
   },
   'last-release': {
