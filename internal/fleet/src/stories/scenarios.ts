@@ -216,7 +216,7 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
 export const SCENARIO_NAMES: readonly ScenarioName[] = Object.keys(SCENARIOS) as ScenarioName[]
 
 /** Scenarios that break promises until what they find is mended; no seed draws them. After a step
- *  back of the clock around a refund, a bucket may be reported as lost, and is restored as it is. */
+ *  back of the clock around a refund, what was given back may be restored. */
 export const AWAITING: readonly ScenarioName[] = ['clock steps, refunds']
 
 /** The scenarios that seeds draw. */

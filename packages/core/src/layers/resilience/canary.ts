@@ -24,12 +24,16 @@ export interface Loss {
   readonly isSure: boolean
 }
 
-/** How many losses of a node are remembered. */
-const LOSSES = 8
+/** How many losses of a node are told apart. */
+const LOSSES = 16
 
-/** Adds a loss to the last ones. */
-export function withLoss(losses: readonly Loss[] | undefined, loss: Loss): readonly Loss[] {
-  return [...(losses ?? []).slice(1 - LOSSES), loss]
+/** Adds a loss to the others. Of too many, the first two become one. */
+export function withLoss(losses: readonly Loss[] = [], loss: Loss): readonly Loss[] {
+  const all = [...losses, loss]
+  const [first, second, ...others] = all
+  if (all.length <= LOSSES || first === undefined || second === undefined) return all
+  const { sinceUs, isSure } = first
+  return [{ sinceUs, atUs: second.atUs, isSure: isSure || second.isSure }, ...others]
 }
 
 /** The loss by which what was seen at a time may be lost; undefined: it is not. */

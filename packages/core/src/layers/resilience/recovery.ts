@@ -6,7 +6,7 @@ import { memoized } from '../../base/cache.js'
 import type { Time } from '../../base/time.js'
 import { type Layer, type LayerRequest, promiseOf } from '../../layer.js'
 import type { RestoreRequest, StoreResult } from '../../store.js'
-import { type Admitted, ROUNDING } from './admitted.js'
+import { type Admitted, ROUNDING, type Waiting } from './admitted.js'
 import type { Backend, BackendNode } from './backend.js'
 import { Breaker, type BreakerState, RETURN_MS } from './breaker.js'
 import { Canary, type Loss, lossOf, withLoss } from './canary.js'
@@ -51,8 +51,13 @@ export class Guard {
   isBeatDue = false
   /** Cancels the timer of the next beat; undefined: none was ever set. */
   cancelBeat: (() => void) | undefined = undefined
-  /** See `Backend.lineTo`. */
+  /** See `Backend.lineTo`: on which line the last beat was sent, and on which one was answered. */
+  sentLine: unknown = undefined
   line: unknown = undefined
+  /** It failed since the last beat was answered. */
+  wasAway = false
+  /** Requests that wait until a beat is answered; undefined: none does. */
+  held: Waiting[] | undefined = undefined
 
   constructor(node: BackendNode, random: () => number) {
     this.node = node
@@ -97,17 +102,33 @@ export class Recovery {
     this.#options = options
   }
 
-  /** Sends a beat before a user's request, if one is due. */
-  pulse(guard: Guard): void {
-    if (!this.#backend.recovers) return
+  /**
+   * Sends a beat before a user's request, if one is due.
+   * @returns whether the request waits for the answer, as the node may have been away
+   */
+  holds(guard: Guard, waiting: Waiting): boolean {
+    if (!this.#backend.recovers) return false
+    if (guard.held !== undefined) {
+      guard.held.push(waiting)
+      return true
+    }
+    const line = this.#backend.lineTo?.(guard.node)
+    guard.line ??= line
+    guard.sentLine ??= line
+    const isNew = guard.sentLine !== line
     if (guard.cancelBeat === undefined) this.#beatLater(guard)
-    else if (guard.isBeatDue || this.#isOnNewLine(guard)) void this.#beat(guard)
-    guard.line ??= this.#backend.lineTo?.(guard.node)
-  }
-
-  /** Whether the client has connected to the node anew since the last beat. */
-  #isOnNewLine({ node, line }: Guard): boolean {
-    return line !== undefined && line !== this.#backend.lineTo?.(node)
+    else if (guard.isBeatDue || isNew) {
+      const answered = this.#beat(guard)
+      if (!isNew && !guard.wasAway) return false
+      guard.held = [waiting]
+      void answered.then(() => {
+        const { held = [] } = guard
+        guard.held = undefined
+        for (const each of held) each.counted(undefined)
+      })
+      return true
+    }
+    return false
   }
 
   #beatLater(guard: Guard): void {
@@ -124,26 +145,27 @@ export class Recovery {
   /** Tells a node a beat, which shows whether it has lost anything. Requests that are sent
    *  afterwards are answered afterwards. Returns why there is no answer. */
   #beat(guard: Guard): Promise<Error | undefined> {
-    const wasAway = guard.isBeatDue || guard.state === 'open'
+    const line = this.#backend.lineTo?.(guard.node)
+    guard.sentLine = line
     // On the same line there is the same server. Where lines are not known, it may be another one.
-    const mayBeAnother = guard.line === undefined ? wasAway : this.#isOnNewLine(guard)
-    guard.line = this.#backend.lineTo?.(guard.node)
+    const mayBeAnother = line === undefined ? guard.wasAway : line !== guard.line
     guard.isUsed = false
     this.#beatLater(guard)
     const canary = this.#canaryOf(guard)
     return new Promise((resolve) => {
       const decided = (result: StoreResult): void => {
+        guard.line = line
+        guard.wasAway = false
         const { lastUs } = canary
         let loss = canary.heard(result)
+        // On the same line, a number that begins anew was evicted.
+        if (line !== undefined && !mayBeAnother && loss?.sinceUs === 0) loss = undefined
         // No beat tells what was lost since the last one.
         if (mayBeAnother) loss ??= { sinceUs: lastUs, atUs: result.nowUs, isSure: false }
         if (loss !== undefined) guard.losses = withLoss(guard.losses, loss)
         resolve(undefined)
       }
-      const failed = (error: unknown): void => {
-        guard.isBeatDue = true
-        resolve(error as Error)
-      }
+      const failed = (error: unknown): void => resolve(error as Error)
       this.#options.store.ask(canary.beat(), { decided, failed })
     })
   }
@@ -163,6 +185,7 @@ export class Recovery {
   failed(guard: Guard, cause: unknown): void {
     guard.breaker.failed(this.#options.time.nowMs())
     guard.isBeatDue = true
+    guard.wasAway = true
     this.#watch(guard, cause)
   }
 
@@ -206,6 +229,7 @@ export class Recovery {
     const { time } = this.#options
     guard.breaker.returned(time.nowMs())
     guard.isBeatDue = true
+    guard.wasAway = true
     guard.backUs = this.#ledger.nowUs()
     // Later: listeners may ask for the guard, which is not known yet.
     time.soon(() => this.#watch(guard))

@@ -137,7 +137,10 @@ export class Resilience implements Layer, Sent {
     if (sender === 'user') {
       const mayBeBehind = guard.losses !== undefined || this.#fallback.ledger.keys > 0
       if (mayBeBehind && this.#isBehind(guarded)) return
-      this.#recovery.pulse(guard)
+      if (this.#recovery.holds(guard, guarded)) {
+        this.#limit(guarded)
+        return
+      }
     }
     this.#hand(guarded)
   }
@@ -167,7 +170,7 @@ export class Resilience implements Layer, Sent {
     const { ledger } = this.#fallback
     const lost = guarded.isRestored ? undefined : this.#lostOf(request.target, guard.losses)
     if (lost !== undefined) ledger.suspect(request.target, lost)
-    guarded.isRestored = true
+    if (lost !== undefined) guarded.isRestored = true
     const owed = ledger.owedBy(request.target)
     if (owed.length === 0) return false
     this.#limit(guarded)

@@ -60,11 +60,13 @@ test('a thousand beats are remembered with their times', () => {
   expect(canary.heard(numbered(150, 1_400_000))).toMatchObject({ sinceUs: 0 })
 })
 
-test('of what a node has lost, the last eight times are known', () => {
+test('of what a node has lost, sixteen times are told apart, and none is forgotten', () => {
   let losses: readonly Loss[] | undefined
-  for (let n = 1; n <= 9; n += 1)
-    losses = withLoss(losses, { sinceUs: 100 * n, atUs: 100 * n + 10, isSure: true })
-  expect([99, 100, 200, 209, 210, 905].map((us) => lossOf(losses, us)?.sinceUs)).toEqual([
-    ...[undefined, undefined, 200, 200, undefined, 900],
+  for (let n = 1; n <= 17; n += 1)
+    losses = withLoss(losses, { sinceUs: 100 * n, atUs: 100 * n + 10, isSure: n === 2 })
+  expect(losses).toHaveLength(16)
+  expect([99, 100, 150, 209, 210, 310, 1_705].map((us) => lossOf(losses, us)?.sinceUs)).toEqual([
+    ...[undefined, 100, 100, 100, undefined, undefined, 1_700],
   ])
+  expect(lossOf(losses, 100)?.isSure).toBe(true)
 })
