@@ -30,8 +30,8 @@ export const CHANGES: Readonly<Record<string, readonly Replacement[]>> = {
     [/('%d:%d:%d:%d:%d', .*?), (@?level), (@?before)\)/g, '$1, $3, $2)'],
   ],
   'a mark that has its two times the other way round': [
-    [/(forgotten), (given) = match\(/g, '$2, $1 = match('],
-    [/('%d:%d'), (max\(forgotten or 0, forgottens\[i\] or 0\)), us/g, '$1, us, $2'],
+    [/(forgotten), (given), (base), (began) = match\(/g, '$2, $1, $3, $4 = match('],
+    [/('%d:%d'), (max\(forgotten or 0, forgottens\[i\] or 0\)), given/g, '$1, given, $2'],
   ],
   'keys that end in another way': [[/(\$\{\w+\?\.id\})-(\$\{\w+\})/g, '$1~$2']],
 }

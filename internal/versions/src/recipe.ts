@@ -157,7 +157,6 @@ const MODES: readonly [AskMode, number][] = [
   ['cancel', 4],
   ['settle', 8],
   ['reconcile', 4],
-  ['restore', 4],
   ['reset', 2],
 ]
 

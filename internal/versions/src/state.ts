@@ -6,7 +6,18 @@ import type { Redis } from 'ioredis'
 export async function stateUnder(client: Redis, prefix: string): Promise<Map<string, string>> {
   const keys = (await client.keys(`${prefix}:*`)).sort()
   const values = await Promise.all(keys.map((key) => textAt(client, key)))
-  return new Map(keys.map((key, i) => [key.slice(prefix.length), values[i] as string]))
+  const texts = keys.map((key, i): [string, string] => [
+    key.slice(prefix.length),
+    withoutBase(values[i] as string),
+  ])
+  return new Map(texts.filter(([, text]) => text !== NO_MARK))
+}
+
+/** A mark with nothing but the base of restores, which only worlds with several processes have. */
+const NO_MARK = '["string","0:0","ends"]'
+
+function withoutBase(text: string): string {
+  return text.replace(/^(\["string","\d+:\d+):\d+:\d+",/, '$1",')
 }
 
 async function textAt(client: Redis, key: string): Promise<string> {

@@ -104,8 +104,9 @@ async function steady(server: RedisServer, { small, large }: Stage): Promise<Tur
         assert.equal((await limiter.consume('full')).allowed, true)
       }
     })
-    assert.equal(time.calls, STEPS)
-    us.push(time.us / STEPS)
+    // A process also calls a script every three seconds.
+    assert.ok(time.calls >= STEPS && time.calls <= 1.01 * STEPS, `${time.calls} calls`)
+    us.push(time.us / time.calls)
   }
   const [few, lots] = us as [number, number]
   return { small: few, large: lots, growth: lots / few }

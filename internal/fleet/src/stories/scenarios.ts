@@ -217,7 +217,7 @@ export const SCENARIO_NAMES: readonly ScenarioName[] = Object.keys(SCENARIOS) as
 
 /** Scenarios that break promises until what they find is mended; no seed draws them. After a step
  *  back of the clock around a refund, what was given back may be restored. */
-export const AWAITING: readonly ScenarioName[] = ['clock steps, refunds']
+const AWAITING: readonly ScenarioName[] = ['clock steps, refunds']
 
 /** The scenarios that seeds draw. */
 export const DRAWN: readonly ScenarioName[] = SCENARIO_NAMES.filter(

@@ -89,7 +89,9 @@ if marks or corrects then
     if not counter.special or is_over and not counter.life then return end
     local raised = counter.special(units, until_us, base)
     lives[i] = life_of(counter)
-    if raised ~= base then bases[i], begun[i] = raised, began end
+    local _, dirty = counter.reset_after()
+    -- If one result seemed to show a loss, and nothing was lost, there is no base.
+    if raised ~= base and (dirty or loss <= since) then bases[i], begun[i] = raised, began end
   end
 
   -- Corrects a counter as far as its mark allows, if the units count for a whole ms or more.

@@ -236,7 +236,8 @@ function correct(
     // What was seen since a restore was lost another time.
     const known = begunUs >= Math.max(lossUs, seenUs) ? base : undefined
     const raised = kernel.restore(scratch, units, untilUs, known)
-    if (raised === known) return
+    // If one result seemed to show a loss, and nothing was lost, there is no base.
+    if (raised === known || (!scratch.dirty && lossUs > seenUs)) return
     const mark = {
       forgottenUs: 0,
       gaveUs: 0,
