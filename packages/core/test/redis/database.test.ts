@@ -183,8 +183,8 @@ test('a database that the application selects later is the one that is selected 
   expect((await limiter.consume('k')).remaining).toBe(2)
   await cutOff(client)
   expect((await limiter.consume('k')).remaining).toBe(1)
-  // On a new connection, the process also counts a beat.
-  expect(await sizes()).toBe('db3 1,db5 2')
+  // On a new connection, the process also counts a beat, and notes in a mark what it has restored.
+  expect(await sizes()).toBe('db3 1,db5 3')
 })
 
 test('a Cluster has only one, and none is selected', async () => {

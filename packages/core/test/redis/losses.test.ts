@@ -71,6 +71,7 @@ function processes(count: number, policy: Policy) {
     const limiter = new RateLimiter({ name, store, policy, shared: true })
     return {
       store,
+      limiter,
       leaves: () => {
         way.isAway = true
       },
@@ -173,6 +174,38 @@ describe.each(POLICIES)('%s', (_, make) => {
       expect(passed.units).toBeLessThanOrEqual(LIMIT + members.length)
     },
   )
+
+  test('the same, three times in a row: no later loss is hidden by an earlier one', async () => {
+    const { members, passed } = processes(1, make())
+    const [one] = members as [(typeof members)[0]]
+    await one.consume(10)
+    await time.pass(1_000)
+    const goesBack = await snapshot()
+    await one.consume(90)
+    for (let loss = 1; loss <= 3; loss += 1) {
+      await goesBack()
+      one.returns()
+      await one.consume(40)
+      expect(passed.units).toBe(LIMIT)
+      await time.pass(4_000)
+    }
+  })
+
+  test('a refund is the first request afterwards: what it does not give back is restored', async () => {
+    const { members, passed } = processes(1, make())
+    const [one] = members as [(typeof members)[0]]
+    await one.consume(20)
+    await time.pass(1_000)
+    const goesBack = await snapshot()
+    await one.consume(79)
+    const charged = await one.limiter.consume('k')
+    await goesBack()
+    one.returns()
+    await one.limiter.refund(charged)
+    await one.consume(120)
+    // The one that was given back is not among these.
+    expect(passed.units).toBe(LIMIT)
+  })
 
   test('Redis keeps its data, and connections break: nothing is counted twice', async () => {
     const { members, passed } = processes(2, make())
