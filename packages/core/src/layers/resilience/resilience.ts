@@ -127,13 +127,7 @@ export class Resilience implements Layer, Sent {
       return
     }
     const guarded = new GuardedRequest(this, request, sender, guard, pending)
-    const reason = this.#backend.unready()
-    // Requests are not queued on a client that has lost its connection.
-    if (reason !== undefined) {
-      if (guard.node.calls !== undefined) guard.node.calls.notSent += 1
-      guarded.failed(new Error(reason))
-      return
-    }
+    if (this.#isUnready(guarded)) return
     if (sender === 'user') {
       const mayBeBehind = guard.losses !== undefined || this.#fallback.ledger.keys > 0
       if (mayBeBehind && this.#isBehind(guarded)) return
@@ -143,6 +137,16 @@ export class Resilience implements Layer, Sent {
       }
     }
     this.#hand(guarded)
+  }
+
+  /** Whether a request fails at once: none is queued on a client that has lost its connection. */
+  #isUnready(guarded: GuardedRequest): boolean {
+    const reason = this.#backend.unready()
+    if (reason === undefined) return false
+    const { calls } = guarded.guard.node
+    if (calls !== undefined) calls.notSent += 1
+    guarded.failed(new Error(reason))
+    return true
   }
 
   /** Hands a request to the store. */
@@ -194,7 +198,7 @@ export class Resilience implements Layer, Sent {
       this.#deadlines.remove(guarded)
       guarded.left()
       this.#without(request, guard, this.#reasonOf(guard), pending)
-    } else if (!this.#isBehind(guarded)) this.#hand(guarded)
+    } else if (!this.#isUnready(guarded) && !this.#isBehind(guarded)) this.#hand(guarded)
   }
 
   close(): void {
