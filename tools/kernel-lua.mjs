@@ -21,7 +21,7 @@ const SPECIAL = [
   'renew',
 ]
 /** Functions that a kernel may omit. */
-const OPTIONAL = ['within', 'ahead', 'cancel', 'block', 'unblock', 'renew']
+const OPTIONAL = ['within', 'ahead', 'cancel', 'restore', 'block', 'unblock', 'renew']
 /** Functions that the driver calls if a kernel has them. The loop does not know them. */
 const OF_DRIVER = ['may_begin', 'refuse', 'life']
 

@@ -448,8 +448,8 @@ export const FAULTS = [
   ],
   [
     'nobody is told what a node may have lost',
-    `${RESILIENCE}/recovery.ts`,
-    '        if (loss !== undefined) guard.losses = withLoss(guard.losses, loss)\n',
+    `${RESILIENCE}/pulse.ts`,
+    '        if (loss !== undefined) this.losses = withLoss(this.losses, loss)\n',
     '',
   ],
   [

@@ -216,7 +216,7 @@ function reset(
     Object.assign(readings[i] as Reading, { left, waitMs, resetUs })
     keyspace.delete(key)
     const lifeUs = lifeUsOf(kernel, scratch)
-    const lifeMs = Math.max(Math.ceil(lifeUs / 1_000), FORGOTTEN_MS - 1_000)
+    const lifeMs = Math.max(Math.ceil(lifeUs / 1_000), FORGOTTEN_MS)
     table.marks.set(key, { forgottenUs: nowUs, gaveUs: nowUs }, nowUs / 1_000, lifeMs)
   })
   return count

@@ -82,8 +82,9 @@ export interface Kernel<S extends Scratch = Scratch> {
   /** Restores what was seen before a loss: `used` units that count until `untilUs`, as far as they
    *  are more than the base, which is what others have restored since; undefined: nobody has, and
    *  the units in use are what was not lost. Returns the new base, a whole number: units or, where
-   *  they drain, the time at which all of them will have drained. 0 units only tell the base. */
-  restore(scratch: S, used: number, untilUs: number, base: number | undefined): number
+   *  they drain, the time at which all of them will have drained. 0 units only tell the base. A
+   *  kernel whose slots are renewed has none. */
+  restore?(scratch: S, used: number, untilUs: number, base: number | undefined): number
   /** Milliseconds until `cost` units are available. `cost` is more than what is left now, and at
    *  most the limit. */
   retryAfterMs(scratch: S, cost: number): number

@@ -115,9 +115,8 @@ if marks or corrects then
   -- count. For a key that is already lost, nobody knows how long that is.
   set_mark = function(i, mark, forgotten)
     local life = lives[i] or life_of(counters[i])
-    if forgotten and life < 60000 then life = 60000 end
-    -- Peers may notice the loss later.
-    if bases[i] and life < 61000 then life = 61000 end
+    -- Peers may notice a loss later.
+    if (forgotten or bases[i]) and life < 61000 then life = 61000 end
     life = max(call('PTTL', mark), life + slack)
     local given = bases[i] and givens[i] or us
     local value = format('%d:%d', max(forgotten or 0, forgottens[i] or 0), given)

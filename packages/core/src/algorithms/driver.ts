@@ -232,7 +232,7 @@ function correct(
   const { forgottenUs, gaveUs, base, begunUs = Number.NEGATIVE_INFINITY } = table.marks.of(key)
   if (correction === 'restore') {
     // Units that were forgotten or given back since they were seen were not lost.
-    if (Math.max(forgottenUs, gaveUs) >= seenUs || kernel.traits.holds) return
+    if (Math.max(forgottenUs, gaveUs) >= seenUs || kernel.restore === undefined) return
     // What was seen since a restore was lost another time.
     const known = begunUs >= Math.max(lossUs, seenUs) ? base : undefined
     const raised = kernel.restore(scratch, units, untilUs, known)

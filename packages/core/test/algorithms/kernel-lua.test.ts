@@ -88,7 +88,7 @@ test.each([
     ['return function(limit', 'return function(most'],
   ],
   ['has no function write', functions, ['function write', 'function wrote']],
-  ['has no function restore', functions, ['function restore', 'function restored']],
+  ['has no function reconcile', functions, ['function reconcile', 'function reconciled']],
   [
     'returns before its last line',
     functions,

@@ -104,8 +104,6 @@ return function(limit, hold)
     if expiry > now then add(expiry, units) end
   end
 
-  local function restore() end
-
   local function renew(units, until_us)
     give_back(units, until_us)
     add(latest, units)

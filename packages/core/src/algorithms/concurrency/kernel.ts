@@ -13,7 +13,7 @@
 // back, an expiry further ahead than a new slot's is brought forward to that one. With another
 // limit on the same state, slots stay taken.
 //
-// `restore` does nothing: renewals name the slots that they held, so they repair a loss of data.
+// It restores nothing: renewals name the slots that they held, so they repair a loss of data.
 
 import { EPOCH_MS } from '../../base/clock.js'
 import { type Kernel, MAX_UNITS } from '../algorithm.js'
@@ -87,8 +87,6 @@ export const concurrency: Kernel = {
     const expiry = Math.ceil(msOf(untilUs) / partMs) * partMs
     if (expiry > nowMs) add(scratch, expiry, units)
   },
-
-  restore: () => 0,
 
   renew(scratch, units, untilUs) {
     giveBack(scratch, units, untilUs)

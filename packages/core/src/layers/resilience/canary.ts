@@ -4,9 +4,11 @@
 // may have raised it past what was lost.
 
 import { fixedWindow } from '../../algorithms/fixed-window/fixed-window.js'
+import type { Time } from '../../base/time.js'
 import type { LayerRequest } from '../../layer.js'
 import { makePolicySet } from '../../request.js'
 import type { PolicySet, StoreResult, Target } from '../../store.js'
+import type { Backend, BackendNode } from './backend.js'
 
 const MOST = 1_000_000_000
 const BEATS = fixedWindow({ name: 'beats', limit: MOST, window: '1h' })
@@ -91,5 +93,27 @@ export class Canary {
   #begin(number: number): void {
     this.#times.length = 0
     this.#first = number
+  }
+}
+
+/** This process's numbers, by their keys: a node that takes over slots has the numbers of the one
+ *  before. */
+export class Canaries {
+  readonly #nodes: Pick<Backend['nodes'], 'keyOn'>
+  readonly #time: Pick<Time, 'random'>
+  readonly #all: Map<string, Canary> = new Map()
+  #beginning: string | undefined
+
+  constructor(nodes: Pick<Backend['nodes'], 'keyOn'>, time: Pick<Time, 'random'>) {
+    this.#nodes = nodes
+    this.#time = time
+  }
+
+  of(node: BackendNode): Canary {
+    this.#beginning ??= `beat-${this.#time.random().toString(36).slice(2)}-`
+    const key = this.#nodes.keyOn(node, this.#beginning)
+    const canary = this.#all.get(key) ?? new Canary(key)
+    this.#all.set(key, canary)
+    return canary
   }
 }

@@ -25,8 +25,8 @@ export class Losses {
 
   /** Restores what was seen before. A failed restore is not repeated: up to one limit may then pass
    *  a second time.
-   *  @param loss since when it may be lost, and whether that is sure */
-  restore(target: Target, before: Seen, loss: Omit<Loss, 'atUs'>): void {
+   *  @param loss by which it may be lost */
+  restore(target: Target, before: Seen, loss: Loss): void {
     this.#ask(restoring(target, before, loss.sinceUs), loss, IGNORED)
   }
 
@@ -39,7 +39,7 @@ export class Losses {
     request: LayerRequest,
     result: StoreResult,
     before: Seen,
-    loss: Omit<Loss, 'atUs'>,
+    loss: Loss,
     deadlineAtMs: number | undefined,
     pending: Pending,
     failed: (error: unknown) => void,
@@ -58,7 +58,7 @@ export class Losses {
     this.#ask(restore, loss, { decided, failed })
   }
 
-  #ask(restore: LayerRequest, { isSure }: Omit<Loss, 'atUs'>, pending: Pending): void {
+  #ask(restore: LayerRequest, { isSure }: Loss, pending: Pending): void {
     const { policySet, key } = restore.target
     this.#store.ask(restore, {
       decided: (result) => {

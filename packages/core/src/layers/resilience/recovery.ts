@@ -5,14 +5,15 @@
 import { memoized } from '../../base/cache.js'
 import type { Time } from '../../base/time.js'
 import { type Layer, type LayerRequest, promiseOf } from '../../layer.js'
-import type { RestoreRequest, StoreResult } from '../../store.js'
-import { type Admitted, ROUNDING, type Waiting } from './admitted.js'
+import type { RestoreRequest } from '../../store.js'
+import { type Admitted, ROUNDING } from './admitted.js'
 import type { Backend, BackendNode } from './backend.js'
 import { Breaker, type BreakerState, RETURN_MS } from './breaker.js'
-import { Canary, type Loss, lossOf, withLoss } from './canary.js'
+import { Canaries, type Loss, lossOf } from './canary.js'
 import type { Events } from './events.js'
 import { concernsNode } from './failures.js'
 import type { Ledger } from './ledger.js'
+import { Pulse, type PulseOptions } from './pulse.js'
 import { tellsLosses } from './restoring.js'
 
 export interface RecoveryOptions {
@@ -27,6 +28,7 @@ export interface RecoveryOptions {
 export class Guard {
   readonly node: BackendNode
   readonly breaker: Breaker
+  readonly pulse: Pulse
   /** The state that the last event named. */
   state: BreakerState = 'closed'
   /** Cancels the next attempt; undefined: none is planned. */
@@ -43,25 +45,11 @@ export class Guard {
   counted = 0
   /** Requests that the store has not answered yet, even after their deadline. */
   inFlight = 0
-  /** What the node may have lost; undefined: nothing. */
-  losses: readonly Loss[] | undefined = undefined
-  /** A user's request was sent since the last beat. */
-  isUsed = false
-  /** The next request is to be sent behind a beat. */
-  isBeatDue = false
-  /** Cancels the timer of the next beat; undefined: none was ever set. */
-  cancelBeat: (() => void) | undefined = undefined
-  /** See `Backend.lineTo`: on which line the last beat was sent, and on which one was answered. */
-  sentLine: unknown = undefined
-  line: unknown = undefined
-  /** It failed since the last beat was answered. */
-  wasAway = false
-  /** Requests that wait until a beat is answered; undefined: none does. */
-  held: Waiting[] | undefined = undefined
 
-  constructor(node: BackendNode, random: () => number) {
+  constructor(node: BackendNode, breaker: Breaker, pulse: Pulse) {
     this.node = node
-    this.breaker = new Breaker(random)
+    this.breaker = breaker
+    this.pulse = pulse
   }
 }
 
@@ -72,24 +60,20 @@ const SPREAD_MS = 500
 const UNREADY_MS = 50
 /** The most keys that are counted at once. Between two chunks, the store serves others. */
 const CHUNK = 100
-/** How often a node that is used gets a beat. */
-const BEAT_MS = 3_000
 
 export class Recovery {
   readonly #backend: Backend
   readonly #ledger: Ledger
   readonly #options: RecoveryOptions
+  readonly #pulses: Omit<PulseOptions, 'isAway'>
   readonly #guards: Guard[] = []
   /** Nodes that the client knew when one of them was lost. */
   readonly #knownBefore: WeakSet<BackendNode> = new WeakSet()
-  /** This process's numbers, by their keys: a node that takes over slots has the numbers of the one
-   *  before. */
-  readonly #canaries: Map<string, Canary> = new Map()
-  /** The beginning of their keys. */
-  #beginning: string | undefined
   #isClosed = false
   readonly guardOf: (node: BackendNode) => Guard = memoized((node) => {
-    const guard = new Guard(node, this.#options.time.random)
+    const breaker = new Breaker(this.#options.time.random)
+    const isAway = (): boolean => breaker.state === 'open'
+    const guard = new Guard(node, breaker, new Pulse(node, { ...this.#pulses, isAway }))
     const isOutage = this.#guards.some(({ breaker }) => breaker.state !== 'closed')
     if (isOutage && !this.#knownBefore.has(node)) this.#takesOver(guard)
     this.#guards.push(guard)
@@ -100,92 +84,15 @@ export class Recovery {
     this.#backend = backend
     this.#ledger = ledger
     this.#options = options
-  }
-
-  /**
-   * Sends a beat before a user's request, if one is due.
-   * @returns whether the request waits for the answer, as the node may have been away
-   */
-  holds(guard: Guard, waiting: Waiting): boolean {
-    if (!this.#backend.recovers) return false
-    if (guard.held !== undefined) {
-      guard.held.push(waiting)
-      return true
-    }
-    const line = this.#backend.lineTo?.(guard.node)
-    guard.line ??= line
-    guard.sentLine ??= line
-    const isNew = guard.sentLine !== line
-    if (guard.cancelBeat === undefined) this.#beatLater(guard)
-    else if (guard.isBeatDue || isNew) {
-      const answered = this.#beat(guard)
-      if (!isNew && !guard.wasAway) return false
-      guard.held = [waiting]
-      void answered.then(() => {
-        const { held = [] } = guard
-        guard.held = undefined
-        for (const each of held) each.counted(undefined)
-      })
-      return true
-    }
-    return false
-  }
-
-  #beatLater(guard: Guard): void {
-    guard.isBeatDue = false
-    guard.cancelBeat?.()
-    if (this.#isClosed) return
-    guard.cancelBeat = this.#options.time.after(BEAT_MS, () => {
-      // A process that is idle tells no beats.
-      if (guard.isUsed && guard.state !== 'open') void this.#beat(guard)
-      else guard.isBeatDue = true
-    })
-  }
-
-  /** Tells a node a beat, which shows whether it has lost anything. Requests that are sent
-   *  afterwards are answered afterwards. Returns why there is no answer. */
-  #beat(guard: Guard): Promise<Error | undefined> {
-    const line = this.#backend.lineTo?.(guard.node)
-    guard.sentLine = line
-    // On the same line there is the same server. Where lines are not known, it may be another one.
-    const mayBeAnother = line === undefined ? guard.wasAway : line !== guard.line
-    guard.isUsed = false
-    this.#beatLater(guard)
-    const canary = this.#canaryOf(guard)
-    return new Promise((resolve) => {
-      const decided = (result: StoreResult): void => {
-        guard.line = line
-        guard.wasAway = false
-        const { lastUs } = canary
-        let loss = canary.heard(result)
-        // On the same line, a number that begins anew was evicted.
-        if (line !== undefined && !mayBeAnother && loss?.sinceUs === 0) loss = undefined
-        // No beat tells what was lost since the last one.
-        if (mayBeAnother) loss ??= { sinceUs: lastUs, atUs: result.nowUs, isSure: false }
-        if (loss !== undefined) guard.losses = withLoss(guard.losses, loss)
-        resolve(undefined)
-      }
-      const failed = (error: unknown): void => resolve(error as Error)
-      this.#options.store.ask(canary.beat(), { decided, failed })
-    })
-  }
-
-  #canaryOf({ node }: Guard): Canary {
-    this.#beginning ??= `beat-${this.#options.time.random().toString(36).slice(2)}-`
-    const key = this.#backend.nodes.keyOn(node, this.#beginning)
-    let canary = this.#canaries.get(key)
-    if (canary === undefined) {
-      canary = new Canary(key)
-      this.#canaries.set(key, canary)
-    }
-    return canary
+    const { store, time } = options
+    const canaries = new Canaries(backend.nodes, time)
+    this.#pulses = { backend, store, time, canaryOf: (node) => canaries.of(node) }
   }
 
   /** A request failed for a reason that concerns the whole node. */
   failed(guard: Guard, cause: unknown): void {
     guard.breaker.failed(this.#options.time.nowMs())
-    guard.isBeatDue = true
-    guard.wasAway = true
+    guard.pulse.failed()
     this.#watch(guard, cause)
   }
 
@@ -197,10 +104,10 @@ export class Recovery {
 
   close(): void {
     this.#isClosed = true
-    for (const { cancel, cancelReturn, cancelBeat } of this.#guards) {
+    for (const { cancel, cancelReturn, pulse } of this.#guards) {
       cancel?.()
       cancelReturn?.()
-      cancelBeat?.()
+      pulse.close()
     }
   }
 
@@ -228,8 +135,7 @@ export class Recovery {
   #takesOver(guard: Guard): void {
     const { time } = this.#options
     guard.breaker.returned(time.nowMs())
-    guard.isBeatDue = true
-    guard.wasAway = true
+    guard.pulse.failed()
     guard.backUs = this.#ledger.nowUs()
     // Later: listeners may ask for the guard, which is not known yet.
     time.soon(() => this.#watch(guard))
@@ -268,7 +174,7 @@ export class Recovery {
       await this.#countAll(guard)
       return
     }
-    const failure = await this.#beat(guard)
+    const failure = await guard.pulse.beat()
     breaker.probed(failure === undefined, this.#options.time.nowMs())
     this.#watch(guard, failure)
   }
@@ -321,13 +227,17 @@ export class Recovery {
    * @returns why the node cannot count it
    */
   async count(some: readonly Admitted[], guard: Guard): Promise<Error | undefined> {
+    if (!this.#backend.recovers) {
+      for (const each of some) this.#ledger.forget(each)
+      return undefined
+    }
     for (const each of some) each.waiting = []
     // Replies come in order. So late replies, which show that a failed request was counted after
     // all, arrive before the reply to a beat.
     const beats = new Map<Guard, Promise<Error | undefined>>()
-    for (const each of this.#backend.recovers ? some : []) {
+    for (const each of some) {
       const home = this.#homeOf(each)
-      if (!beats.has(home)) beats.set(home, this.#beat(home))
+      if (!beats.has(home)) beats.set(home, home.pulse.beat())
     }
     const unanswered = new Map<Guard, Error | undefined>()
     for (const [home, beat] of beats) unanswered.set(home, await beat)
@@ -356,10 +266,6 @@ export class Recovery {
     guard: Guard,
     unrestored: Error | undefined,
   ): Promise<Error | undefined> {
-    if (!this.#backend.recovers) {
-      this.#ledger.forget(admitted)
-      return undefined
-    }
     const units = admitted.wholeUnits
     let failure = unrestored
     // Late replies may have shown that all of it is counted.
@@ -389,10 +295,9 @@ export class Recovery {
   /** Restores what was seen under a counter, if it may be lost. Returns why it could not. */
   async #restored(admitted: Admitted, unanswered: Error | undefined): Promise<Error | undefined> {
     if (concernsNode(unanswered)) return unanswered
-    const { losses } = this.#homeOf(admitted)
+    const { losses } = this.#homeOf(admitted).pulse
     const last = losses?.at(-1)
-    const isRestored = last === undefined || admitted.restoredUs >= last.atUs
-    if (isRestored || !this.#backend.recovers) return undefined
+    if (last === undefined || admitted.restoredUs >= last.atUs) return undefined
     const failure = await this.#restore(admitted, losses ?? [], last)
     if (failure === undefined) admitted.restoredUs = last.atUs
     return failure

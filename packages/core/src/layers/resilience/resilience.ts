@@ -129,9 +129,9 @@ export class Resilience implements Layer, Sent {
     const guarded = new GuardedRequest(this, request, sender, guard, pending)
     if (this.#isUnready(guarded)) return
     if (sender === 'user') {
-      const mayBeBehind = guard.losses !== undefined || this.#fallback.ledger.keys > 0
+      const mayBeBehind = guard.pulse.losses !== undefined || this.#fallback.ledger.keys > 0
       if (mayBeBehind && this.#isBehind(guarded)) return
-      if (this.#recovery.holds(guard, guarded)) {
+      if (guard.pulse.holds(guarded)) {
         this.#limit(guarded)
         return
       }
@@ -152,7 +152,7 @@ export class Resilience implements Layer, Sent {
   /** Hands a request to the store. */
   #hand(guarded: GuardedRequest): void {
     guarded.isSent = true
-    if (guarded.sender === 'user') guarded.guard.isUsed = true
+    if (guarded.sender === 'user') guarded.guard.pulse.isUsed = true
     this.#backend.next.ask(guarded.request, guarded)
     this.#limit(guarded)
   }
@@ -172,9 +172,11 @@ export class Resilience implements Layer, Sent {
     const { request, guard } = guarded
     if (request.isForStore === true || !this.#backend.recovers) return false
     const { ledger } = this.#fallback
-    const lost = guarded.isRestored ? undefined : this.#lostOf(request.target, guard.losses)
-    if (lost !== undefined) ledger.suspect(request.target, lost)
-    if (lost !== undefined) guarded.isRestored = true
+    const lost = guarded.isRestored ? undefined : this.#lostOf(request.target, guard.pulse.losses)
+    if (lost !== undefined) {
+      ledger.suspect(request.target, lost)
+      guarded.isRestored = true
+    }
     const owed = ledger.owedBy(request.target)
     if (owed.length === 0) return false
     this.#limit(guarded)
@@ -212,7 +214,7 @@ export class Resilience implements Layer, Sent {
 
   decided(guarded: GuardedRequest, result: StoreResult): void {
     const { request, guard, pending, deadline } = guarded
-    const losses = guarded.sender === 'user' && !guarded.isRestored ? guard.losses : undefined
+    const losses = guarded.sender === 'user' && !guarded.isRestored ? guard.pulse.losses : undefined
     const lost = this.#noted(request, result, losses)
     // Within the turn in which it was set, the deadline is not known yet.
     const atMs = Number.isFinite(deadline?.atMs) ? deadline?.atMs : undefined
@@ -222,7 +224,7 @@ export class Resilience implements Layer, Sent {
       pending.decided(result)
       return
     }
-    const loss = lossOf(losses, lost.nowUs) ?? { sinceUs: result.nowUs, isSure: true }
+    const loss = lossOf(losses, lost.nowUs) ?? shownBy(result)
     this.#losses.restoreAfter(request, result, lost, loss, atMs, pending, (error) => {
       this.#without(request, guard, error as Error, pending)
     })
@@ -235,8 +237,7 @@ export class Resilience implements Layer, Sent {
     // The units were given up as not counted, but the store has counted them.
     if (mode === 'reconcile') {
       const lost = this.#noted(request, result)
-      const loss = { sinceUs: result.nowUs, isSure: true }
-      if (lost !== undefined) this.#losses.restore(request.target, lost, loss)
+      if (lost !== undefined) this.#losses.restore(request.target, lost, shownBy(result))
       ledger.reconciledLate(request)
     }
     const { granted, untilUs } = result
@@ -330,4 +331,9 @@ function isInUse({ remaining, untilUs, blocks }: Seen, target: Target, nowUs: nu
   return target.policySet.policies.some(
     ({ limit }, i) => (remaining[i] as number) < limit && (untilUs[i] as number) > nowUs,
   )
+}
+
+/** The loss of a key that its own result shows. */
+function shownBy({ nowUs }: StoreResult): Loss {
+  return { sinceUs: nowUs, atUs: nowUs, isSure: true }
 }
