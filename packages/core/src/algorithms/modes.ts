@@ -11,8 +11,8 @@
  * - `cancel`: gives back a reservation whose turn has not come
  * - `settle`: corrects what was charged: a cost above 0 is a penalty, a cost below 0 a refund
  * - `reconcile`: takes units that were taken elsewhere, as far as they still count
- * - `restore`: takes what was seen before a loss, as far as it is more than others have restored
- *   since, or than what was not lost; the costs are the units that were seen in use
+ * - `restore`: takes units that were seen in use before a loss, less those that others have
+ *   restored since; the first one takes them less those that were not lost
  * - `block`: lets nothing pass for a while; a lock-out's cost is the length of its block in ms
  * - `unblock`: ends a block
  * - `release`: gives back slots whose work has ended
