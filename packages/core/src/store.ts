@@ -242,8 +242,8 @@ export interface StoreRequestFields {
    */
   readonly seenUs?: number | undefined
   /**
-   * To restore: since when something may be lost, in us of the store's clock. Units that others have
-   * restored since then are not restored again. Undefined: nobody has.
+   * To restore: since when something may be lost, in us of the store's clock. Units that others
+   * have restored since then are not restored again. Undefined: nobody has.
    */
   readonly lossUs?: number | undefined
 }
