@@ -151,7 +151,6 @@ const change = {
   },
   incumbents: {
     title: 'Weir under other limiters, and beside them',
-    waits: true,
     commands: [testsOf('incumbents')],
   },
   monitoring: {
