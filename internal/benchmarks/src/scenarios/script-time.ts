@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import type { RedisServer } from '@weir/testkit'
 import { calmly } from '../redis/calm.js'
 import { MINIMAL } from '../redis/floors.js'
-import { scriptTime } from '../redis/server-stats.js'
+import { areOnly, scriptTime } from '../redis/server-stats.js'
 import { type Opened, onRedis } from '../redis/stage.js'
 import { subjects } from '../redis/subjects.js'
 import { LARGEST_CALL } from '../redis/weir.js'
@@ -88,21 +88,13 @@ export async function scriptTurn(
   })
   const decisions = repeats * BATCH
   const calls = repeats * Math.ceil(BATCH / largestCall)
-  assert.ok(
-    isAbout(calls, atOnce.calls),
-    `${name} made ${atOnce.calls} calls for ${decisions} decisions`,
-  )
+  assert.ok(areOnly(calls, atOnce), `${name} made ${atOnce.calls} calls for ${decisions} decisions`)
   const alone = await scriptTime(server, async () => {
     for (let i = 0; i < repeats; i += 1) for (const key of keys) await subject.ask(key)
   })
   assert.ok(
-    isAbout(decisions, alone.calls),
+    areOnly(decisions, alone),
     `${name} made ${alone.calls} calls for ${decisions} decisions`,
   )
   return { alone: alone.us / decisions, together: atOnce.us / decisions }
-}
-
-/** Heartbeats count together with EVALs. */
-function isAbout(expected: number, calls: number): boolean {
-  return calls >= expected && calls <= expected + 10
 }

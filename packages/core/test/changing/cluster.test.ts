@@ -133,7 +133,7 @@ async function slotsOf(node: RedisServer, prefix: string): Promise<Map<number, s
   return slots
 }
 
-/** Moves slots and their keys, key by key; then tells the masters. */
+/** Moves slots and their keys, key by key, as redis-cli does; then tells the masters. */
 async function move(from: RedisServer, to: RedisServer, slots: readonly number[]): Promise<void> {
   const masters = servers.masters.map(({ port }) => openConnection(port))
   const [source, target] = [from, to].map(({ port }) => openConnection(port)) as [
@@ -142,20 +142,17 @@ async function move(from: RedisServer, to: RedisServer, slots: readonly number[]
   ]
   const fromId = String(await source.command('CLUSTER', 'MYID'))
   const toId = String(await target.command('CLUSTER', 'MYID'))
-  // The new owner first; otherwise a client is redirected back and forth until it knows.
-  const owned = async (slot: number): Promise<void> => {
+  const moveSlot = async (slot: number): Promise<void> => {
+    // From here on, the source makes no new key in the slot.
+    await target.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId)
+    await source.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId)
+    const names = (await source.command('CLUSTER', 'GETKEYSINSLOT', slot, 1_000)) as unknown[]
+    for (const name of names)
+      await source.command('MIGRATE', '127.0.0.1', to.port, String(name), 0, 10_000)
+    // The new owner first; otherwise a client is redirected back and forth until it knows.
     for (const node of [target, source, ...masters])
       await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', toId)
   }
-  const full = await slotsOf(from, '*')
-  const isFull = (slot: number): boolean => full.has(slot)
-  for (const slot of slots.filter(isFull)) {
-    await target.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId)
-    await source.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId)
-    for (const name of full.get(slot) as string[])
-      await source.command('MIGRATE', '127.0.0.1', to.port, name, 0, 10_000)
-    await owned(slot)
-  }
-  await Promise.all(slots.filter((slot) => !isFull(slot)).map(owned))
+  await Promise.all(slots.map(moveSlot))
   for (const node of [...masters, source, target]) node.close()
 }
