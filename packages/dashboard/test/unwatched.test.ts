@@ -1,15 +1,12 @@
 // While nobody watches, the dashboard costs nothing.
 
 import { channel } from 'node:diagnostics_channel'
-import { getHeapStatistics, setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
-import { fixedWindow, memoryStore, RateLimiter } from '@weir/core'
+import { fixedWindow, RateLimiter } from '@weir/core'
 import { waitUntil } from '@weir/testkit'
 import { afterEach, expect, test } from 'vitest'
-import { dashboard } from '../src/index.js'
 import { enter, frames } from './client.js'
 import { fakeTime } from './fake-time.js'
-import { plain, quiet } from './servers.js'
+import { plain } from './servers.js'
 
 const decisions = channel('weir:decision')
 const policy = fixedWindow({ name: 'hourly', limit: 10, window: '1h' })
@@ -73,37 +70,4 @@ test('close ends timers, subscriptions and streams', async () => {
   await expect(stream.until(() => false)).rejects.toThrow()
   expect((await frames(entered)).status).toBe(503)
   expect(decisions.hasSubscribers).toBe(false)
-})
-
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
-
-function heapOf(work: () => void): number {
-  collect()
-  const before = getHeapStatistics().used_heap_size
-  work()
-  return getHeapStatistics().used_heap_size - before
-}
-
-test('a decision allocates as much as without a dashboard', () => {
-  const store = memoryStore()
-  const limiter = new RateLimiter({ name: 'allocating', store, policy })
-  open.push(limiter)
-  const decide = (times: number) => (): void => {
-    for (let i = 0; i < times; i += 1) void limiter.decide('u42')
-  }
-  // Compiled, and refused.
-  decide(100_000)()
-  const without: number[] = []
-  const beside: number[] = []
-  // In turns, and the least of each, since the compiler also allocates now and then, and works on.
-  for (let i = 0; i < 12; i += 1) {
-    without.push(heapOf(decide(5_000)))
-    const made = dashboard({ ...quiet, limiters: [limiter] })
-    beside.push(heapOf(decide(5_000)))
-    made.close()
-  }
-  expect(Math.min(...without)).toBeGreaterThan(0)
-  // Less than a byte for each decision.
-  expect(Math.abs(Math.min(...beside) - Math.min(...without))).toBeLessThan(5_000)
 })
