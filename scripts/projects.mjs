@@ -22,8 +22,14 @@ export function foldersOf(step) {
 }
 
 /** The steps that run tests, each once. */
-export function stepNames() {
-  return [...new Set(testedFolders().map(stepOf))]
+export async function stepNames() {
+  const found = await Promise.all(
+    testedFolders().map(async (folder) => {
+      const { projects = [{}] } = (await configOf(folder)).test
+      return projects.map((/** @type {{ step?: string }} */ { step }) => step ?? stepOf(folder))
+    }),
+  )
+  return [...new Set(found.flat())]
 }
 
 function testedFolders() {
@@ -46,8 +52,7 @@ function stepOf(folder) {
  * @param {string} wanted
  */
 async function projectsIn(folder, wanted) {
-  const file = pathToFileURL(join(root, folder, 'vitest.config.js'))
-  const { test, ...config } = (await import(file.href)).default
+  const { test, ...config } = await configOf(folder)
   const { projects = [{ test: {} }], ...shared } = test
   return projects
     .filter((/** @type {{ step?: string }} */ { step }) => (step ?? stepOf(folder)) === wanted)
@@ -55,4 +60,9 @@ async function projectsIn(folder, wanted) {
       const name = [basename(folder), own.name].filter(Boolean).join(' ')
       return { ...config, ...more, root: join(root, folder), test: { ...shared, ...own, name } }
     })
+}
+
+/** @param {string} folder */
+async function configOf(folder) {
+  return (await import(pathToFileURL(join(root, folder, 'vitest.config.js')).href)).default
 }

@@ -11,10 +11,11 @@ import { availableParallelism, constants } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { redisServerBinary } from '../internal/testkit/servers/redis.mjs'
 import { buildScripts } from './builds.mjs'
+import { CHANGE } from './ci/steps.mjs'
 import { installation, remember } from './installation.mjs'
 import { root } from './packages.mjs'
 import { pnpmCommand } from './pnpm.mjs'
-import { foldersOf, stepNames } from './projects.mjs'
+import { foldersOf } from './projects.mjs'
 
 const windows = process.platform === 'win32'
 const tools = join(root, 'tools', 'node_modules', '.bin')
@@ -67,7 +68,7 @@ async function test(...args) {
     (await timed('installed', () => install('test'))) ||
     (await timed('built', () => buildJavaScript(foldersOf('test')))) ||
     (await timed('tested', () => run(process.execPath, [vitest, 'run', ...args])))
-  const others = stepNames().filter((name) => name !== 'test')
+  const others = CHANGE.filter((name) => name !== 'test')
   say(times.join(', '))
   say(`not run: ${others.join(', ')}. One: bash .ci/run ${others[0]}. All: bash .ci/run`)
   return code

@@ -12,6 +12,11 @@ export default defineConfig({
     projects: [
       { extends: true, test: { include: ['test/*.test.ts'], exclude: TOOLS } },
       { step: 'release-tools', extends: true, test: { name: 'tools', include: TOOLS } },
+      {
+        step: 'packages',
+        extends: true,
+        test: { name: 'published', include: ['published/*.test.ts'] },
+      },
     ],
   },
 })

@@ -2,5 +2,16 @@ import { defineConfig } from 'vitest/config'
 import { SHARED } from '../../tools/vitest.mjs'
 
 export default defineConfig({
-  test: { ...SHARED, include: ['test/*.test.ts'] },
+  test: {
+    ...SHARED,
+    projects: [
+      { extends: true, test: { include: ['test/*.test.ts'] } },
+      // A real Prometheus that scrapes a real Weir: the board's queries and the alerts.
+      {
+        step: 'monitoring',
+        extends: true,
+        test: { name: 'monitoring', include: ['monitoring/*.test.ts'] },
+      },
+    ],
+  },
 })

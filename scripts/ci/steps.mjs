@@ -19,7 +19,6 @@
 // A step whose name ends with a colon is a function of the text after the colon, such as
 // `mutation:3/24`.
 import { valkeyServerBinary } from '../../internal/testkit/servers/redis.mjs'
-import { stepNames } from '../projects.mjs'
 
 /**
  * @typedef {object} Command
@@ -282,9 +281,6 @@ const others = {
 
 /** The names of the steps that run before a change lands. */
 export const CHANGE = Object.keys(change)
-
-const nowhere = stepNames().filter((name) => change[name] === undefined)
-if (nowhere.length > 0) throw new Error(`no step of CI runs the tests of ${nowhere.join(', ')}`)
 
 /** The names of all steps. */
 export const ALL = [...CHANGE, ...Object.keys(others)]

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ALL, CHANGE, stepOf } from '../../../scripts/ci/steps.mjs'
 import { addTotals, failuresIn, noTotals, warningsIn } from '../../../scripts/ci/vitest-output.mjs'
+import { stepNames } from '../../../scripts/projects.mjs'
 import { root } from './clone.js'
 
 function run(...args: string[]): { status: number | null; stdout: string; stderr: string } {
@@ -22,6 +23,12 @@ test('an unknown step is refused before any step runs, and the known ones are na
   expect(status).toBe(1)
   expect(stderr).toBe(`there is no step "nope"; there are ${ALL.join(', ')}\n`)
   expect(stdout).toBe('tests: 0 passed, 0 failed, 0 skipped\n')
+})
+
+test('each project of tests is run by a step', async () => {
+  const names = await stepNames()
+  expect(names).toContain('packages')
+  expect(names.filter((name) => !ALL.includes(name))).toEqual([])
 })
 
 test('a step that fails is shown with its log and its command, and fails the run', () => {

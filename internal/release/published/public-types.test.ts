@@ -4,7 +4,7 @@
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { publishedPackages } from '../../release/packages.mjs'
+import { publishedPackages } from '../packages.mjs'
 import { typesOf } from './public-types.js'
 
 const root = join(import.meta.dirname, '../../..')

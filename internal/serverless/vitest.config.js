@@ -1,8 +1,0 @@
-import { defineConfig } from 'vitest/config'
-import { SHARED } from '../../tools/vitest.mjs'
-
-export default defineConfig({
-  // @weir/nest takes these from here, as those of its own folder know no Fastify.
-  resolve: { dedupe: ['@nestjs/common', '@nestjs/core'] },
-  test: { ...SHARED, include: ['test/*.test.ts'] },
-})
