@@ -30,9 +30,11 @@ const isWhole = process.env.WEIR_BUILD !== 'javascript'
 const { compilerOptions } = JSON.parse(readFileSync('tsconfig.build.json', 'utf8'))
 
 const NOTE = 'build/built.json'
+// A package that is compiled from the root is compiled together with core's sources.
+const foreign = compilerOptions.rootDir === '../..' ? ['packages/core/src'] : []
 const inputs = hashOf(
   ['src', 'package.json', 'tsconfig.build.json'],
-  ['tsconfig.base.json', 'tools'],
+  ['tsconfig.base.json', 'tools', ...foreign],
 )
 if (!isBuilt()) process.exitCode = await build()
 

@@ -458,4 +458,10 @@ export const FAULTS = [
     '    const known = begunUs >= Math.max(lossUs, seenUs) ? base : undefined\n',
     '    const known = begunUs > 9e15 ? base : undefined\n',
   ],
+  [
+    'what was given back is restored where the clock has stepped back',
+    'algorithms/driver.ts',
+    'Math.max(forgottenUs, gaveUs) + STEP_US',
+    'Math.max(forgottenUs, gaveUs)',
+  ],
 ]

@@ -4,9 +4,9 @@
 import { beforeEach, expect, test, vi } from 'vitest'
 import { OUTAGES, optionsOf, type StoryOptions } from '../src/fleet/choices.js'
 import {
-  DRAWN,
   type Outcome,
   runScenario,
+  SCENARIO_NAMES,
   type ScenarioName,
   smallestOf,
 } from '../src/stories/scenarios.js'
@@ -468,7 +468,7 @@ async function tell(scenario: ScenarioName): Promise<Outcome[]> {
   return outcomes
 }
 
-test.each(DRAWN)('every promise holds in the scenario: %s', async (scenario) => {
+test.each(SCENARIO_NAMES)('every promise holds in the scenario: %s', async (scenario) => {
   const outcomes = await storiesOf(scenario)
   expect(outcomes.flatMap(({ seed, broken }) => broken.map((what) => ({ seed, what })))).toEqual([])
 })
@@ -523,7 +523,7 @@ test('processes decide without Redis when they cannot reach it, and only then', 
     ...(['cluster, hand-over', 'cluster, evicts'] as const),
     ...(['deploy', 'deploy, another algorithm'] as const),
   ]
-  for (const scenario of DRAWN) {
+  for (const scenario of SCENARIO_NAMES) {
     const outcomes = await storiesOf(scenario)
     const local = outcomes.reduce((sum, { sources }) => sum + (sources.local ?? 0), 0)
     if (away.includes(scenario)) expect([scenario, local > 0]).toEqual([scenario, true])

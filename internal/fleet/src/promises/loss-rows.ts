@@ -65,7 +65,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
   lossSeenFirst: {
     when: 'Redis forgets a key, and a process that has seen it is the first to ask',
     passes:
-      'L + requests in flight when the loss shows + units that it has not seen, for each loss',
+      'L + requests in flight when the loss shows + units that it has not seen, or saw less than 100 ms after a refund or reset, for each loss',
     examples: [
       example(
         'two losses, 5 in flight, once 20 units unseen',

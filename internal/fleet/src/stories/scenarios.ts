@@ -215,16 +215,8 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
 
 export const SCENARIO_NAMES: readonly ScenarioName[] = Object.keys(SCENARIOS) as ScenarioName[]
 
-/** Scenarios that break promises until what they find is mended; no seed draws them. After a step
- *  back of the clock around a refund, what was given back may be restored. */
-const AWAITING: readonly ScenarioName[] = ['clock steps, refunds']
-
-/** The scenarios that seeds draw. */
-export const DRAWN: readonly ScenarioName[] = SCENARIO_NAMES.filter(
-  (name) => !AWAITING.includes(name),
-)
-const OUTAGES = DRAWN.filter((name) => name in OUTAGE_SCENARIOS)
-const OTHERS = DRAWN.filter((name) => !OUTAGES.includes(name))
+const OUTAGES = SCENARIO_NAMES.filter((name) => name in OUTAGE_SCENARIOS)
+const OTHERS = SCENARIO_NAMES.filter((name) => !OUTAGES.includes(name))
 
 export interface Outcome {
   readonly seed: number

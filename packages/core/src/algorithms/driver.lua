@@ -30,10 +30,11 @@
 -- turn included, fit the limit.
 --
 -- A mark (STRING 'forgotten:given', in us) says when a key was last forgotten on purpose, and when
--- units were last given back to it. Units seen before that are not restored, as only lost keys are
--- restored; and units charged before a key was forgotten are not given back, as they would be the
--- units of others. After a loss, the mark goes on with ':base:begun': what has been restored (see
--- the kernels), and when (in us) that began. It says nothing of what was seen, or lost, later.
+-- units were last given back to it. Units seen before that, or less than 100 ms later, as the clock
+-- may have stepped back, are not restored, as only lost keys are restored; and units charged before
+-- a key was forgotten are not given back, as they would be the units of others. After a loss, the
+-- mark goes on with ':base:begun': what has been restored (see the kernels), and when (in us) that
+-- began. It says nothing of what was seen, or lost, later.
 --
 -- Requests run in order and see each other's writes. Within a request everything is read and judged
 -- before the first write, so a full Redis, which refuses the first write of a script, leaves
@@ -82,7 +83,7 @@ if marks or corrects then
 
   -- Restores what was seen and lost. The kernel compares it with the base, and returns a new one.
   local function restore(i, units, given, base, began)
-    if max(given, forgottens[i]) >= since then return end
+    if max(given, forgottens[i]) + 100000 >= since then return end
     if not began or began < max(loss, since) then base, began = nil, us end
     local counter, until_us = counters[i], untils[i]
     local is_over = floor(until_us / 1000) <= floor(us / 1000)

@@ -58,6 +58,9 @@ export interface Mark {
  *  count for a while. */
 export const FORGOTTEN_MS = 60_000
 
+/** By how much a clock may have stepped back when units were given back. */
+const STEP_US = 100_000
+
 /** The marks of a table's keys, each kept as long as units charged before it count. */
 export interface Marks {
   /** The mark of a key. After the next call, the object may be another key's mark. */
@@ -232,7 +235,8 @@ function correct(
   const { forgottenUs, gaveUs, base, begunUs = Number.NEGATIVE_INFINITY } = table.marks.of(key)
   if (correction === 'restore') {
     // Units that were forgotten or given back since they were seen were not lost.
-    if (Math.max(forgottenUs, gaveUs) >= seenUs || kernel.restore === undefined) return
+    const gone = Math.max(forgottenUs, gaveUs) + STEP_US
+    if (gone >= seenUs || kernel.restore === undefined) return
     // What was seen since a restore was lost another time.
     const known = begunUs >= Math.max(lossUs, seenUs) ? base : undefined
     const raised = kernel.restore(scratch, units, untilUs, known)
