@@ -72,7 +72,6 @@ test('the list for an adapter has everything that names the Koa adapter', () => 
       ':!.changeset',
       ':!pnpm-lock.yaml',
       ':!internal/*/test/*.test.ts',
-      ':!internal/release/moved.md',
     ],
   )
   const paths = pathsIn(sections['An adapter'] ?? '').map((path) => path.replace('NAME', 'koa'))

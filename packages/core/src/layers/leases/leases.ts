@@ -3,7 +3,7 @@
 //
 // Redis counts a lease's units when it grants them, as if all were spent when the lease ends
 // (`ahead` of kernels). They are spent sooner, so each counts for at least as long as if Redis had
-// been asked for it, and no bound changes (docs/decisions/0023-leases.md). Where the time within a
+// been asked for it, and no bound changes (docs/decisions.md#leases). Where the time within a
 // window makes no difference, a lease ends with the window. A lease that ends gives back what is
 // left, except units that later ones build on (`cancel`). A process that is granted less than it
 // asks for repeats that denial for about as long as a lease lasts, so a flood of refused requests
