@@ -63,6 +63,8 @@ const places = new Map(
     sections.map(({ name, title = name }) => [name, `${file}#${slug(title)}`]),
   ),
 )
+/** The first section that describes each member, by its text: later ones only name it. */
+const described = new Map()
 const written = new Map([
   ['README.md', contents()],
   ...pages.map((page) => [page.file, pageOf(page)]),
@@ -99,25 +101,28 @@ is written by \`pnpm docs:reference\`: change the comments, not the pages.`
   return `# Reference\n\n${flow(about)}\n\n${rows.join('\n')}\n`
 }
 
-function pageOf({ title, intro, sections }) {
+function pageOf({ file, title, intro, sections }) {
   const start = '<!-- Written by `pnpm docs:reference` from the comments in the source. -->'
-  return `${[`# ${title}`, start, ...(intro ? [flow(intro)] : []), ...sections.map(sectionOf)].join('\n\n')}\n`
+  return `${[`# ${title}`, start, ...(intro ? [flow(intro)] : []), ...sections.map((section) => sectionOf(section, file))].join('\n\n')}\n`
 }
 
-function sectionOf({ name, title = name, from = 'core', members = true, omit = [], call }) {
+function sectionOf(section, file) {
+  const { name, title = name, from = 'core', members = true, omit = [], call } = section
   const symbol = exportsOf(from).get(name)
+  const here = { title, file }
   const shown = (type, isGiven) => {
     const all = checker.getPropertiesOfType(checker.getNonNullableType(type))
     return list(
       all.filter((each) => !omit.includes(each.name)),
       name,
       isGiven,
+      here,
     )
   }
   const [before, after = ''] = Array.isArray(members)
     ? ['', methodsOf(symbol, members)]
     : members && call === undefined
-      ? bodyOf(symbol, name, shown)
+      ? bodyOf(symbol, name, shown, here)
       : [call === undefined ? '' : code(call)]
   const comment = prose(commentOf(symbol, name))
   const parts = [`## ${title}`, stageOf(symbol), comment, before, endOf(symbol, from), after]
@@ -130,20 +135,13 @@ function stageOf(symbol) {
 }
 
 /** The text before the errors and examples of an export, and the text after them. */
-function bodyOf(symbol, name, shown) {
+function bodyOf(symbol, name, shown, here) {
   const { flags } = symbol
   const [node] = symbol.declarations
   if (flags & SymbolFlags.Function) return [callOf(symbol, name, SignatureKind.Call, shown)]
-  if (flags & SymbolFlags.Class) return classOf(symbol, name, shown)
+  if (flags & SymbolFlags.Class) return classOf(symbol, name, shown, here)
   const written = (node.type?.getText() ?? '').replace(/readonly /g, '')
   if (flags & SymbolFlags.Variable) return [written.startsWith('{') ? code(written) : '']
-  if (/^[\s|]*'WEIR_/.test(written))
-    return [
-      written
-        .match(/WEIR_\w+/g)
-        .map(explained)
-        .join('\n'),
-    ]
   if (/^[\s|]*'/.test(written)) return ['']
   // A type with several names is shown as it is written, an object by its members.
   const isObject = written === '' || /^(Settings|Omit|\{)/.test(written)
@@ -152,14 +150,6 @@ function bodyOf(symbol, name, shown) {
       ? shown(checker.getDeclaredTypeOfSymbol(symbol), /Options$|Extras$/.test(name))
       : code(written),
   ]
-}
-
-/** An error code, and the first sentence about it in docs/errors.md. */
-function explained(name) {
-  const text = readFileSync(join(root, 'docs/errors.md'), 'utf8').split(`\n## ${name}\n`)[1] ?? ''
-  const first = /^(\(.*?\) )?(.*?\.)(?=\s)/s.exec(text.trim())?.[2] ?? ''
-  if (first === '') missing.push(`${name} in docs/errors.md`)
-  return flow(`- ${withLinks(name)}: ${first.replace(/\]\((?=[\w#])/g, '](../')}`)
 }
 
 function callOf(symbol, name, kind, shown) {
@@ -175,7 +165,7 @@ function callOf(symbol, name, kind, shown) {
   return `${call}\n\n${shown(checker.getTypeOfSymbol(parameters[at]), true)}`
 }
 
-function classOf(symbol, name, shown) {
+function classOf(symbol, name, shown, here) {
   const all = checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol))
   const members = all.filter((member) => !/^(__|#)/.test(member.name))
   const isMethod = ({ flags }) => (flags & SymbolFlags.Method) !== 0
@@ -183,7 +173,7 @@ function classOf(symbol, name, shown) {
   return [
     callOf(symbol, name, SignatureKind.Construct, shown),
     [
-      `Properties:\n\n${list(properties, name, false)}`,
+      `Properties:\n\n${list(properties, name, false, here)}`,
       ...members.filter(isMethod).map((member) => methodOf(member, name)),
     ].join('\n\n'),
   ]
@@ -219,13 +209,27 @@ function methodOf(symbol, owner) {
   return parts.filter((part) => part !== '').join('\n\n')
 }
 
-function list(symbols, owner, isGiven) {
+function list(symbols, owner, isGiven, here) {
   const rank = ({ name }) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length)
-  return [...symbols]
+  const all = [...symbols]
     .filter(({ name }) => !/^(__|#)/.test(name))
     .sort((one, other) => rank(one) - rank(other))
-    .map((symbol) => bulletOf(symbol, owner, isGiven))
-    .join('\n')
+  const elsewhere = new Map()
+  const own = all.flatMap((symbol) => {
+    const text = bulletOf(symbol, owner, isGiven)
+    const first = described.get(text) ?? here
+    described.set(text, first)
+    if (first === here) return [text]
+    elsewhere.set(first, [...(elsewhere.get(first) ?? []), symbol.name])
+    return []
+  })
+  const others = [...elsewhere].map(([{ file, title }, names]) => {
+    const place = `${file === here.file ? '' : file}#${slug(title)}`
+    return flow(
+      `- As in [\`${title}\`](${place}): ${names.map((name) => `\`${name}\``).join(', ')}.`,
+    )
+  })
+  return [...own, ...others].join('\n')
 }
 
 function bulletOf(symbol, owner, isGiven) {

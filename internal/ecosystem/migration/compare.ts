@@ -58,7 +58,7 @@ export type Row<There, Here> = Sides<There, Here> &
 export type Rows<There, Here> = Row<There, Here> | readonly Row<There, Here>[]
 
 export interface Table<There, Here> {
-  /** The name of its page in docs/migrating. */
+  /** The heading of its section in docs/migrating-packages.md. */
   readonly from: string
   /** By the names of the options there, or by what else users write. */
   readonly rows: Readonly<Record<string, Rows<There, Here>>>
@@ -94,7 +94,7 @@ export function compare<There, Here>(table: Table<There, Here>): void {
         }
         expect(await look(row, row.here, start)).toEqual(seenHere)
         if (differs !== undefined) expect(seenHere).not.toEqual(seen)
-        expect(documented(from, option), pageOf(from)).toEqual(expect.arrayContaining([...used]))
+        expect(documented(from, option)).toEqual(expect.arrayContaining([...used]))
       })
     }
   })
@@ -205,19 +205,17 @@ export async function listen(listener: RequestListener): Start {
   return { url: `http://127.0.0.1:${port}`, close }
 }
 
-/** The code in the row of an option, in the table of a limiter's page. */
+const PAGE = 'docs/migrating-packages.md'
+
+/** The code in the row of an option, in the table of a limiter's section. */
 export function documented(from: string, option: string): string[] {
-  const name = pageOf(from)
-  const page = readFileSync(resolve(import.meta.dirname, '../../..', name), 'utf8')
-  const cells = [...page.matchAll(/^\| (.*?) +\| (.*?) +\|$/gm)]
+  const page = readFileSync(resolve(import.meta.dirname, '../../..', PAGE), 'utf8')
+  const section = page.split(/^## /m).find((text) => text.startsWith(`${from}\n`)) ?? ''
+  const cells = [...section.matchAll(/^\| (.*?) +\| (.*?) +\|$/gm)]
   const word = option.replace(/^.*[ .@]/, '')
   const beside = cells.filter(([, left = '']) => wordsIn(left).includes(word))
-  if (beside.length === 0) throw new Error(`${name} has no row for ${option}`)
+  if (beside.length === 0) throw new Error(`${PAGE} has no row for ${option} of ${from}`)
   return beside.flatMap(([, , right = '']) => wordsIn(right))
-}
-
-function pageOf(from: string): string {
-  return `docs/migrating/${from.replace('@', '').replace('/', '-')}.md`
 }
 
 function wordsIn(cell: string): string[] {

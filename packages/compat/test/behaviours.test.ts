@@ -1,5 +1,5 @@
 // What each limiter documents, over HTTP: with its own store for Redis and with Weir's. The same
-// list makes the tables in results/tested.md and docs/compat-tested.md.
+// list makes the tables in results/tested.md and docs/compat.md.
 
 import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'

@@ -35,7 +35,7 @@ for (const [i, incumbent] of INCUMBENTS.entries()) {
 
 if (writes) test('results/tested.md has the measured results', { timeout: 3_600_000 }, write)
 
-test('docs/compat-tested.md sums it up', async () => {
+test('docs/compat.md sums it up', async () => {
   const table = outageSummary(await between(RESULTS, 'outages'))
   const there = await between(SUMMARY, 'outages', writes ? table : undefined)
   if (!writes) expect(there, 'npm run tables:write').toBe(table)

@@ -1,4 +1,4 @@
-// The tables that tests write: the short ones in docs/compat-tested.md, and the full ones in
+// The tables that tests write: the short ones in docs/compat.md, and the full ones in
 // results/tested.md.
 
 import { readFile, writeFile } from 'node:fs/promises'
@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 
 const root = resolve(import.meta.dirname, '../../..')
 
-export const SUMMARY = 'docs/compat-tested.md'
+export const SUMMARY = 'docs/compat.md'
 export const RESULTS = 'packages/compat/results/tested.md'
 
 /** Whether to write the pages: `npm run tables:write`. */

@@ -1,5 +1,5 @@
 // Random programs on rate-limiter-flexible and on its classes over Weir, in parallel. Documented
-// differences (docs/compat-rate-limiter-flexible.md) are left out: points below 0, what a block
+// differences (docs/compat.md) are left out: points below 0, what a block
 // counts, a block that is shortened, the window of a key that lost all its points, and what the
 // original says in memory of the request that begins a block.
 

@@ -12,7 +12,7 @@ export type { BlockState } from './algorithms/block-code.js'
 export type { Mode } from './algorithms/modes.js'
 export type * from './settings.js'
 
-/** Where counters live, and where decisions are made: see docs/recipes/write-a-store.md. */
+/** Where counters live, and where decisions are made: see docs/write-a-store.md. */
 export interface Store {
   /**
    * Decides a request atomically: all its policies allow it and all are charged, or none is.

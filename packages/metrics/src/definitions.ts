@@ -1,4 +1,4 @@
-// All metrics. docs/all-metrics.md has an entry for each, and a test compares them.
+// All metrics. docs/metrics.md has an entry for each, and a test compares them.
 
 import type { Definition, Join } from './metric.js'
 

@@ -488,8 +488,8 @@ describe('over HTTP', () => {
   })
 })
 
-test('docs/all-metrics.md has an entry for each metric, and no other', () => {
-  const text = readFileSync(new URL('../../../docs/all-metrics.md', import.meta.url), 'utf8')
+test('docs/metrics.md has an entry for each metric, and no other', () => {
+  const text = readFileSync(new URL('../../../docs/metrics.md', import.meta.url), 'utf8')
   const rows = [...text.matchAll(/^- \*\*`(weir\.[a-z_.]+)`\*\* \((\w+)\)/gm)].map(
     ([, name, type]) => [name, type],
   )

@@ -46,7 +46,7 @@ beforeEach(async () => {
   client = await clientAt(server.port)
 })
 
-const docs = readFileSync(resolve(import.meta.dirname, '../../../docs/acl.md'), 'utf8')
+const docs = readFileSync(resolve(import.meta.dirname, '../../../docs/redis.md'), 'utf8')
 /** The documented rules for a user with read access. */
 const [, LINE = ''] = /^ACL SETUSER viewer (.*)$/m.exec(docs) ?? []
 const RULES = LINE.split(' ')

@@ -326,7 +326,7 @@ export function countersOf(
   members: readonly Member[],
 ): ReadonlyMap<string, readonly Counter[]> {
   const { keys, policies, policyKeys, leases } = plan
-  // See docs/leases.md: at most a tenth of the smallest limit is leased, and as much again before
+  // See docs/scaling.md: at most a tenth of the smallest limit is leased, and as much again before
   // that is spent.
   const tenth = Math.floor(Math.min(...policies.map(({ limit }) => limit)) / 10)
   const leased = leases === undefined ? 0 : 2 * members.length * Math.min(leases.units, tenth)

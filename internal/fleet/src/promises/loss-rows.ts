@@ -17,7 +17,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     examples: [example('3 in flight', `${LIMIT} + 3`, bounds.wholeOutage(LIMIT, 3))],
   },
   staleView: {
-    when: 'the same, but a process has not seen t units: others took them after it last saw the key, or they were taken by another user with the same [policy key](recipes/several-limits.md#rules-for-one-decision), under another limit of the same name, or before a live change of the limit',
+    when: 'the same, but a process has not seen t units: others took them after it last saw the key, or they were taken by another user with the same [policy key](choosing.md#several-limits-in-one-decision), under another limit of the same name, or before a live change of the limit',
     passes: 'L + t / n for each process, rounded up',
     examples: [
       example(
@@ -94,7 +94,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     ],
   },
   moreKeysThanRemembered: {
-    when: 'an outage begins, and a process no longer remembers the key, as it has seen more than [`maxLocalKeys`](local-quotas.md#how-many-keys) others since',
+    when: 'an outage begins, and a process no longer remembers the key, as it has seen more than [`maxLocalKeys`](#how-many-keys) others since',
     passes: 'L + the q of each such process',
     examples: [
       example(
@@ -105,7 +105,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     ],
   },
   ownPolicyInOutage: {
-    when: '`whenUnavailable` is [a policy](local-quotas.md#small-limits) with the limit P',
+    when: '`whenUnavailable` is [a policy](#small-limits) with the limit P',
     passes: 'n × P in the outage, on top of what passed before it',
     examples: [example('P = 5, n = 10', '10 × 5', bounds.ownPolicyInOutage(5, 10))],
   },

@@ -10,7 +10,7 @@ import type { IRateLimiterRedisOptions } from './options.js'
  * Counts in Redis or Valkey. Limiters on one client share one of Weir's stores. To choose the
  * store's options, give a store instead of a client.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, also for what rate-limiter-flexible can do
- * and Weir cannot: see docs/compat-rate-limiter-flexible.md
+ * and Weir cannot: see docs/compat.md
  * @example
  * const storeClient = new Redis('redis://localhost:6379', recommendedRedisOptions)
  * const limiter = new RateLimiterRedis({ storeClient, keyPrefix: 'api', points: 10, duration: 1 })

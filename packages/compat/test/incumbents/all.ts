@@ -1,4 +1,4 @@
-// The limiters that @weir/compat serves, in the order of docs/compat-tested.md.
+// The limiters that @weir/compat serves, in the order of docs/compat.md.
 
 import { betterAuthLimits } from './better-auth.js'
 import { expressRateLimit } from './express.js'

@@ -1,5 +1,5 @@
 // The results while Redis failed, as tables: all for results/tested.md, the least and the most for
-// docs/compat-tested.md.
+// docs/compat.md.
 
 import type { Incumbent } from './incumbent.js'
 import { type Measured, OUTAGES } from './outage.js'

@@ -1,5 +1,5 @@
 // The behaviours with each store, as tables: all for results/tested.md, those that differ for
-// docs/compat-tested.md.
+// docs/compat.md.
 
 import type { Behaviour, Incumbent } from './incumbent.js'
 

@@ -49,7 +49,7 @@ export interface BatchOutcome {
  * Makes a batch of requests for a store on a database: the store reads the rows of the batch's
  * `keys` under locks, calls `decide`, writes the `changes`, commits, and hands out the `results`. A
  * batch decides all algorithms and modes: set `recovers: true` and `reserves: true` on such a
- * store. docs/recipes/sqlite-store.md is a whole store.
+ * store. docs/write-a-store.md is a whole store.
  * @experimental
  * @example
  * import { batchOf } from '@weir/core/store'

@@ -99,7 +99,7 @@ export class RateLimiter {
    * turn of a bucket, otherwise two, and one more for each change of cost in the queue ahead.
    *
    * The first calls of a process wait until Redis has said how many processes there are, for up to
-   * a second: see docs/waiting-limits.md.
+   * a second: see docs/waiting.md.
    *
    * Rejects with the signal's reason, and with WEIR_CLOSED once the limiter is closed.
    * @example const { waitedMs } = await limiter.wait('u42', { timeout: '2s' })

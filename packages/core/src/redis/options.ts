@@ -54,7 +54,7 @@ export interface RedisStoreOptions extends ResilientOptions {
   /**
    * Takes up to `units` of a hot key ahead in one call, and hands them out for up to `holdMs`
    * without asking Redis. Other processes lack the units that one holds, a reset elsewhere shows up
-   * to `holdMs` later, and refunds of buckets may let a little more pass: see docs/leases.md.
+   * to `holdMs` later, and refunds of buckets may let a little more pass: see docs/scaling.md.
    * `units` is 2 to 10,000, `holdMs` 5 to 1,000 (ms). Worth it where one process gets some 1,000
    * requests a second and more for a key. Default: no leases.
    */

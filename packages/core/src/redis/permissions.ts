@@ -1,4 +1,4 @@
-// The commands that Weir must be permitted on Redis, and the warning if it is not. docs/acl.md
+// The commands that Weir must be permitted on Redis, and the warning if it is not. docs/redis.md
 // lists the same commands.
 
 import type { StoreError } from '../base/errors.js'

@@ -1,4 +1,4 @@
-// The leases that docs/leases.md shows.
+// The leases that docs/scaling.md shows.
 
 import { expect, test } from 'vitest'
 import { END_MS, HOLD_MS, someLeases } from './some-leases.js'

@@ -1,5 +1,5 @@
 // The effect of each part of the API on slots: the rows of the table in
-// docs/concurrency-reference.md.
+// docs/concurrency.md.
 
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-// What docs/changing.md says about a change, with its numbers: 60 of 100 a minute are used.
+// What docs/live-limits.md says about a change, with its numbers: 60 of 100 a minute are used.
 
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -18,7 +18,7 @@ import {
 } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 
-const docs = readFileSync(resolve(import.meta.dirname, '../../../../docs/changing.md'), 'utf8')
+const docs = readFileSync(resolve(import.meta.dirname, '../../../../docs/live-limits.md'), 'utf8')
 
 type Make = (limit: number, time: Duration) => Policy
 const name = 'calls'

@@ -103,7 +103,7 @@ async function walk(client: RedisLike, hashTags: number | undefined, policy: Pol
     }
     // A peek ends the lease; for leases that go on see leases.test.ts.
     compare(step, 'peek', await ask((limiter) => limiter.peek('k')))
-    // A process that is refused a lease refuses for up to a second (docs/leases.md).
+    // A process that is refused a lease refuses for up to a second (docs/scaling.md).
     if (below(3) === 0) {
       clock.advance(below(3_000) + (isRefused ? 1_000 : 0))
       isRefused = false

@@ -1,5 +1,5 @@
-// The permissions of a Redis user that docs/acl.md lists, on real servers: Weir needs no more, and
-// missing ones cause a warning.
+// The permissions of a Redis user that docs/redis.md lists, on real servers: Weir needs no more,
+// and missing ones cause a warning.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -41,7 +41,7 @@ import {
 } from '../../src/index.js'
 import { COMMANDS } from '../../src/redis/permissions.js'
 
-const docs = readFileSync(resolve(import.meta.dirname, '../../../../docs/acl.md'), 'utf8')
+const docs = readFileSync(resolve(import.meta.dirname, '../../../../docs/redis.md'), 'utf8')
 /** The rules in the documented lines. */
 const [RULES, OF_A_CLUSTER] = [...docs.matchAll(/^ACL SETUSER weir (.*)$/gm)].map((match) => {
   return (match[1] as string).split(' ')
