@@ -96,8 +96,8 @@ function check(isOnly) {
 
 function contents() {
   const rows = pages.map(({ file, title, about }) => flow(`- [${title}](${file}): ${about}`))
-  const about = `Every function, option, event and code, from the comments in the source. This folder
-is written by \`pnpm docs:reference\`: change the comments, not the pages.`
+  const about = `Every function, option and event, from the comments in the source. The packages' types
+have the same comments, also for plain results that these pages leave out. This folder is written by \`pnpm docs:reference\`: change the comments, not the pages.`
   return `# Reference\n\n${flow(about)}\n\n${rows.join('\n')}\n`
 }
 
