@@ -292,8 +292,9 @@ function endOf(symbol, from) {
       .map(({ text }) => displayPartsToString(text).trim())
   const thrown = textsOf('throws').map((text) => {
     const [, types, rest] = /^\{(.*?)\} (.*)$/s.exec(text)
-    const colon = rest.startsWith('WEIR_') ? ':' : ''
-    return flow(`Throws \`${types.replace(' | ', '` or `')}\`${colon} ${withLinks(rest)}.`)
+    // A code says more than the class of its error.
+    const what = rest.startsWith('WEIR_') ? '' : `\`${types.replace(' | ', '` or `')}\` `
+    return flow(`Throws ${what}${withLinks(rest)}.`)
   })
   const examples = textsOf('example')
   if (examples.length > 0) thrown.push(code(withImports(examples.join('\n'), from), 'ts'))
