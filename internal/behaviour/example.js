@@ -10,14 +10,15 @@ import { spawn } from 'node:child_process'
  *  @property {() => Promise<void>} kill */
 
 /**
- * Starts `src/server.js` of an example, and waits for the address that it prints.
+ * Starts a server of an example, and waits for the address that it prints.
  * @param {string} folder
  * @param {Record<string, string>} [settings] environment variables
+ * @param {string} [file]
  * @returns {Promise<Started>}
  */
-export async function startExample(folder, settings = {}) {
+export async function startExample(folder, settings = {}, file = 'src/server.js') {
   const env = { ...process.env, PORT: '0', ...settings }
-  const child = spawn(process.execPath, ['src/server.js'], { cwd: folder, env })
+  const child = spawn(process.execPath, [file], { cwd: folder, env })
   /** @type {Promise<number | null>} */
   const exit = new Promise((resolve) => child.once('close', resolve))
   let output = ''

@@ -77,7 +77,6 @@ test('the list for an adapter has everything that names the Koa adapter', () => 
   const paths = pathsIn(sections['An adapter'] ?? '').map((path) => path.replace('NAME', 'koa'))
   const others = [
     'CONTRIBUTING.md',
-    'examples/behind-a-proxy/',
     'internal/versions/',
     // Another limiter for Koa, on Weir's stores.
     'packages/compat/test/',

@@ -9,8 +9,8 @@ test('a limit that is changed on one server applies on the other', async () => {
   onTestFinished(() => redis.stop())
   const folder = join(import.meta.dirname, '..')
   const [one, two] = await Promise.all([
-    startExample(folder, { REDIS_URL: redis.url }),
-    startExample(folder, { REDIS_URL: redis.url }),
+    startExample(folder, { REDIS_URL: redis.url }, 'src/live.js'),
+    startExample(folder, { REDIS_URL: redis.url }, 'src/live.js'),
   ])
   onTestFinished(async () => {
     expect(await Promise.all([one.stop(), two.stop()])).toEqual([0, 0])

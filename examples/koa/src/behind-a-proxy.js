@@ -3,7 +3,6 @@
 // X-Forwarded-For, so the limiter reads the list from its end, and only as far as trusted proxies
 // wrote it. The client may have made up everything before that.
 //
-//
 //   PORT=3000                     the port to listen on; 0 picks a free one
 //   PROXIES=loopback,10.0.0.0/8   the proxies in front of this server
 

@@ -4,9 +4,10 @@ import { startExample } from '@weir/behaviour/example'
 import { expect, test } from 'vitest'
 
 const folder = join(import.meta.dirname, '..')
+const file = 'src/behind-a-proxy.js'
 
 test('the client behind a trusted proxy is limited, whatever it adds to X-Forwarded-For', async () => {
-  const { url, stop } = await startExample(folder)
+  const { url, stop } = await startExample(folder, {}, file)
   const lists = [
     '203.0.113.7',
     '1.1.1.1, 203.0.113.7',
@@ -25,7 +26,7 @@ test('the client behind a trusted proxy is limited, whatever it adds to X-Forwar
 })
 
 test('X-Forwarded-For is ignored unless a trusted proxy sent it', async () => {
-  const { url, stop } = await startExample(folder, { PROXIES: '10.0.0.0/8' })
+  const { url, stop } = await startExample(folder, { PROXIES: '10.0.0.0/8' }, file)
   expect(await (await from(url, '203.0.113.7')).json()).toMatchObject({ client: '127.0.0.1' })
   expect(await stop()).toBe(0)
 })
