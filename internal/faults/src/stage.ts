@@ -1,4 +1,7 @@
 // The servers, proxies and clients of one row, which end with it.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import {
   type ClusterOptions,
   type Connection,
@@ -63,6 +66,13 @@ export class Stage {
 
   async sentinel(): Promise<RedisSentinel> {
     return this.#ending(await startSentinel())
+  }
+
+  /** A folder that outlives servers. */
+  async folder(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'weir-faults-'))
+    this.onEnd(() => rm(folder, { recursive: true, force: true }))
+    return folder
   }
 
   connection(port: number): Connection {

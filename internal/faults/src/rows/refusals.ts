@@ -1,6 +1,5 @@
 // Redis answers, and refuses. PING would say that all is well.
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort, type RedisServer, waitUntil } from '@weir/testkit'
@@ -120,8 +119,7 @@ const loading: Refusal = {
  * load them.
  */
 async function slowToLoad(server: RedisServer, stage: Stage): Promise<string[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'weir-loading-'))
-  stage.onEnd(() => rm(folder, { recursive: true, force: true }))
+  const folder = await stage.folder()
   for (let i = 0; i < 2_000; i += 1) await server.command('SET', `filler-${i}`, 'x'.repeat(100))
   const other = await stage.redis({
     args: ['--dir', folder, '--replicaof', '127.0.0.1', String(server.port)],
