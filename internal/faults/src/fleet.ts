@@ -3,22 +3,20 @@
 // its own proxy, which can cut it off alone. Stories proceed step by step, so what passes is known
 // exactly.
 
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Decision,
   RateLimiter,
   type RedisStore,
   type RedisStoreOptions,
-  recommendedRedisOptions,
   redisStore,
 } from '@weir/core'
 import { waitUntil } from '@weir/testkit'
-import { Redis } from 'ioredis'
 import { everyAlgorithm } from './algorithms.js'
 import { type Check, countAtLeast, routine } from './checks.js'
 import type { PolicySettings } from './client/protocol.js'
 import { makePolicy } from './client/target.js'
+import { openClient, type UserClient } from './client/user-client.js'
 import type { Stage, Wire } from './stage.js'
 
 /** The least part of a limit that must pass. */
@@ -30,7 +28,7 @@ const WINDOW = '1d'
 export interface Process {
   readonly rank: number
   readonly wire: Wire
-  readonly client: Redis
+  readonly client: UserClient
   readonly store: RedisStore
   /** One limiter for each algorithm. */
   readonly limiters: readonly RateLimiter[]
@@ -164,15 +162,16 @@ export async function openFleet(
   const processes = await Promise.all(
     Array.from({ length: size }, async (_, rank): Promise<Process> => {
       const wire = await stage.proxy(port)
-      const client = new Redis(wire.port, '127.0.0.1', recommendedRedisOptions)
-      client.on('error', () => {})
+      const to = { port: wire.port }
+      const client = await openClient({ client: 'recommended', ...stage.changes, to })
+      client.events.on('error', () => {})
       const instances = { count: size, rank }
-      const opened = redisStore(client, { instances, ...store, ...stage.changes.store })
+      const opened = redisStore(client.given, { instances, ...store, ...stage.changes.store })
       stage.onEnd(async () => {
         await opened.close()
-        client.disconnect()
+        client.close()
       })
-      if (client.status !== 'ready') await once(client, 'ready')
+      await client.ready()
       const limiters = policies.map((policy) => {
         const options = { name: policy.make, store: opened, policy: makePolicy(policy) }
         const alone = whenUnavailable && { whenUnavailable: makePolicy(whenUnavailable) }
@@ -191,17 +190,20 @@ export async function openFleet(
 /** Cuts processes off. Resolves when their clients have noticed. */
 export async function cut(processes: readonly Process[]): Promise<void> {
   await Promise.all(processes.map(({ wire }) => wire.set('refuse')))
-  await waitUntil('clients to lose their connections', async () =>
-    processes.every(({ client }) => client.status !== 'ready'),
-  )
+  await untilReady(processes, false)
 }
 
 /** Lets processes reach Redis again. Resolves when their clients can. */
 export async function reconnect(processes: readonly Process[]): Promise<void> {
   await Promise.all(processes.map(({ wire }) => wire.set('pass')))
-  await waitUntil('clients to connect', async () =>
-    processes.every(({ client }) => client.status === 'ready'),
-  )
+  await untilReady(processes, true)
+}
+
+function untilReady(processes: readonly Process[], wanted: boolean): Promise<void> {
+  return waitUntil(`clients to be ready: ${wanted}`, async () => {
+    const are = await Promise.all(processes.map(({ client }) => client.isReady()))
+    return are.every((isReady) => isReady === wanted)
+  })
 }
 
 /** The same. Resolves when Redis decides for each of them. */

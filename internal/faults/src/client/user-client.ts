@@ -14,13 +14,19 @@ export interface UserClient {
   readonly events: EventEmitter
   /** Resolves when the client is ready. */
   ready(): Promise<void>
+  /** Whether a command would reach Redis, as far as the client knows. */
+  isReady(): Promise<boolean>
   incr(key: string): Promise<unknown>
   close(): void
   /** The first command with this name fails without reaching Redis, as if its reply were lost. */
   failFirst(command: string): void
 }
 
-export async function openClient({ to, client, library = 'ioredis' }: Job): Promise<UserClient> {
+export async function openClient({
+  to,
+  client,
+  library = 'ioredis',
+}: Pick<Job, 'to' | 'client' | 'library'>): Promise<UserClient> {
   return OPEN[library](to, client === 'plain')
 }
 
@@ -48,6 +54,7 @@ function ofIoredis(library: typeof ioredis, to: Address, isPlain: boolean): User
       if (client.status === 'ready') return Promise.resolve()
       return new Promise((resolve) => client.once('ready', () => resolve()))
     },
+    isReady: async () => client.status === 'ready',
     incr: (key) => client.incr(key),
     close: () => client.disconnect(),
     failFirst: (command) => failFirst(client, 'callBuffer', command),
@@ -80,6 +87,7 @@ function ofNodeRedis(to: Address, isPlain: boolean): UserClient {
     ready: async () => {
       await connected
     },
+    isReady: async () => single.isReady,
     incr: (key) => single.incr(key),
     close: () => {
       if (client.isOpen) client.destroy()
@@ -114,6 +122,11 @@ async function ofGlide(to: Address, isPlain: boolean): Promise<UserClient> {
     ready: async () => {
       await client.ping()
     },
+    isReady: () =>
+      client.ping().then(
+        () => true,
+        () => false,
+      ),
     incr: (key) => client.incr(key),
     close: () => client.close(),
     failFirst: (command) => failFirst(client, 'customCommand', command),

@@ -110,10 +110,9 @@ export const slots: readonly Row[] = [
     ...MUST,
     pass: 'in progress <= L + what was in progress; none more once it is renewed',
     async run(stage) {
-      const { all } = await holders(stage)
-      const [{ process }] = all as [Holder]
+      const { all, port } = await holders(stage)
       const bound = lossOfSlots(LIMIT, inProgress(all))
-      await process.client.flushall()
+      await stage.connection(port).command('FLUSHALL')
       for (const each of all) await take(each, LIMIT)
       const most = inProgress(all)
       await sleep(HOLD_MS / 3 + MARGIN_MS)

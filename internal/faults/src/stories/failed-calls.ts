@@ -101,4 +101,10 @@ const lostReplies: Story = {
   },
 }
 
-export const failedCalls: readonly Story[] = [alone, besidePeers, lostReplies]
+/** Also a call that Weir decides itself before it knows of the connection would count. */
+const notWith = { glide: 'as only answers show that GLIDE is connected again' }
+
+export const failedCalls: readonly Story[] = [alone, besidePeers, lostReplies].map((story) => ({
+  ...story,
+  notWith,
+}))
