@@ -46,6 +46,8 @@ export interface Job {
   /** What is done instead of `consume`. Wait for up to half a second; every tenth wait is aborted
    *  earlier. Or consume, and settle half a second later at twice the cost or at none. */
   readonly does?: 'wait' | 'settle'
+  /** How many peeks of another key follow each decision. */
+  readonly peeks?: number
   /** Every second request is a plain INCR on the same client, for comparison. */
   readonly control?: boolean
   /** Instead of a load: this many distinct keys, as fast as possible. */

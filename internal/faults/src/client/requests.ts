@@ -10,6 +10,7 @@ export class Requests {
   readonly #keys: readonly string[]
   readonly #control: boolean
   readonly #does: Job['does']
+  readonly #peeks: number
   readonly #targets: readonly (Target & { look(): void })[]
   readonly #journal: Journal
   readonly #epochOffsetMs: number
@@ -20,6 +21,7 @@ export class Requests {
     this.#keys = job.keys
     this.#control = job.control ?? false
     this.#does = job.does
+    this.#peeks = job.peeks ?? 0
     this.#targets = targets.map((target) => ({ ...target, ...journal.watch(target.store) }))
     this.#journal = journal
     this.#epochOffsetMs = epochOffsetMs
@@ -39,7 +41,10 @@ export class Requests {
     const at = now()
     this.#waiting.set(id, { at, key })
     this.#ask(target.limiter, key, id).then(
-      (decision) => this.#answered(id, target, this.#sampleOf(at, key, decision)),
+      (decision) => {
+        this.#answered(id, target, this.#sampleOf(at, key, decision))
+        for (let i = 0; i < this.#peeks; i += 1) void target.limiter.peek('another')
+      },
       (error) =>
         this.#answered(id, target, { ...nothing(at, key), ms: now() - at, error: String(error) }),
     )
