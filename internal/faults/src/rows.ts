@@ -2,6 +2,7 @@
 import type { Row } from './row.js'
 import { closing } from './rows/closing.js'
 import { hostileKeys, resharding } from './rows/cluster-keys.js'
+import { firstWaits } from './rows/first-waits.js'
 import { flapping } from './rows/flapping.js'
 import { floods } from './rows/flood.js'
 import { failedLoad, none, scriptFlush } from './rows/healthy.js'
@@ -35,6 +36,7 @@ const all: readonly Row[] = [
   ...storyRows,
   ...lockOuts,
   ...slots,
+  firstWaits,
   kernels,
   hostileKeys,
   resharding,

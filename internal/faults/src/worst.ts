@@ -100,6 +100,17 @@ const KINDS: Readonly<Record<string, readonly Kind[]>> = {
       rows: ['26', '27', '28', '32', '33', '35', '36', '37', '38'],
     },
     { failure: 'Redis forgets all keys, twice', rows: ['34'] },
+    {
+      failure:
+        'Redis comes back empty or with older data, and processes have seen different amounts',
+      rows: ['41', '42'],
+    },
+    { failure: 'processes start just before they are cut off, without `instances`', rows: ['43'] },
+    {
+      failure: 'processes start, and wait for turns before Redis is heard',
+      rows: ['44'],
+      figures: { over: '# passed in 2 s, bound 21' },
+    },
     { failure: 'short losses of connection, lost replies', rows: ['29', '30', '31'] },
     {
       failure: '4 processes at once, with clocks up to 60 s apart',

@@ -44,8 +44,9 @@ export interface Job {
   /** The first command with this name fails without reaching Redis. */
   readonly failFirst?: string
   /** What is done instead of `consume`. Wait for up to half a second; every tenth wait is aborted
-   *  earlier. Or consume, and settle half a second later at twice the cost or at none. */
-  readonly does?: 'wait' | 'settle'
+   *  earlier. Or wait for as long as it takes. Or consume, and settle half a second later at twice
+   *  the cost or at none. */
+  readonly does?: 'wait' | 'queue' | 'settle'
   /** How many peeks of another key follow each decision. */
   readonly peeks?: number
   /** Every second request is a plain INCR on the same client, for comparison. */

@@ -60,6 +60,7 @@ export class Requests {
         throw error
       })
     }
+    if (this.#does === 'queue') return limiter.wait(key)
     const decision = await limiter.consume(key)
     if (this.#does !== 'settle') return decision
     await sleep(500)

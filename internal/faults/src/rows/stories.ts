@@ -5,6 +5,7 @@ import { failedCalls } from '../stories/failed-calls.js'
 import { partialViews } from '../stories/partial-views.js'
 import { returns } from '../stories/returns.js'
 import { smallAndMany } from '../stories/small-and-many.js'
+import { starts } from '../stories/starts.js'
 import type { Story } from '../stories/story.js'
 
 export const stories: readonly Story[] = [
@@ -12,13 +13,15 @@ export const stories: readonly Story[] = [
   ...failedCalls,
   ...partialViews,
   ...smallAndMany,
+  starts,
 ]
 
 /**
- * All cut off, all killed, replies lost, keys forgotten. They count and do not judge time, so that
- * for each change the scenarios of internal/fleet tell the others, in virtual time.
+ * All cut off, all killed, replies lost, keys forgotten, different amounts seen, older data,
+ * processes that start. They count and judge little time, so that for each change the scenarios of
+ * internal/fleet tell the others, in virtual time.
  */
-const IN_SHORT = ['26', '27', '31', '34']
+const IN_SHORT = ['26', '27', '31', '34', '41', '42', '43']
 
 export const storyRows: readonly Row[] = stories.map((story) => {
   const { sizes, limit, store, whenUnavailable, tell, ...row } = story
