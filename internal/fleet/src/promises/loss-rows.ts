@@ -75,7 +75,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     ],
   },
   lossSeenByOtherFirst: {
-    when: "the same, but a process that has not seen the key is the first to ask; or the call that restores it fails, or follows a refund of what was taken since; or a proxy that keeps the client's connection hides a restart with older data, up to 3 s",
+    when: "the same, but a process that has not seen the key is the first to ask; or the call that restores it fails, or follows a refund of what was taken since; or a restart with older data is hidden, by a proxy that keeps the client's connection, up to 3 s, or from GLIDE, of which no call failed meanwhile",
     passes: 'L + L for each loss',
     examples: [
       example('two losses', `${LIMIT} + 2 × ${LIMIT}`, bounds.lossSeenByOtherFirst(LIMIT, 2)),
