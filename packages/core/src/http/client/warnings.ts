@@ -5,7 +5,8 @@ import type { Decision } from '../../limiter/decision.js'
 import type { Store } from '../../store.js'
 import type { HttpAdapter } from '../adapter.js'
 
-const FORWARDING = [
+/** Headers in which proxies name the client. */
+export const FORWARDING_HEADERS: readonly string[] = [
   'x-forwarded-for',
   'forwarded',
   'x-real-ip',
@@ -51,7 +52,7 @@ export function checkTrust<Req>(request: Req, adapter: HttpAdapter<Req, never, n
     warnOnce('WEIR_TRUST_INERT', '', `${what}, ${ONE}; give it the addresses of the proxies`)
   } else if (trust === 'nobody') {
     const headers = adapter.headers?.(request)
-    const forwarding = FORWARDING.find(
+    const forwarding = FORWARDING_HEADERS.find(
       (name) => (headers ? headers[name] : adapter.header(request, name)) !== undefined,
     )
     if (forwarding === undefined) return false
