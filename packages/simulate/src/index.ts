@@ -10,7 +10,9 @@ export {
 } from './compare.js'
 export type { SimulateError, SimulateErrorCode } from './errors.js'
 export type { LimiterInput, PoliciesInput } from './limiters.js'
+export type { AddressReport, ProxyReport } from './log/clients.js'
 export type { LogEntry, Parsed } from './log/entry.js'
+export type { FieldNames } from './log/fields.js'
 export {
   formatOf,
   type LogFormat,
@@ -18,7 +20,6 @@ export {
   type ParserOptions,
   parserOf,
 } from './log/formats.js'
-export type { FieldNames } from './log/json.js'
 export { type KeyOf, keyOf } from './log/keys.js'
 export {
   type BrokenLine,

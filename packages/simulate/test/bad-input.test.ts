@@ -7,7 +7,7 @@ import { shown } from '../src/log/shown.js'
 import { timeOf } from '../src/log/times.js'
 import { combined, START_US } from './log-lines.js'
 
-const FORMATS: readonly LogFormat[] = ['clf', 'nginx-json', 'caddy', 'json', 'har']
+const FORMATS: readonly LogFormat[] = ['clf', 'alb', 'w3c', 'json', 'har']
 
 /** Text that means something to a parser, in any order. */
 const pieces = fc.oneof(

@@ -28,6 +28,9 @@ test.each([
   ],
   ['simulate', [log, ...SHORT, '--format', 'xml'], /format is "xml"/],
   ['simulate', [log, ...SHORT, '--fields', 'when=ts'], /--fields is "when=ts"/],
+  ['simulate', [log, ...SHORT, '--fields', 'key=user'], /fields is .*; give none/],
+  ['simulate', [log, ...SHORT, '--trusted', 'proxy'], /trusted has "proxy"; give addresses/],
+  ['simulate', [log, ...SHORT, '--trusted', '0.0.0.0/0'], /a range of all addresses/],
   ['simulate', [log, ...SHORT, '--from', 'noon'], /--from is "noon"; give a time such as/],
   [
     'simulate',

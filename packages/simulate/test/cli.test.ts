@@ -60,7 +60,7 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
   test('says to pass logs of several days as files, not in one stream', async () => {
     const dayUs = 86_400_000_000
     const of = (timeUs: number, count: number) =>
-      Array.from({ length: count }, (_, i) => `${combined({ ip: 'a', timeUs: timeUs + i })}\n`)
+      Array.from({ length: count }, (_, i) => `${combined({ timeUs: timeUs + i })}\n`)
     const [older, newer] = [of(START_US, 3).join(''), of(START_US + dayUs, 9_000).join('')]
     const input = () => Readable.from([Buffer.from(newer), Buffer.from(older)])
     const { out } = await weir('simulate', ['-', ...SHORT], { input: input() })
@@ -172,13 +172,14 @@ key        requests  refused  first refused (UTC)      last refused (UTC)       
   test('says what to do if the log has no key', async () => {
     const har = files.write('one.har', JSON.stringify({ log: { entries: [HAR_ENTRY] } }))
     const { code, out } = await weir('simulate', [har, ...SHORT])
-    expect(code).toBe(0)
+    expect(code).toBe(1)
     expect(out).toContain('Not decided on: 1 without a key')
     expect(out).toContain(
       'No request was decided on, so the log says nothing about limits: give --key',
     )
-    const { out: found } = await weir('simulate', [har, ...SHORT, '--key', 'host'])
-    expect(found).toContain('No request would have been refused.')
+    const found = await weir('simulate', [har, ...SHORT, '--key', 'host'])
+    expect(found.code).toBe(0)
+    expect(found.out).toContain('No request would have been refused.')
   })
 
   test.each([
@@ -314,7 +315,7 @@ limit`)
   test('says so for windows without a limit that is large enough', async () => {
     const costly = files.write(
       'costly.jsonl',
-      `{"time":${START_US / 1e6 + 0.5},"ip":"a","n":90000}`,
+      `{"time":${START_US / 1e6 + 0.5},"ip":"192.0.2.1","n":90000}`,
     )
     const args = ['--affect', '0%', '--windows', '1s', '--algorithm', 'gcra', '--fields', 'cost=n']
     const { out } = await weir('suggest', [costly, ...args])
@@ -331,7 +332,7 @@ limit`)
 
   test('says how many requests have no cost', async () => {
     const lines = [{ n: 2 }, {}, { n: 'x' }].map((more) =>
-      JSON.stringify({ time: START_US / 1e6 + 0.5, ip: 'a', ...more }),
+      JSON.stringify({ time: START_US / 1e6 + 0.5, ip: '192.0.2.1', ...more }),
     )
     const costs = files.write('costs.jsonl', lines.join('\n'))
     const args = ['--affect', '0%', '--windows', '1s', '--fields', 'cost=n']

@@ -26,7 +26,13 @@ async function simulated(logs: readonly LogSource[]) {
 describe('a log', () => {
   test('is read from a file, compressed or not, whatever its name, and from a stream', async () => {
     const { log, ...expected } = await simulateLog({ logs: [plain], policies })
-    expect(log).toEqual({ format: 'clf', lines: 500, broken: { count: 0, first: [] } })
+    const addresses = { asked: 500, lists: 0, others: 0, firstOther: undefined, proxies: undefined }
+    expect(log).toEqual({
+      format: 'clf',
+      lines: 500,
+      broken: { count: 0, foreign: 0, first: [] },
+      addresses,
+    })
     expect(expected).toMatchObject({ entries: 500, limiters: [{ requests: 500, keys: 5 }] })
     const zipped = files.write('zipped.log', gzipSync(LOG))
     const members = Buffer.concat([gzipSync(LOG.slice(0, 999)), gzipSync(LOG.slice(999))])
@@ -122,7 +128,7 @@ describe('fails, with a reason, if', () => {
   test('none of its lines can be read, since no verdict would mean anything', async () => {
     const odd = files.write('odd.log', 'one\ntwo\n')
     await expect(simulateLog({ logs: [odd], policies })).rejects.toThrow(
-      /none of 2 lines could be read as clf; line 1 has no address.*: one; give --format/,
+      /none of 2 lines could be read as clf; line 1 has no address.*: one; give the Combined/,
     )
   })
 
@@ -169,7 +175,7 @@ test('a JSON array is refused, with how to pass its objects', async () => {
 })
 
 test('two sets of policies are compared by the keys that they refuse', async () => {
-  const lines = ['a', 'b', 'c'].flatMap((ip, i) =>
+  const lines = ['192.0.2.1', '192.0.2.2', '192.0.2.3'].flatMap((ip, i) =>
     Array.from({ length: 2 + i }, (_, j) => combined({ ip, timeUs: START_US + 1 + j * 1_000_000 })),
   )
   const log = files.write('compare.log', lines.join('\n'))
@@ -183,7 +189,7 @@ test('two sets of policies are compared by the keys that they refuse', async () 
       refused: { before: 3, after: 1 },
       affected: { before: 2, after: 1 },
       newlyAffected: { count: 0, most: [] },
-      noLongerAffected: { count: 1, most: [{ key: 'b', refused: 1 }] },
+      noLongerAffected: { count: 1, most: [{ key: '192.0.2.2', refused: 1 }] },
     },
   ])
   const two = { one: before, two: before }
@@ -197,7 +203,7 @@ test('two sets of policies are compared by the keys that they refuse', async () 
 })
 
 test('a set of policies that decides nothing, or other requests, can be compared', async () => {
-  const at = (timeUs: number) => combined({ ip: 'a', timeUs })
+  const at = (timeUs: number) => combined({ timeUs })
   const whole = START_US - (START_US % 1_000_000) + 1_000_000
   const log = files.write('whole.log', [at(whole), at(whole), at(whole + 1_000_000)].join('\n'))
   const policy = slidingLog({ limit: 1, window: '10s' })

@@ -50,6 +50,8 @@ test.each([
   '0x10',
   '1.2.3',
   -1,
+  12.5,
+  '12.5',
   Number.NaN,
   Number.POSITIVE_INFINITY,
   1e21,

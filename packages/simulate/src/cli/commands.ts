@@ -13,6 +13,7 @@ import { candidatesOf, type SuggestedAlgorithm } from '../suggest/candidates.js'
 import { suggestionWith } from '../suggestion.js'
 import type { CommandIo } from './command.js'
 import { asHtml, asMarkdown, asText, type Block } from './document.js'
+import { doubtsOf } from './doubts.js'
 import { SIMULATE_HELP, SUGGEST_HELP } from './help.js'
 import { checkHtml, writeHtml } from './html-file.js'
 import { asPercent } from './numbers.js'
@@ -47,18 +48,43 @@ export async function simulateCommand(args: readonly string[], io: CommandIo): P
     const [before, after] = await Promise.all(compare.map((file) => policiesIn(file)))
     const both = { before: before as PoliciesInput, after: after as PoliciesInput }
     const report = await compareLogs({ ...read, ...both })
-    const above = exceeded(report.after, wanted)
-    const blocks = [...comparisonDocument(report), ...asBlocks(above)]
-    await print({ ...report, exceeded: above }, blocks, options, io)
-    return above.length === 0 ? 0 : 1
+    const { log, before: was, after: is } = report
+    const doubts = doubtsOf(log, [...was.limiters, ...is.limiters])
+    return end(
+      { ...report, doubts, exceeded: exceeded(is, wanted) },
+      comparisonDocument,
+      options,
+      io,
+    )
   }
   const policies = await policiesOf(options)
   const source = values.policy ?? 'the policy'
   const report = await simulateLog({ ...read, policies, source })
-  const above = exceeded(report, wanted)
-  const blocks = [...simulationDocument(report), ...asBlocks(above)]
-  await print({ ...report, exceeded: above }, blocks, options, io)
-  return above.length === 0 ? 0 : 1
+  const doubts = doubtsOf(report.log, report.limiters)
+  return end(
+    { ...report, doubts, exceeded: exceeded(report, wanted) },
+    simulationDocument,
+    options,
+    io,
+  )
+}
+
+interface Ended {
+  readonly doubts: readonly string[]
+  readonly exceeded: readonly string[]
+}
+
+/** Prints a report with the reasons for which it fails. */
+async function end<Report extends Ended>(
+  report: Report,
+  documentOf: (report: Report) => readonly Block[],
+  options: Given,
+  io: CommandIo,
+): Promise<number> {
+  const { doubts, exceeded: above } = report
+  const blocks = documentOf(report)
+  await print(report, [...blocks, ...asBlocks(above)], options, io)
+  return doubts.length + above.length === 0 ? 0 : 1
 }
 
 /** @returns the exit code */
@@ -93,9 +119,9 @@ export async function suggestCommand(args: readonly string[], io: CommandIo): Pr
   })
   const log = await readLogs(read, (entry) => searching.add(entry))
   io.blocking?.()
-  const report = { ...searching.report(searchProgressTo(io.progress)), log }
-  await print(report, suggestionDocument(report), options, io)
-  return report.requests === 0 ? 1 : 0
+  const found = searching.report(searchProgressTo(io.progress))
+  const report = { ...found, log, doubts: doubtsOf(log, [found]), exceeded: [] }
+  return end(report, suggestionDocument, options, io)
 }
 
 function help(text: string, { out }: CommandIo): number {

@@ -1,10 +1,13 @@
 const LOGS = `Logs
   LOG              a file, or - for standard input; gzip is recognised. Several are merged by time:
                    give the parts of a rotated log as files, not through zcat
-  --format NAME    clf (Common and Combined Log Formats of nginx and Apache), nginx-json, caddy,
-                   json (one object per line), har; default: by the first lines
+  --format NAME    clf (Common and Combined Log Formats of nginx, Apache, HAProxy and morgan), json
+                   (one object per line), alb (AWS), w3c (CloudFront, IIS), har; default: by the
+                   first lines. Prefixes of syslog, containers and Kubernetes are skipped
   --fields LIST    the names of a JSON log's fields: time=ts,key=user.id,cost=tokens; also ip, user,
                    method, path, host, status, bytes
+  --trusted LIST   the proxies in front of the server: private,203.0.113.0/24. The client is then
+                   the last address in X-Forwarded-For, or in a list, that is none of them
   --from, --to     only requests at and after --from, and before --to, such as 2026-10-10 or
                    2026-10-10T13:55+02:00
   --key KEY        who is limited: ip (the default, unless --fields names a key), user, path, host,
@@ -21,7 +24,7 @@ const OUTPUT = `Output
 export const SIMULATE_HELP: string = `weir simulate: which requests of a log would have been refused
 
   weir simulate access.log --limit 100 --window 1m
-  weir simulate access.log --policy policies.mjs --key ip
+  weir simulate access.log --policy policies.mjs --trusted private
   weir simulate access.log --compare old.mjs new.mjs
   weir simulate access.log* --limit 20 --window 1s --max-affected 1%
   ssh www cat access.log | weir simulate - --limit 20 --window 1s
@@ -58,9 +61,9 @@ ${OUTPUT}
   --max-refused P%         fails if a larger share of a limiter's requests would be refused
   --max-affected P%        fails if a larger share of its keys would be refused at least once
 
-Exit codes: 0 done; 1 a share is above --max-refused or --max-affected, or was asked for and nothing
-was decided, or the log could not be read or has more keys than fit; 2 the command, a policies file
-or a path is wrong.`
+Exit codes: 0 done; 1 a share is above --max-refused or --max-affected, or nothing was decided, or
+the keys may be wrong (the first lines say why), or the log could not be read or has more keys than
+fit; 2 the command, a policies file or a path is wrong.`
 
 export const SUGGEST_HELP: string = `weir suggest: the smallest limit that refuses hardly anybody
 
@@ -90,5 +93,6 @@ ${LOGS}
 
 ${OUTPUT}
 
-Exit codes: 0 done; 1 the log could not be read, has more keys than fit, or no request to decide on;
-2 the command, a policies file or a path is wrong.`
+Exit codes: 0 done; 1 the keys may be wrong (the first lines say why), or the log could not be read,
+has more keys than fit, or no request to decide on; 2 the command, a policies file or a path is
+wrong.`

@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util'
 import { duration } from '@weir/core'
 import { quote } from '@weir/core/http'
 import { misuse, misused, misusedOptions } from '../errors.js'
+import { FIELD_NAMES, type FieldNames } from '../log/fields.js'
 import { checkedFormat, type LogFormat } from '../log/formats.js'
-import { FIELD_NAMES, type FieldNames } from '../log/json.js'
 import { timeOf } from '../log/times.js'
 
 const COMMON = {
@@ -15,6 +15,7 @@ const COMMON = {
   key: { type: 'string' },
   format: { type: 'string' },
   fields: { type: 'string' },
+  trusted: { type: 'string' },
   from: { type: 'string' },
   to: { type: 'string' },
   'max-keys': { type: 'string' },
@@ -49,6 +50,7 @@ interface Texts {
   readonly key?: string
   readonly format?: string
   readonly fields?: string
+  readonly trusted?: string
   readonly from?: string
   readonly to?: string
   readonly 'max-keys'?: string
@@ -115,6 +117,7 @@ export interface LogSettings {
   readonly key: string | undefined
   readonly format: LogFormat | 'auto'
   readonly fields: FieldNames
+  readonly trusted: readonly string[] | undefined
   readonly fromUs: number | undefined
   readonly toUs: number | undefined
   readonly maxKeys: number | undefined
@@ -131,6 +134,7 @@ export function logSettings({ values }: Given): LogSettings {
     key: values.key,
     format: checkedFormat(values.format ?? 'auto'),
     fields: fieldsOf(values.fields),
+    trusted: values.trusted?.split(','),
     fromUs,
     toUs,
     maxKeys: wholeIn('--max-keys', values['max-keys']),

@@ -16,12 +16,16 @@ import type { Block } from './document.js'
 import { asCount, asDuration, asPercent, asRange, asShare, asTime } from './numbers.js'
 import { bars, overTime } from './plots.js'
 
-export function simulationDocument(
-  report: SimulationReport & { readonly log: LogsReport },
-): readonly Block[] {
+/** How the log was read, and why its keys may be wrong. */
+export interface Checked {
+  readonly log: LogsReport
+  readonly doubts: readonly string[]
+}
+
+export function simulationDocument(report: SimulationReport & Checked): readonly Block[] {
   return [
     { kind: 'title', text: `weir simulate: ${asCount(report.entries)} requests${spanOf(report)}` },
-    ...notesOn(report, report.log),
+    ...notesOn(report, report),
     ...report.limiters.flatMap((limiter) => limiterBlocks(limiter, report.sample)),
   ]
 }
@@ -30,15 +34,16 @@ function spanOf({ firstUs, lastUs }: TimelineReport): string {
   return firstUs === undefined ? '' : `, ${asTime(firstUs)} to ${asTime(lastUs)} UTC`
 }
 
-/** Notes on how the log was read. */
+/** Doubts, and notes on how the log was read. */
 export function notesOn(
   report: TimelineReport & { readonly sample: number },
-  log: LogsReport,
+  { log, doubts }: Checked,
 ): readonly Block[] {
   const { outsideRange, outsideYears, isCoarse, order, sample } = report
   const { count, first } = log.broken
   const lines = `${asCount(log.lines)} lines`
   const notes = [
+    ...doubts,
     log.format === undefined ? 'The log is empty.' : `Read as ${log.format}, ${lines}.`,
     count === 0 ? '' : `${asCount(count)} lines could not be read; the first are below.`,
     outsideRange === 0 ? '' : `${asCount(outsideRange)} requests are outside of --from and --to.`,
@@ -100,7 +105,7 @@ function limiterBlocks(report: LimiterReport, sample: number): readonly Block[] 
     },
     { kind: 'plot', svg: overTime(worst.steps, `Requests over time (UTC), those refused in red`) },
     ...policyBlocks(runs),
-    ...(requests === 0 ? [undecided(report)] : affectedBlocks(worst, runs.length > 1)),
+    ...(requests === 0 ? [] : affectedBlocks(worst, runs.length > 1)),
   ]
 }
 
@@ -118,13 +123,6 @@ export function leftOut({ skipped, withoutKey, withoutCost, notSampled }: LeftOu
     .filter(([count]) => count > 0)
     .map(([count, why]) => `${asCount(count)} ${why}`)
     .join(', ')
-}
-
-/** There are no figures: the log does not say who is limited, or has no request to decide on. */
-export function undecided({ withoutKey }: Pick<LimiterReport, 'withoutKey'>): Block {
-  const what = 'No request was decided on, so the log says nothing about limits'
-  const right = 'give --key with a key that the log has, such as user, host or header.x-api-key'
-  return { kind: 'text', text: withoutKey === 0 ? `${what}.` : `${what}: ${right}.` }
 }
 
 function countsOf(runs: readonly RunReport[], what: 'refused' | 'affected'): string {
@@ -224,9 +222,7 @@ function affectedRow(affected: AffectedKey): readonly string[] {
   return [shown(key, 60), asCount(requests), asCount(refused), ...times, asDuration(refusedMs)]
 }
 
-export function comparisonDocument(
-  report: CompareReport & { readonly log: LogsReport },
-): readonly Block[] {
+export function comparisonDocument(report: CompareReport & Checked): readonly Block[] {
   const { before, after, limiters, onlyBefore, onlyAfter } = report
   const alone = (names: readonly string[], where: string): Block[] =>
     names.length === 0
@@ -237,7 +233,7 @@ export function comparisonDocument(
       kind: 'title',
       text: `weir simulate: what changes for ${asCount(after.entries)} requests${spanOf(after)}`,
     },
-    ...notesOn(before, report.log),
+    ...notesOn(before, report),
     ...alone(onlyBefore, 'old'),
     ...alone(onlyAfter, 'new'),
     ...leftOutBlocks(before, 'old'),

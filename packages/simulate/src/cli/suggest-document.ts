@@ -1,15 +1,12 @@
 // What `weir suggest` prints.
 
-import type { LogsReport } from '../files/read-logs.js'
 import type { CurvePoint, Plateau, SuggestionReport, WindowSuggestion } from '../suggestion.js'
 import type { Block, Row } from './document.js'
 import { asCount, asDuration, asPercent, asRange, asShare, asTime } from './numbers.js'
 import { curve } from './plots.js'
-import { leftOut, notesOn, undecided } from './simulate-document.js'
+import { type Checked, leftOut, notesOn } from './simulate-document.js'
 
-export function suggestionDocument(
-  report: SuggestionReport & { readonly log: LogsReport },
-): readonly Block[] {
+export function suggestionDocument(report: SuggestionReport & Checked): readonly Block[] {
   const { affect, of, algorithm, requests, keys, firstUs, lastUs, windows } = report
   const what = of === 'keys' ? `keys of ${asCount(keys)}` : `requests of ${asCount(requests)}`
   const span = firstUs === undefined ? '' : `, ${asTime(firstUs)} to ${asTime(lastUs)} UTC`
@@ -19,10 +16,10 @@ export function suggestionDocument(
       kind: 'title',
       text: `weir suggest: ${algorithm}, at most ${asPercent(affect)} % of ${what} refused${span}`,
     },
-    ...notesOn(report, report.log),
+    ...notesOn(report, report),
     ...(others === '' ? [] : [{ kind: 'text', text: `Left out: ${others}.` } as const]),
   ]
-  if (requests === 0) return [...head, undecided(report)]
+  if (requests === 0) return head
   const byWindow = grouped(windows)
   return [
     ...head,

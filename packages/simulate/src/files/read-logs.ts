@@ -2,13 +2,14 @@
 // several servers, or be the parts of one log that was rotated.
 
 import { failed } from '../errors.js'
+import { type AddressReport, Clients } from '../log/clients.js'
 import type { LogEntry } from '../log/entry.js'
 import {
   type BrokenLine,
   type LogReader,
-  logReader,
   type ReaderOptions,
   type ReadReport,
+  readerWith,
 } from '../log/reader.js'
 import { shown } from '../log/shown.js'
 import { type LogSource, sizeOf, textsOf } from './texts.js'
@@ -33,8 +34,7 @@ export interface LogOptions extends ReaderOptions {
 
 /** How the logs were read. */
 export interface LogsReport extends ReadReport {
-  readonly broken: {
-    readonly count: number
+  readonly broken: Omit<ReadReport['broken'], 'first'> & {
     readonly first: readonly (BrokenLine & { readonly log?: string })[]
   }
 }
@@ -45,13 +45,15 @@ const SHOWN = 5
 /**
  * @param each called with the entries: in the order of the log, or of their times if there are
  * several logs
- * @throws {SimulateError} WEIR_LOG_UNREADABLE, also if no line of a log can be read
+ * @throws {SimulateError} WEIR_LOG_UNREADABLE, also if no line of a log can be read, or more than a
+ * few lines have something else in place of an address
  */
 export async function readLogs(
   options: LogOptions,
   each: (entry: LogEntry) => void,
 ): Promise<LogsReport> {
   const { logs, signal, onProgress } = options
+  const clients = new Clients(options.trusted)
   const ofBytes = await sizeOf(logs)
   let bytes = 0
   let entries = 0
@@ -63,26 +65,32 @@ export async function readLogs(
     last = Date.now()
     onProgress({ bytes, ofBytes, entries })
   }
+  const readerOf = (into: (entry: LogEntry) => void): LogReader =>
+    readerWith(options, clients, into)
   const take = (entry: LogEntry): void => {
     entries += 1
     each(entry)
   }
   const reports =
     logs.length === 1
-      ? [await readOne(logs[0] as LogSource, options, read, take)]
-      : await readSeveral(logs, options, read, take)
-  const report = merged(reports, logs)
+      ? [await readOne(logs[0] as LogSource, readerOf, read, take)]
+      : await readSeveral(logs, readerOf, read, take)
+  const report = merged(reports, logs, clients.report())
   if (entries === 0 && report.broken.count > 0) throw nothingRead(report)
+  checkAddresses(report)
+  checkFormats(report, entries)
   return report
 }
 
+type ReaderOf = (into: (entry: LogEntry) => void) => LogReader
+
 async function readOne(
   log: LogSource,
-  options: ReaderOptions,
+  readerOf: ReaderOf,
   read: (bytes: number) => void,
   take: (entry: LogEntry) => void,
 ): Promise<ReadReport> {
-  const reader = logReader(options, take)
+  const reader = readerOf(take)
   for await (const text of textsOf(log, read)) reader.write(text)
   reader.end()
   return reader.report()
@@ -96,8 +104,8 @@ class Pulled {
   #at = 0
   #isOver = false
 
-  constructor(log: LogSource, options: ReaderOptions, read: (bytes: number) => void) {
-    this.#reader = logReader(options, (entry) => this.#entries.push(entry))
+  constructor(log: LogSource, readerOf: ReaderOf, read: (bytes: number) => void) {
+    this.#reader = readerOf((entry) => this.#entries.push(entry))
     this.#texts = textsOf(log, read)
   }
 
@@ -131,11 +139,11 @@ class Pulled {
 
 async function readSeveral(
   logs: readonly LogSource[],
-  options: ReaderOptions,
+  readerOf: ReaderOf,
   read: (bytes: number) => void,
   take: (entry: LogEntry) => void,
 ): Promise<readonly ReadReport[]> {
-  const all = logs.map((log) => new Pulled(log, options, read))
+  const all = logs.map((log) => new Pulled(log, readerOf, read))
   try {
     for (const one of all) await one.fill()
     for (let first = earliest(all); first?.next !== undefined; first = earliest(all)) {
@@ -158,7 +166,11 @@ function earliest(all: readonly Pulled[]): Pulled | undefined {
   return first
 }
 
-function merged(reports: readonly ReadReport[], logs: readonly LogSource[]): LogsReport {
+function merged(
+  reports: readonly ReadReport[],
+  logs: readonly LogSource[],
+  addresses: AddressReport,
+): LogsReport {
   const named = reports.flatMap(({ broken }, i) => {
     const log = logs[i]
     const isNamed = logs.length > 1 && typeof log === 'string'
@@ -169,8 +181,10 @@ function merged(reports: readonly ReadReport[], logs: readonly LogSource[]): Log
     lines: reports.reduce((sum, { lines }) => sum + lines, 0),
     broken: {
       count: reports.reduce((sum, { broken }) => sum + broken.count, 0),
+      foreign: reports.reduce((sum, { broken }) => sum + broken.foreign, 0),
       first: named.slice(0, SHOWN),
     },
+    addresses,
   }
 }
 
@@ -179,7 +193,29 @@ function nothingRead({ format, lines, broken }: LogsReport): Error {
   const what = `none of ${lines} lines could be read as ${format}`
   const first = `line ${line} has ${why}: ${text}`
   const right = text.startsWith('[')
-    ? "of a JSON array, give one object per line: jq -c '.[]'"
-    : 'give --format, and of JSON --fields'
-  return failed('WEIR_LOG_UNREADABLE', `${what}; ${first}; ${right}`)
+    ? "; of a JSON array, give one object per line: jq -c '.[]'"
+    : '; give the Combined Log Format (morgan: combined, HAProxy: option httplog clf) or JSON'
+  return failed('WEIR_LOG_UNREADABLE', `${what}; ${first}${format === 'clf' ? right : ''}`)
+}
+
+/** A share of odd lines that may be chance. */
+const FEW = 0.01
+
+function checkAddresses({ addresses: { asked, others, firstOther } }: LogsReport): void {
+  if (others <= FEW * asked) return
+  const percent = Math.ceil((100 * others) / asked)
+  const what = `${percent} % of the requests have no address, nor the name of a host, where`
+  const right =
+    'cut off what stands before it, leave such lines out, or say who is limited with --key'
+  throw failed(
+    'WEIR_LOG_UNREADABLE',
+    `${what} the client's address should be; the first has: ${firstOther}; ${right}`,
+  )
+}
+
+function checkFormats({ format, lines, broken: { foreign } }: LogsReport, entries: number): void {
+  if (foreign <= FEW * (entries + foreign)) return
+  const what = `${foreign} of ${lines} lines are requests in another format than ${format}`
+  const right = `give one format, or --format ${format} to leave the others out`
+  throw failed('WEIR_LOG_UNREADABLE', `${what}; ${right}`)
 }

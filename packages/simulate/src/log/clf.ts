@@ -1,55 +1,99 @@
-// The Common and the Combined Log Format, as nginx and Apache write them:
+// The Common and the Combined Log Format, as nginx, Apache and many others write them:
 //
 //   203.0.113.7 - ann [10/Oct/2026:13:55:36 -0700] "GET /a HTTP/1.1" 200 2326 "referer" "agent"
 //
 // The first quote that is not escaped begins the request: both servers escape quotes within fields.
 // So the time is the bracketed text before that quote, and no user name can forge one.
-// Apache's vhost_combined puts the virtual host and its port before the address.
+//
+// The address stands before the first ` - `, and may be a list. Before it there may be a virtual
+// host (Apache's vhost_combined), or what a collector of logs has put there. After it, ingress-nginx
+// had a list of addresses: `203.0.113.7 - [203.0.113.7] - ann [10/Oct/...`. nginx's format main ends
+// with the header X-Forwarded-For.
 
+import { type Clients, clientKey, isHostName, lastOf } from './clients.js'
 import type { LogEntry, Parsed } from './entry.js'
-import { clfTime } from './times.js'
+import { clfTime, timeOf } from './times.js'
 
 const BACKSLASH = 92
+const QUOTE = 34
 const SPACE = 32
 const CLOSE = 93
-const CR = 13
+const COMMA = 44
+const DASH = 45
+const SLASH = 47
 const ZERO = 48
 
-/** Parses a line. */
-export function parseClf(line: string): Parsed {
-  const end = line.charCodeAt(line.length - 1) === CR ? line.length - 1 : line.length
-  if (end === 0) return undefined
-  const first = line.indexOf(' ')
-  const ipBegin = first > 0 && isVirtualHost(line, first) ? first + 1 : 0
-  const ipEnd = line.indexOf(' ', ipBegin)
+/** Why a line is left out whose address is not known: a reader counts these. */
+export const NO_ADDRESS = 'no address, nor the name of a host, before " - "'
+
+/** Makes the function that parses a line. */
+export function clfParser(clients: Clients): (line: string) => Parsed {
+  return (line) => parseClf(line, clients)
+}
+
+function parseClf(line: string, clients: Clients): Parsed {
   const request = quoteAfter(line, 0)
-  if (ipEnd <= 0 || request < 0) return 'no address, time in brackets and quoted request'
+  if (request < 0)
+    return line.trim() === '' ? undefined : 'no address, time in brackets and quoted request'
   if (line.charCodeAt(request - 1) !== SPACE || line.charCodeAt(request - 2) !== CLOSE)
     return 'no time in brackets before the quoted request'
   const bracket = line.lastIndexOf('[', request - 3)
-  if (bracket < ipEnd) return 'no time in brackets'
-  const timeUs = clfTime(line, bracket + 1)
+  if (bracket < 0) return 'no time in brackets'
+  const isClf = line.charCodeAt(bracket + 3) === SLASH
+  const timeUs = isClf ? clfTime(line, bracket + 1) : timeOf(line.slice(bracket + 1, request - 2))
   if (Number.isNaN(timeUs)) return 'a time that is not like 10/Oct/2026:13:55:36 -0700'
   const requestEnd = quoteAfter(line, request + 1)
   if (requestEnd < 0) return 'a request without an end'
-  const status = numberAt(line, requestEnd + 2, 3)
+  // morgan writes a dash for a response that was not sent.
+  const isCut = line.charCodeAt(requestEnd + 2) === DASH
+  const status = isCut ? undefined : numberAt(line, requestEnd + 2, 3)
   if (Number.isNaN(status)) return 'no status of three digits after the request'
-  return new ClfEntry(timeUs, line, ipBegin, ipEnd, bracket, request, requestEnd, status)
+  const space = line.indexOf(' ')
+  // As in most lines, which have no prefix.
+  const isFirst = line.charCodeAt(space + 1) === DASH && line.charCodeAt(space + 2) === SPACE
+  const dash = isFirst ? space : line.indexOf(' - ')
+  const isDashed = dash >= 0 && dash < bracket
+  const ipEnd = isDashed ? dash : space
+  const ipBegin = dash > space && isDashed ? beginOfAddress(line, ipEnd) : 0
+  const user = isDashed ? dash + 3 : line.indexOf(' ', ipEnd + 1) + 1
+  // Most users are unknown, `- - [`. A name with a dash might be an address and what follows it.
+  const isPlain = user + 2 === bracket || !userIn(line, user, bracket).includes(' - ')
+  if (ipBegin < 0 || ipEnd <= ipBegin || ipEnd > bracket || !isPlain) return NO_ADDRESS
+  const ip = line.slice(ipBegin, ipEnd)
+  return new ClfEntry(
+    timeUs,
+    status,
+    line,
+    ip,
+    ipBegin,
+    user,
+    bracket,
+    request,
+    requestEnd,
+    clients,
+  )
 }
 
-/** Whether the text up to `end` is like `www.example.com:443`. No address is: one with a port has
- *  no letters, or more than one colon. */
-function isVirtualHost(line: string, end: number): boolean {
-  const colon = line.lastIndexOf(':', end)
-  if (colon <= 0 || line.indexOf(':') !== colon) return false
-  if (colon + 1 === end || end - colon > 6) return false
-  if (Number.isNaN(numberAt(line, colon + 1, end - colon - 1))) return false
-  for (let at = 0; at < colon; at += 1) {
-    // In lower case.
-    const letter = line.charCodeAt(at) | 32
-    if (letter >= 97 && letter <= 122) return true
-  }
-  return false
+const VIRTUAL_HOST = /^[\w.-]+(?::\d{1,5})?$/
+
+/** Where the address or the list of addresses begins that ends at `end`; -1: there is none. */
+function beginOfAddress(line: string, end: number): number {
+  const space = line.lastIndexOf(' ', end - 1)
+  let begin = space + 1
+  while (begin > 1 && line.charCodeAt(begin - 2) === COMMA)
+    begin = line.lastIndexOf(' ', begin - 2) + 1
+  if (begin === 0) return 0
+  // A host alone before the address is the virtual host; other words are a prefix.
+  const last = lastOf(line.slice(space + 1, end))
+  const isClient = clientKey(last) !== undefined
+  return isClient || (VIRTUAL_HOST.test(line.slice(0, begin - 1)) && isHostName(last)) ? begin : -1
+}
+
+const FORWARDED = /^\[([^\]]*)\] - /
+
+/** The user's name, without the list of addresses that ingress-nginx had before it. */
+function userIn(line: string, from: number, bracket: number): string {
+  return line.slice(from, bracket - 1).replace(FORWARDED, '')
 }
 
 /** The next quote that no backslash escapes; -1: there is none. */
@@ -79,43 +123,46 @@ function numberAt(line: string, at: number, count: number): number {
 /** Cuts fields that most simulations do not need out of the line only when they are asked for. */
 class ClfEntry implements LogEntry {
   readonly timeUs: number
-  readonly status: number
+  readonly status: number | undefined
   readonly #line: string
+  readonly #ip: string
   readonly #ipBegin: number
-  readonly #ipEnd: number
+  readonly #user: number
   readonly #bracket: number
   readonly #request: number
   readonly #requestEnd: number
+  readonly #clients: Clients
 
   constructor(
     timeUs: number,
+    status: number | undefined,
     line: string,
+    ip: string,
     ipBegin: number,
-    ipEnd: number,
+    user: number,
     bracket: number,
     request: number,
     requestEnd: number,
-    status: number,
+    clients: Clients,
   ) {
     this.timeUs = timeUs
     this.status = status
     this.#line = line
+    this.#ip = ip
     this.#ipBegin = ipBegin
-    this.#ipEnd = ipEnd
+    this.#user = user
     this.#bracket = bracket
     this.#request = request
     this.#requestEnd = requestEnd
+    this.#clients = clients
   }
 
   get ip(): string | undefined {
-    return said(this.#line.slice(this.#ipBegin, this.#ipEnd))
+    return this.#clients.of(said(this.#ip), this)
   }
 
   get user(): string | undefined {
-    const line = this.#line
-    const from = line.indexOf(' ', this.#ipEnd + 1)
-    if (from < 0 || from >= this.#bracket) return undefined
-    return said(unescaped(line.slice(from + 1, this.#bracket - 1)))
+    return said(unescaped(userIn(this.#line, this.#user, this.#bracket)))
   }
 
   get method(): string | undefined {
@@ -128,12 +175,13 @@ class ClfEntry implements LogEntry {
   }
 
   get host(): string | undefined {
-    if (this.#ipBegin === 0) return undefined
-    return this.#line.slice(0, this.#line.indexOf(':'))
+    const before = this.#line.slice(0, Math.max(0, this.#ipBegin - 1))
+    return VIRTUAL_HOST.test(before) ? before.split(':', 1)[0] : undefined
   }
 
   get bytes(): number | undefined {
-    const from = this.#requestEnd + 6
+    const from = this.#line.indexOf(' ', this.#requestEnd + 2) + 1
+    if (from === 0) return undefined
     const end = this.#line.indexOf(' ', from)
     const bytes = Number(this.#line.slice(from, end < 0 ? undefined : end).trim() || Number.NaN)
     return Number.isNaN(bytes) ? undefined : bytes
@@ -149,8 +197,21 @@ class ClfEntry implements LogEntry {
 
   header(name: string): string | undefined {
     const lower = name.toLowerCase()
+    return this.#clients.header(lower, this.sent(lower))
+  }
+
+  sent(lower: string): string | undefined {
     if (lower === 'referer') return this.#quoted(0)
-    return lower === 'user-agent' ? this.#quoted(1) : undefined
+    if (lower === 'user-agent') return this.#quoted(1)
+    return lower === 'x-forwarded-for' ? this.#forwarded() : undefined
+  }
+
+  /** A third quoted field is the header if it ends with an address, as proxies write it. */
+  #forwarded(): string | undefined {
+    const last = this.#quoted(2)
+    if (last !== undefined && clientKey(lastOf(last)) !== undefined) return last
+    const list = FORWARDED.exec(this.#line.slice(this.#user, this.#bracket))?.[1]
+    return list !== undefined && lastOf(list) === this.#ip ? list : undefined
   }
 
   field(path: string): string | number | boolean | undefined {
@@ -171,7 +232,8 @@ class ClfEntry implements LogEntry {
     return [text.slice(0, first), text.slice(first + 1, last), text.slice(last + 1)]
   }
 
-  /** The quoted fields after the request, of which the Combined format has two. */
+  /** The quoted fields after the request, of which the Combined format has two, one directly after
+   *  the other. */
   #quoted(place: number): string | undefined {
     const line = this.#line
     let begin = quoteAfter(line, this.#requestEnd + 1)
@@ -179,12 +241,11 @@ class ClfEntry implements LogEntry {
       const end = quoteAfter(line, begin + 1)
       if (end < 0) return undefined
       if (i === place) return said(unescaped(line.slice(begin + 1, end)))
-      begin = quoteAfter(line, end + 1)
+      begin = line.charCodeAt(end + 2) === QUOTE ? end + 2 : -1
     }
     return undefined
   }
 }
-
 const FIELDS: Readonly<Record<string, (entry: ClfEntry) => string | number | undefined>> =
   Object.assign(Object.create(null), {
     ip: (entry: ClfEntry) => entry.ip,

@@ -1,8 +1,9 @@
 // Who is limited, as a command or an option says: `ip`, `user`, `header.x-api-key`, `user.id`, or
 // several of these, such as `user+path`.
 
-import { addressKey } from '@weir/core/http'
+import { FORWARDING_HEADERS } from '@weir/core/http'
 import { misuse } from '../errors.js'
+import { clientKey } from './clients.js'
 import type { LogEntry } from './entry.js'
 
 /** The key of an entry; undefined: the log does not say it. */
@@ -11,15 +12,13 @@ export type KeyOf = (entry: LogEntry) => string | undefined
 const HEADER = /^header[.:]([A-Za-z0-9!#$%&'*+.^_`|~-]+)$/
 const PATH = /^[A-Za-z0-9_@$-][A-Za-z0-9_@$.-]*$/
 
-const clientKey = addressKey()
-
 /** Counts clients as `rateLimit()` does: an IPv6 address by its /56 network. */
-function ipOf({ ip }: LogEntry): string | undefined {
-  return ip === undefined || !ip.includes(':') ? ip : (clientKey(ip) ?? ip)
+function clientOf(address: string | undefined): string | undefined {
+  return address === undefined ? undefined : (clientKey(address) ?? address)
 }
 
 const NAMED: Readonly<Record<string, KeyOf>> = Object.assign(Object.create(null), {
-  ip: ipOf,
+  ip: ({ ip }: LogEntry) => clientOf(ip),
   user: ({ user }: LogEntry) => user,
   path: ({ path }: LogEntry) => path?.split('?', 1)[0],
   method: ({ method }: LogEntry) => method,
@@ -31,7 +30,7 @@ const NAMED: Readonly<Record<string, KeyOf>> = Object.assign(Object.create(null)
  * The function that a text names: one part, or several with `+` between them:
  * - `ip`: the client's address; for IPv6 its /56 network, as the middlewares count
  * - `user`, `method`, `host`; `path`, without its query; `key`, the field named by `fields.key`
- * - `header.NAME`: a request header
+ * - `header.NAME`: a request header; an address in one of a proxy's headers counts as `ip` does
  * - any other: a field of a JSON log, by its path, such as `user.id`
  * @throws {SimulateError} WEIR_INVALID_OPTION
  * @example keyOf('user+path')
@@ -60,7 +59,10 @@ function partOf(name: string): KeyOf | undefined {
   const named = NAMED[name]
   if (named !== undefined) return named
   const [, header] = HEADER.exec(name) ?? []
-  if (header !== undefined) return (entry) => entry.header(header)
+  if (header !== undefined) {
+    const isAddress = FORWARDING_HEADERS.includes(header.toLowerCase())
+    return (entry) => (isAddress ? clientOf(entry.header(header)) : entry.header(header))
+  }
   if (!PATH.test(name)) return undefined
   return (entry) => {
     const found = entry.field(name)

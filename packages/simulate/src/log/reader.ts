@@ -2,14 +2,17 @@
 // cannot be read. Holds at most one line in memory; for a format that is a document, all of it.
 
 import { failed } from '../errors.js'
+import { NO_ADDRESS } from './clf.js'
+import { type AddressReport, Clients } from './clients.js'
 import type { LogEntry, Parsed } from './entry.js'
 import {
   checkedFormat,
   formatOf,
+  isForeignTo,
   type LogFormat,
   type LogParser,
   type ParserOptions,
-  parserOf,
+  parserWith,
 } from './formats.js'
 import { shown } from './shown.js'
 
@@ -33,7 +36,13 @@ export interface ReadReport {
   /** Undefined: the log was empty. */
   readonly format: LogFormat | undefined
   readonly lines: number
-  readonly broken: { readonly count: number; readonly first: readonly BrokenLine[] }
+  readonly broken: {
+    readonly count: number
+    /** Of these, requests in another format than that of the first lines. */
+    readonly foreign: number
+    readonly first: readonly BrokenLine[]
+  }
+  readonly addresses: AddressReport
 }
 
 export interface LogReader {
@@ -61,13 +70,24 @@ const SHOWN = 5
  * reader.end()
  */
 export function logReader(options: ReaderOptions, each: (entry: LogEntry) => void): LogReader {
+  return readerWith(options, new Clients(options.trusted), each)
+}
+
+/** @internal */
+export function readerWith(
+  options: ReaderOptions,
+  clients: Clients,
+  each: (entry: LogEntry) => void,
+): LogReader {
   const format = checkedFormat(options.format ?? 'auto')
-  return new Reader(format === 'auto' ? undefined : parserOf(format, options), options, each)
+  const parser = format === 'auto' ? undefined : parserWith(format, options, clients)
+  return new Reader(parser, options, clients, each)
 }
 
 class Reader implements LogReader {
   #parser: LogParser | undefined
   readonly #options: ParserOptions
+  readonly #clients: Clients
   readonly #each: (entry: LogEntry) => void
   /** Text not yet parsed: an incomplete line, a document, or all until the format is known. */
   #rest = ''
@@ -75,15 +95,20 @@ class Reader implements LogReader {
   #isSkipping = false
   #lines = 0
   #broken = 0
+  #foreign = 0
+  /** Whether a line is in another format. Undefined: the format was given. */
+  #isForeign: ((line: string) => boolean) | undefined
   readonly #first: BrokenLine[] = []
 
   constructor(
     parser: LogParser | undefined,
     options: ParserOptions,
+    clients: Clients,
     each: (entry: LogEntry) => void,
   ) {
     this.#parser = parser
     this.#options = options
+    this.#clients = clients
     this.#each = each
   }
 
@@ -106,12 +131,13 @@ class Reader implements LogReader {
   }
 
   report(): ReadReport {
-    const broken = { count: this.#broken, first: [...this.#first] }
-    return { format: this.#parser?.format, lines: this.#lines, broken }
+    const broken = { count: this.#broken, foreign: this.#foreign, first: [...this.#first] }
+    const addresses = this.#clients.report()
+    return { format: this.#parser?.format, lines: this.#lines, broken, addresses }
   }
 
   #read(all: string): void {
-    this.#parser ??= parserOf(formatOf(withoutMark(all)), this.#options)
+    this.#parser ??= this.#found(formatOf(withoutMark(all)))
     if (!this.#parser.isWhole) {
       this.#readLines(this.#lines === 0 ? withoutMark(all) : all)
       return
@@ -121,6 +147,11 @@ class Reader implements LogReader {
       throw failed('WEIR_LOG_UNREADABLE', `${what}; give one JSON object per line`)
     }
     this.#rest = all
+  }
+
+  #found(format: LogFormat): LogParser {
+    this.#isForeign = isForeignTo(format)
+    return parserWith(format, this.#options, this.#clients)
   }
 
   #readLines(text: string): void {
@@ -161,6 +192,8 @@ class Reader implements LogReader {
 
   #count(why: string, line: string): void {
     this.#broken += 1
+    if (why === NO_ADDRESS) this.#clients.without(line)
+    else if (this.#isForeign?.(line)) this.#foreign += 1
     if (this.#first.length < SHOWN)
       this.#first.push({ line: this.#lines, text: shown(line, 100), why })
   }

@@ -6,6 +6,8 @@ const US_PER_S = 1_000_000
 /** The start of 2255: a double does not hold every later us. */
 const LAST_S = 8_993_721_600
 const DAY_S = 86_400
+/** March 1973: a smaller number is rather a duration. */
+const FIRST_S = 1e8
 
 const ZERO = 48
 const NINE = 57
@@ -48,7 +50,7 @@ function isPlainNumber(text: string): boolean {
 
 /** Seconds, ms, us or ns since 1970, told apart by size: they overlap only after the year 5138. */
 function epochTime(value: number): number {
-  if (!(value >= 0)) return Number.NaN
+  if (!(value >= FIRST_S)) return Number.NaN
   if (value < 1e11) {
     if (value >= LAST_S) return Number.NaN
     // In two steps: the product alone would be rounded twice.
