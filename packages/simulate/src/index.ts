@@ -39,6 +39,7 @@ export {
   simulation,
 } from './simulation.js'
 export {
+  type Advice,
   type CurvePoint,
   type Plateau,
   type SuggestedAlgorithm,

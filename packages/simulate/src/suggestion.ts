@@ -10,19 +10,21 @@ import { LimiterSimulation } from './run/limiter-simulation.js'
 import { type Share, shareOfKeys } from './run/shares.js'
 import { Timeline } from './run/timeline.js'
 import { checkWhole, keysBy, type SimulationOptions } from './simulation.js'
+import { type Advice, adviceOf } from './suggest/advice.js'
 import { type Candidates, candidatesOf, type SuggestedAlgorithm } from './suggest/candidates.js'
 import { Entries } from './suggest/entries.js'
 import { type Plateau, plateausOf } from './suggest/plateau.js'
 import type { Replayed } from './suggest/replay.js'
 import { type Found, search } from './suggest/search.js'
 
+export type { Advice } from './suggest/advice.js'
 export type { SuggestedAlgorithm } from './suggest/candidates.js'
 export type { Plateau } from './suggest/plateau.js'
 
 export interface SuggestionOptions
   extends Omit<SimulationOptions, 'policies' | 'source' | 'onDecision'> {
-  /** The share that may be refused, 0 to 1: 0.001 for 0.1 %. */
-  readonly affect: number
+  /** The share that may be refused, 0 to 1. Default 0.001, which is 0.1 %. */
+  readonly affect?: number | undefined
   /** What `affect` is a share of: the keys, each of which counts once it is refused, or the
    *  requests. Default `'keys'`. */
   readonly of?: 'keys' | 'requests' | undefined
@@ -59,6 +61,8 @@ export interface SuggestionReport extends TimelineReport {
   /** One in this many keys was looked at. 1: all. */
   readonly sample: number
   readonly windows: readonly WindowSuggestion[]
+  /** The limit to set. Undefined: none was found. */
+  readonly advice: Advice | undefined
 }
 
 /** The limit for one window and one reading of the log's times. */
@@ -96,7 +100,7 @@ const WINDOWS: readonly Duration[] = ['1s', '10s', '1m', '1h']
  * @throws {SimulateError} WEIR_INVALID_OPTION
  * @throws {RangeError} WEIR_INVALID_DURATION
  * @example
- * const search = suggestion({ affect: 0.001, windows: ['1m'] })
+ * const search = suggestion({ windows: ['1m'] })
  * const reader = logReader({}, (entry) => search.add(entry))
  */
 export function suggestion(options: SuggestionOptions): Suggesting {
@@ -105,7 +109,7 @@ export function suggestion(options: SuggestionOptions): Suggesting {
 
 /** @internal */
 export function suggestionWith(options: SuggestionOptions): Suggested {
-  const { affect, of = 'keys', windows = WINDOWS, algorithm = 'sliding-window' } = options
+  const { affect = 0.001, of = 'keys', windows = WINDOWS, algorithm = 'sliding-window' } = options
   if (!(typeof affect === 'number' && affect >= 0 && affect <= 1))
     throw misuse('affect', affect, 'a part from 0 to 1: 0.001 for 0.1 %')
   if (of !== 'keys' && of !== 'requests') throw misuse('of', of, "'keys' or 'requests'")
@@ -116,6 +120,7 @@ export function suggestionWith(options: SuggestionOptions): Suggested {
 }
 
 type Checked = SuggestionOptions & {
+  readonly affect: number
   readonly of: 'keys' | 'requests'
   readonly algorithm: SuggestedAlgorithm
 }
@@ -196,7 +201,8 @@ export class Suggested implements Suggesting {
     )
     const { count: requests } = this.#entries
     const counts = { requests, keys, skipped, withoutKey, withoutCost: this.#withoutCost }
-    return { ...order, ...counts, affect, of, algorithm, sample: this.#sample, windows }
+    const advice = adviceOf(windows, (windowMs) => mostIn(this.#candidates, windowMs))
+    return { ...order, ...counts, affect, of, algorithm, sample: this.#sample, windows, advice }
   }
 
   #windowOf(candidates: Candidates, times: RunReport['times'], run: number): WindowSuggestion {
@@ -234,6 +240,12 @@ export class Suggested implements Suggesting {
       return { limit, affected, affectedShare, refused, refusedShare }
     })
   }
+}
+
+/** The largest limit of a window's candidates. */
+function mostIn(all: readonly Candidates[], windowMs: number): number {
+  const of = all.find((candidates) => candidates.windowMs === windowMs)
+  return of?.ranges.at(-1)?.most ?? 0
 }
 
 /** How many of all may be refused. A share such as 0.1 has no exact double, but 0.1 of 10 is 1. */

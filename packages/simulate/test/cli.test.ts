@@ -269,8 +269,14 @@ describe('weir suggest', () => {
     const command = [abused, '--affect', '0.1%', '--windows', '1m']
     const { out } = await weir('suggest', command)
     expect(out).toContain('1 min             500             0')
+    expect(out.split('\n')[2]).toBe(
+      'Set 60 in 1 min, if 4 keys abuse you: each limit from 38 to 235 refuses them alone. ' +
+        'Otherwise 800 in 1 min: 500 is the smallest limit that refuses at most 0.1 % of the keys ' +
+        'of this log, and the next will differ.',
+    )
+    expect(out).toContain('< marks this smallest limit')
     expect(out).toContain(`
-4 keys are affected by every limit from 38 to 235; if these abuse you, the limit is 38.
+4 keys are affected by every limit from 38 to 235; if these abuse you, set 60.
 
 limit`)
     const rows = [...out.matchAll(/^ *(\d+)(?: <)? +(\d+) +[\d.]+ %$/gm)].map(([, ...row]) => row)

@@ -23,6 +23,7 @@ import {
   simulation,
   suggestion,
 } from '../src/index.js'
+import { adviceOf, withMargin } from '../src/suggest/advice.js'
 import { Entries } from '../src/suggest/entries.js'
 import { START_US } from './log-lines.js'
 
@@ -347,6 +348,54 @@ describe('plateaus', () => {
       { affected: 1, from: 12, to: 35 },
     ])
     expect(of([...ordinary, 13, 13, 13])).toEqual([])
+  })
+})
+
+describe('the advice', () => {
+  test.each([
+    [0, 1_000, 1],
+    [1, 1_000, 2],
+    [2, 1_000, 3],
+    [17, 2_498, 30],
+    [38, 235, 60],
+    [500, 1e9, 800],
+    [1_000, 1e9, 1_500],
+    // Not above the most: the largest round number, or the limit that is needed.
+    [38, 55, 50],
+    [38, 39, 38],
+  ])('for %i, and at most %i, is %i', (needed, most, limit) => {
+    expect(withMargin(needed, most)).toBe(limit)
+  })
+
+  const plateau = { affected: 8, from: 17, to: 2_498 }
+  const searched = (
+    windowMs: number,
+    limit: number | undefined,
+    plateaus = [plateau].slice(1),
+  ) => ({
+    ...{ windowMs, limit, plateaus },
+  })
+
+  test('is for the window in which a few keys stand out furthest', () => {
+    const windows = [
+      searched(60_000, 90, [{ affected: 2, from: 20, to: 80 }]),
+      searched(3_600_000, 2_499, [{ affected: 9, from: 10, to: 30 }, plateau]),
+    ]
+    expect(adviceOf(windows, () => 1e9)).toEqual({
+      ...{ windowMs: 3_600_000, needed: 2_499, limit: 4_000 },
+      abusers: { ...plateau, limit: 30 },
+    })
+  })
+
+  test('is one limit, if the one that is needed refuses these keys alone', () => {
+    const windows = [searched(60_000, 17, [plateau])]
+    expect(adviceOf(windows, () => 1e9)).toMatchObject({ limit: 30, abusers: undefined })
+  })
+
+  test('is else for the window nearest to a minute, and for the stricter reading of the log', () => {
+    const windows = [searched(1_000, 5), searched(10_000, 40), searched(10_000, 60)]
+    expect(adviceOf(windows, () => 1e9)).toMatchObject({ windowMs: 10_000, needed: 60, limit: 100 })
+    expect(adviceOf([searched(1_000, undefined)], () => 1e9)).toBeUndefined()
   })
 })
 

@@ -96,15 +96,11 @@ export async function suggestCommand(args: readonly string[], io: CommandIo): Pr
   await checkHtml(options, io.input)
   const ofKeys = shareIn('--affect', values.affect)
   const ofRequests = shareIn('--affect-requests', values['affect-requests'])
-  const affect = ofKeys ?? ofRequests
-  if (affect === undefined || (ofKeys !== undefined && ofRequests !== undefined)) {
-    const right = 'give one of them, such as --affect 0.1%'
-    const count = affect === undefined ? 'neither' : 'both'
+  if (ofKeys !== undefined && ofRequests !== undefined)
     throw misused(
       'WEIR_INVALID_OPTION',
-      `of --affect and --affect-requests, ${count} is given; ${right}`,
+      '--affect and --affect-requests are given; give one of them',
     )
-  }
   const { key, cost, skip } = await baseOf(values.policy, values.limiter)
   const read = { ...logSettings(options), ...sourcesOf(options, io) }
   const searching = suggestionWith({
@@ -112,8 +108,8 @@ export async function suggestCommand(args: readonly string[], io: CommandIo): Pr
     ...(key !== undefined && { key }),
     cost,
     skip,
-    affect,
-    of: ofKeys === undefined ? 'requests' : 'keys',
+    affect: ofKeys ?? ofRequests,
+    of: ofRequests === undefined ? 'keys' : 'requests',
     algorithm: values.algorithm as SuggestedAlgorithm | undefined,
     windows: windowsIn(values.windows) as '1s'[] | undefined,
   })

@@ -67,7 +67,7 @@ fit; 2 the command, a policies file or a path is wrong.`
 
 export const SUGGEST_HELP: string = `weir suggest: the smallest limit that refuses hardly anybody
 
-  weir suggest access.log --affect 0.1%
+  weir suggest access.log
   weir suggest access.log --affect-requests 0.01% --windows 10s,1m --algorithm token-bucket
   weir suggest usage.jsonl --affect 1% --fields time=ts,key=user.id,cost=tokens
 
@@ -77,9 +77,10 @@ memory, at most 33,554,432: of a longer log, take one key in 16 with --sample 1/
 --from and --to.
 
 Also prints each range of limits, from one to three times as many or more, that all affect the same
-few keys, at most one in ten. If these abuse you, the smallest limit of the range stops them alone.
+few keys, at most one in ten. If these abuse you, each limit of the range stops them alone. The
+first line says which limit to set: half as much again as this log needs, as a round number.
 
-  --affect P%              the share of keys that may be refused, each at least once
+  --affect P%              the share of keys that may be refused, each at least once; default 0.1%
   --affect-requests P%     instead: the share of requests that may be refused
   --windows LIST           default 1s,10s,1m,1h
   --algorithm NAME         sliding-window (the default), sliding-log, fixed-window, sliding-counter;

@@ -1,13 +1,21 @@
 // What `weir suggest` prints.
 
-import type { CurvePoint, Plateau, SuggestionReport, WindowSuggestion } from '../suggestion.js'
+import { withMargin } from '../suggest/advice.js'
+import type {
+  Advice,
+  CurvePoint,
+  Plateau,
+  SuggestionReport,
+  WindowSuggestion,
+} from '../suggestion.js'
 import type { Block, Row } from './document.js'
 import { asCount, asDuration, asPercent, asRange, asShare, asTime } from './numbers.js'
 import { curve } from './plots.js'
 import { type Checked, leftOut, notesOn } from './simulate-document.js'
 
 export function suggestionDocument(report: SuggestionReport & Checked): readonly Block[] {
-  const { affect, of, algorithm, requests, keys, firstUs, lastUs, windows } = report
+  const { affect, of, algorithm, requests, keys, firstUs, lastUs, windows, advice } = report
+  const isAdvised = advice !== undefined && requests > 0 && report.doubts.length === 0
   const what = of === 'keys' ? `keys of ${asCount(keys)}` : `requests of ${asCount(requests)}`
   const span = firstUs === undefined ? '' : `, ${asTime(firstUs)} to ${asTime(lastUs)} UTC`
   const others = leftOut({ ...report, notSampled: 0 })
@@ -16,6 +24,7 @@ export function suggestionDocument(report: SuggestionReport & Checked): readonly
       kind: 'title',
       text: `weir suggest: ${algorithm}, at most ${asPercent(affect)} % of ${what} refused${span}`,
     },
+    ...(isAdvised ? [{ kind: 'text', text: adviceText(advice, report) } as const] : []),
     ...notesOn(report, report),
     ...(others === '' ? [] : [{ kind: 'text', text: `Left out: ${others}.` } as const]),
   ]
@@ -34,8 +43,28 @@ export function suggestionDocument(report: SuggestionReport & Checked): readonly
       ],
       rows: byWindow.map((runs) => limitRow(runs, of)),
     },
+    { kind: 'text', text: 'In the tables that follow, < marks this smallest limit.' },
     ...byWindow.flatMap((runs) => curveBlocks(runs, report)),
   ]
+}
+
+/** The first line says what to set. */
+function adviceText(
+  { windowMs, needed, limit, abusers }: Advice,
+  { affect, of, sample }: Pick<SuggestionReport, 'affect' | 'of' | 'sample'>,
+): string {
+  const set = `${asCount(limit)} in ${asDuration(windowMs)}`
+  const share = affect === 0 ? 'no' : `at most ${asPercent(affect)} % of the`
+  const why = `${asCount(needed)} is the smallest limit that refuses ${share} ${of} of this log, and the next will differ.`
+  if (abusers === undefined) return `Set ${set}: ${why}`
+  const { affected, from, to, limit: few } = abusers
+  const whose = sample === 1 ? '' : ' of the sample'
+  const keys = affected === 1 ? `a key${whose} abuses` : `${asCount(affected)} keys${whose} abuse`
+  const alone = affected === 1 ? 'it' : 'them'
+  return (
+    `Set ${asCount(few)} in ${asDuration(windowMs)}, if ${keys} you: each limit from ` +
+    `${asCount(from)} to ${asCount(to)} refuses ${alone} alone. Otherwise ${set}: ${why}`
+  )
 }
 
 /** The runs of each window. */
@@ -129,7 +158,7 @@ function plateauText({ affected, from, to }: Plateau, sample: number): string {
   const whose = sample === 1 ? '' : ' of the sample'
   const what = `${asCount(affected)} ${keys}${whose} ${are} affected by every limit`
   const abuse = affected === 1 ? 'abuses' : 'abuse'
-  return `${what} from ${asCount(from)} to ${asCount(to)}; if ${these} ${abuse} you, the limit is ${asCount(from)}.`
+  return `${what} from ${asCount(from)} to ${asCount(to)}; if ${these} ${abuse} you, set ${asCount(withMargin(from, to))}.`
 }
 
 /** The points nearest to the limit, on both sides, and those down to the edge of a plateau. */
