@@ -12,7 +12,7 @@ export type LossFormula = Exclude<keyof typeof bounds, AlgorithmFormula | 'local
 
 export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
   wholeOutage: {
-    when: 'all processes lose Redis, or Redis and its data or a part of it; all breakers open, all processes return within 5 s of each other, know how many they are, and have seen the key',
+    when: 'all processes lose Redis, or Redis and its data or a part of it; all breakers open, all processes return within 5 s of each other, know how many they are, have seen the key by a decision (a peek does not count), and ask for it again within 5 s of their return',
     passes: 'L + requests in flight at that moment',
     examples: [example('3 in flight', `${LIMIT} + 3`, bounds.wholeOutage(LIMIT, 3))],
   },
@@ -65,7 +65,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
   lossSeenFirst: {
     when: 'Redis forgets a key, and a process that has seen it is the first to ask',
     passes:
-      'L + requests in flight when the loss shows + units that it has not seen, or saw less than 100 ms after a refund or reset, for each loss',
+      'L + requests in flight when the loss shows, that one included + units that it has not seen, or saw less than 100 ms after a refund or reset, for each loss',
     examples: [
       example(
         'two losses, 5 in flight, once 20 units unseen',
@@ -75,7 +75,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     ],
   },
   lossSeenByOtherFirst: {
-    when: "the same, but a process that has not seen the key is the first to ask; or the call that restores it fails, or follows a refund of what was taken since; or a restart with older data is hidden, by a proxy that keeps the client's connection, up to 3 s, or from GLIDE, of which no call failed meanwhile",
+    when: "the same, but a process that has not seen the key is the first to ask, or those that have seen it ask for it later; or the call that restores it fails, or follows a refund of what was taken since the loss; or a restart with older data is hidden, by a proxy that keeps the client's connection, up to 3 s, or from GLIDE, of which no call failed meanwhile",
     passes: 'L + L for each loss',
     examples: [
       example('two losses', `${LIMIT} + 2 × ${LIMIT}`, bounds.lossSeenByOtherFirst(LIMIT, 2)),

@@ -44,6 +44,7 @@ export class Heartbeat {
   readonly #connection: Pick<Connection, 'call' | 'unready'>
   readonly #options: HeartbeatOptions
   readonly #id: string
+  /** Since when Redis has said in each beat that there are fewer processes; undefined: it has not. */
   #fewerSinceMs: number | undefined
   #first: Promise<void> | undefined
   #cancels: (() => void)[] = []
@@ -84,7 +85,10 @@ export class Heartbeat {
 
   async #beat(isLeaving: boolean): Promise<void> {
     const { prefix, failed, watched } = this.#options
-    if (this.#connection.unready() !== undefined) return
+    if (this.#connection.unready() !== undefined) {
+      this.#fewerSinceMs = undefined
+      return
+    }
     const keys = [`${prefix}:{${PEERS_TAG}}`, `${prefix}:${watchedKey(PEERS_TAG)}`]
     const args = [HEARTBEAT, '2', ...keys, this.#id, String(GONE_MS), isLeaving ? '1' : '']
     try {
@@ -95,6 +99,7 @@ export class Heartbeat {
       if (!this.#isStopped) watched(numberOf((reply as unknown[])[2]))
     } catch (error) {
       // The last count stands. Whether Redis is well is for the breaker to find out.
+      this.#fewerSinceMs = undefined
       failed(error)
     }
   }

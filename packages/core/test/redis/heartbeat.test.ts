@@ -99,6 +99,15 @@ test.each<[unknown, unknown]>([
   expect(watched).toEqual([undefined, undefined, ms, undefined])
 })
 
+test.each<[string, readonly unknown[], number]>([
+  ['has been heard for 10 s', Array.from({ length: 5 }, () => [1, 0]), 1],
+  ['has not', Array.from({ length: 4 }, () => [1, 0]), 7],
+  // As when Redis comes back empty, and is lost again before the others are back.
+  ['was heard before an outage and is heard after it', [[1, 0], ...Array(5), [1, 0]], 7],
+])('a smaller count that %s', async (_, replies, count) => {
+  expect((await heard(...replies)).peers.count).toBe(count)
+})
+
 test('a reply after the end does not say who watches', async () => {
   const time = virtualTime()
   const watched: unknown[] = []

@@ -134,6 +134,32 @@ describe.each(POLICIES)('%s', (_, make) => {
     },
   )
 
+  test('the only process that has seen 97 of 100 has no quota left, and is back last: what it has seen is restored, though its request is denied without Redis', async () => {
+    const { members, passed } = processes(4, make())
+    const others = members.slice(0, 3)
+    const last = members[3] as (typeof members)[0]
+    for (const member of others) await member.consume(1)
+    await last.consume(97)
+    await time.pass(1_000)
+    for (const member of members) member.leaves()
+    for (const member of members) await member.consume(30)
+    await redis.flushall()
+    for (const member of others) {
+      member.returns()
+      await member.isBack()
+    }
+    await time.pass(2_000)
+    last.returns()
+    await last.isBack()
+    await last.consume(1)
+    expect(last.store.health().state).toBe('half-open')
+    // The others are no longer under their ceilings.
+    await time.pass(3_500)
+    for (const member of others) await member.consume(60)
+    expect(passed.units).toBeLessThanOrEqual(LIMIT + 3 * Math.ceil(99 / 4))
+    expect(passed.units).toBeGreaterThanOrEqual(LIMIT)
+  })
+
   test('Redis comes back, after an outage, with what it held when 20 of 100 were taken: none passes again', async () => {
     const { members, passed } = processes(4, make())
     await members[0]?.consume(20)

@@ -12,6 +12,7 @@ import {
   whenSomeAreStopped,
 } from '../../promises/story.js'
 import { Keyspace } from '../../redis/keyspace.js'
+import { consume } from '../../traffic/traffic.js'
 import type { Scenario } from '../course.js'
 import { unheardOf } from './replica.js'
 import { everyoneIn, forWays, rush } from './steps.js'
@@ -86,13 +87,15 @@ async function outage(fleet: Fleet, us: number): Promise<void> {
   rush(fleet, rushUs, 0, 0.2)
   await world.runFor(rushUs)
 
-  const apartUs = kind === 'none' ? 0 : loseAll(fleet, us)
+  const backUs = kind === 'none' ? [] : loseAll(fleet, us)
+  const apartUs = Math.max(0, ...backUs.map((atUs) => atUs - world.nowUs - us))
   const end = BEGINNINGS[kind](fleet, us)
   if (snapshotUs > 0) goBackTo(fleet, snapshot, snapshotUs)
   rush(fleet, us, NOTICED, 0.5)
   await world.runFor(us)
   end()
   rush(fleet, apartUs + RUSH_US, ASKED, 0)
+  if (snapshotUs > 0) askAgain(fleet, backUs)
   await world.runFor(Math.max(apartUs, stoppedUntilUs - world.nowUs))
   endSteps()
 }
@@ -123,22 +126,35 @@ const BEGINNINGS: Readonly<
   none: () => () => {},
 }
 
-/** All processes lose Redis, and some cannot reach it for longer than others. Returns how much
- *  longer, at the most. */
-function loseAll(fleet: Fleet, us: number): number {
+/** All processes lose Redis, and some cannot reach it for longer than others. Returns when each of
+ *  them can. */
+function loseAll(fleet: Fleet, us: number): number[] {
   const { world, members, options } = fleet
   for (const member of members)
     member.isCounted = member.isThereUs !== undefined && world.nowUs - member.isThereUs >= BEAT_US
   fleet.isAway = true
   fleet.lose(everyoneIn(fleet))
-  let lastUs = 0
+  const backUs = members.map(() => world.nowUs + us)
   for (const i of options.apartMs > 0 ? fleet.some(0.5) : []) {
     const longerUs = world.random.whole(1, 1_000 * options.apartMs)
-    lastUs = Math.max(lastUs, longerUs)
+    backUs[i] = world.nowUs + us + longerUs
     forWays(fleet, i, (way) => way.cut())
     world.after(us + longerUs, () => forWays(fleet, i, (way) => way.heal()))
   }
-  return lastUs
+  return backUs
+}
+
+/** Each process asks for each key while its quota is a ceiling: what it has seen is restored before
+ *  others are granted more than theirs. */
+function askAgain(fleet: Fleet, backUs: readonly number[]): void {
+  const { members, world, keys } = fleet
+  members.forEach((member, i) => {
+    for (const afterUs of [1.5 * SECOND_US, 3 * SECOND_US])
+      for (const key of keys)
+        member.host.run((backUs[i] ?? world.nowUs) - world.nowUs + afterUs, () =>
+          consume(fleet, member, key),
+        )
+  })
 }
 
 /** Redis comes back with a snapshot that was taken `us` ago. */

@@ -96,6 +96,7 @@ export class Resilience implements Layer, Sent {
     const under = new UnderCeiling(this.#fallback, request, isBefore ? seen : undefined, pending)
     if (under.denial === undefined) this.#send(under.request, under, 'user', guard)
     else {
+      this.#restoreUnsent(request, guard)
       this.#fellBack(request, this.#reasonOf(guard))
       pending.decided(under.denial)
     }
@@ -184,6 +185,17 @@ export class Resilience implements Layer, Sent {
     if (unsent.length > 0) void this.#recovery.count(unsent, guard)
     owed[0]?.waiting?.push(guarded)
     return true
+  }
+
+  /** Restores what was seen of a target and lost, though its request is not sent: others would be
+   *  granted it. */
+  #restoreUnsent({ target, isForStore }: LayerRequest, guard: Guard): void {
+    if (isForStore === true || !this.#backend.recovers) return
+    const lost = this.#lostOf(target, guard.pulse.losses)
+    if (lost === undefined) return
+    const suspects = this.#fallback.ledger.suspect(target, lost)
+    const unsent = suspects.filter(({ waiting }) => waiting === undefined)
+    if (unsent.length > 0) void this.#recovery.count(unsent, guard)
   }
 
   /** What was last seen of a target, if its node may have lost that. */
