@@ -461,7 +461,7 @@ export const FAULTS = [
   [
     'what was given back is restored where the clock has stepped back',
     'algorithms/driver.ts',
-    'Math.max(forgottenUs, gaveUs) + STEP_US',
-    'Math.max(forgottenUs, gaveUs)',
+    'goneUs + STEP_US >= seenUs',
+    'goneUs >= seenUs',
   ],
 ]

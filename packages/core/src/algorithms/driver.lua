@@ -83,7 +83,8 @@ if marks or corrects then
 
   -- Restores what was seen and lost. The kernel compares it with the base, and returns a new one.
   local function restore(i, units, given, base, began)
-    if max(given, forgottens[i]) + 100000 >= since then return end
+    local gone = max(given, forgottens[i])
+    if gone > 0 and gone + 100000 >= since then return end
     if not began or began < max(loss, since) then base, began = nil, us end
     local counter, until_us = counters[i], untils[i]
     local is_over = floor(until_us / 1000) <= floor(us / 1000)

@@ -235,8 +235,9 @@ function correct(
   const { forgottenUs, gaveUs, base, begunUs = Number.NEGATIVE_INFINITY } = table.marks.of(key)
   if (correction === 'restore') {
     // Units that were forgotten or given back since they were seen were not lost.
-    const gone = Math.max(forgottenUs, gaveUs) + STEP_US
-    if (gone >= seenUs || kernel.restore === undefined) return
+    const goneUs = Math.max(forgottenUs, gaveUs)
+    const isGone = goneUs > 0 && goneUs + STEP_US >= seenUs
+    if (isGone || kernel.restore === undefined) return
     // What was seen since a restore was lost another time.
     const known = begunUs >= Math.max(lossUs, seenUs) ? base : undefined
     const raised = kernel.restore(scratch, units, untilUs, known)

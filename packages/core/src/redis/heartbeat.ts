@@ -44,7 +44,8 @@ export class Heartbeat {
   readonly #connection: Pick<Connection, 'call' | 'unready'>
   readonly #options: HeartbeatOptions
   readonly #id: string
-  /** Since when Redis has said in each beat that there are fewer processes; undefined: it has not. */
+  /** Since when Redis has said at each beat that there are fewer processes; undefined: it has
+   *  not. */
   #fewerSinceMs: number | undefined
   #first: Promise<void> | undefined
   #cancels: (() => void)[] = []

@@ -6,9 +6,9 @@
 // So the time is the bracketed text before that quote, and no user name can forge one.
 //
 // The address stands before the first ` - `, and may be a list. Before it there may be a virtual
-// host (Apache's vhost_combined), or what a collector of logs has put there. After it, ingress-nginx
-// had a list of addresses: `203.0.113.7 - [203.0.113.7] - ann [10/Oct/...`. nginx's format main ends
-// with the header X-Forwarded-For.
+// host (Apache's vhost_combined), or what a collector of logs has put there. After it,
+// ingress-nginx had a list of addresses: `203.0.113.7 - [203.0.113.7] - ann [10/Oct/...`. nginx's
+// format main ends with the header X-Forwarded-For.
 
 import { type Clients, clientKey, isHostName, lastOf } from './clients.js'
 import type { LogEntry, Parsed } from './entry.js'

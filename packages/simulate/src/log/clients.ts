@@ -6,7 +6,8 @@ import { shown } from './shown.js'
 
 /** What the addresses were that entries were asked for. */
 export interface AddressReport {
-  /** How often entries were asked for an address, or for a header with addresses: by each limiter. */
+  /** How often entries were asked for an address, or for a header with addresses, by each
+   *  limiter. */
   readonly asked: number
   /** Lists of addresses: without `trusted`, each is one key, and its client may have written all
    *  of it but the end. */

@@ -89,7 +89,7 @@ export class LastSeen {
     // After a denial, refund or reconciliation, less may be in use because units were lost or
     // because their time has passed.
     const isVague = mode === 'reconcile' || gives || result.granted === 0
-    if (known && isVague && this.#shows(isLess, result, mode)) return lost
+    if (isThere && isVague && this.#shows(isLess, result, mode)) return lost
     if (!isThere) this.#add(target, nowUs)
     this.#write(result)
     return lost
