@@ -36,8 +36,8 @@ interface Sent {
 }
 
 const LIST = 'x-forwarded-for'
-/** Of the first entries, each is looked at for headers that name other clients, and then each that
- *  stands for so many. */
+/** Each of the first entries is looked at for headers that name other clients; later, one in 64,
+ *  which counts as 64. */
 const FIRST = 1_000
 const THEN_EVERY = 64
 /** With fewer requests, one address may have nearly all by chance. */
