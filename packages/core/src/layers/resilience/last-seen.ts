@@ -87,7 +87,8 @@ export class LastSeen {
         (taken && result.granted > 0 && this.#shows(isLostBy, result, mode)))
     const lost = isLoss ? this.#seen() : undefined
     // After a denial, refund or reconciliation, less may be in use because units were lost or
-    // because their time has passed.
+    // because their time has passed; and a denial of a class only says how much is left at most. So
+    // what was seen stays, even if the clock has stepped back since.
     const isVague = mode === 'reconcile' || gives || result.granted === 0
     if (isThere && isVague && this.#shows(isLess, result, mode)) return lost
     if (!isThere) this.#add(target, nowUs)
