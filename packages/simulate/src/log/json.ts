@@ -4,11 +4,12 @@ import { within } from './wrapped.js'
 
 /** The object that a line is; undefined for a blank line; a text that says why there is none. */
 export function objectIn(line: string): object | string | undefined {
+  if (line.trim() === '') return undefined
   let value: unknown
   try {
     value = JSON.parse(line)
   } catch {
-    return line.trim() === '' ? undefined : 'no JSON'
+    return 'no JSON'
   }
   if (!isObject(value)) return 'no JSON object'
   return typeof value.log === 'string' ? (objectWithin(line) ?? value) : value
