@@ -1,8 +1,9 @@
-// A silent connection is given up, so that a new one is made, perhaps to another host.
+// A silent connection is given up, so that a new one is made, perhaps to another host. The tests wait
+// most of the time, and so run at once.
 
 import { startCluster, startProxy, startRedis, waitUntil } from '@weir/testkit'
 import { Cluster, Redis } from 'ioredis'
-import { afterEach, expect, test } from 'vitest'
+import { expect, type TestContext, test } from 'vitest'
 import {
   fixedWindow,
   RateLimiter,
@@ -14,33 +15,36 @@ import {
 
 const policy = fixedWindow({ name: 'p', limit: 1_000_000, window: '1h' })
 
-const open: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close()
-})
+/** Notes what is to be closed when a test ends, last first. */
+type Ends = (close: () => unknown) => void
+
+const endsOf =
+  ({ onTestFinished }: TestContext): Ends =>
+  (close) =>
+    onTestFinished(async () => void (await close()))
 
 /** Requests a key every 20 ms until it is ended. */
-function asking(limiter: RateLimiter, keys: readonly string[]): void {
+function asking(limiter: RateLimiter, keys: readonly string[], ends: Ends): void {
   const timer = setInterval(() => {
     for (const key of keys) limiter.consume(key).catch(() => {})
   }, 20)
-  open.push(() => clearInterval(timer))
+  ends(() => clearInterval(timer))
 }
 
 /** Without heartbeats. */
 const ALONE = { instances: 1 }
 
 /** A limiter on a Redis behind a proxy, which has decided once. */
-async function behindProxy(options: RedisStoreOptions, more: object = {}) {
+async function behindProxy(ends: Ends, options: RedisStoreOptions, more: object = {}) {
   const server = await startRedis()
-  open.push(() => server.stop())
+  ends(() => server.stop())
   const proxy = await startProxy(server.port)
-  open.push(() => proxy.stop())
+  ends(() => proxy.stop())
   const client = new Redis(proxy.port, { ...recommendedRedisOptions, ...more })
   client.on('error', () => {})
-  open.push(() => client.disconnect())
+  ends(() => client.disconnect())
   const store = redisStore(client, options)
-  open.push(() => store.close())
+  ends(() => store.close())
   const limiter = new RateLimiter({ store, policy })
   // On a busy machine, the first request may take longer than its deadline.
   await waitUntil('Redis decides', async () => (await limiter.consume('k')).source === 'store')
@@ -50,11 +54,12 @@ async function behindProxy(options: RedisStoreOptions, more: object = {}) {
 
 const for2s = () => new Promise((resolve) => setTimeout(resolve, 2_000))
 
-test('a silent connection is given up after a second, and so is the next one if it is not greeted', async () => {
-  const { proxy, limiter } = await behindProxy(ALONE)
+test.concurrent('a silent connection is given up after a second, and so is the next one if it is not greeted', async (context) => {
+  const ends = endsOf(context)
+  const { proxy, limiter } = await behindProxy(ends, ALONE)
   await proxy.set('blackhole')
   const startedMs = performance.now()
-  asking(limiter, ['k'])
+  asking(limiter, ['k'], ends)
   await waitUntil('a new connection', async () => proxy.stats.connections >= 2)
   expect(performance.now() - startedMs).toBeGreaterThan(900)
   await waitUntil('another one', async () => proxy.stats.connections >= 3)
@@ -63,32 +68,97 @@ test('a silent connection is given up after a second, and so is the next one if 
   await waitUntil('Redis decides', async () => (await limiter.peek('k')).source === 'store')
 })
 
-test('a silent connection is given up even if commands time out sooner', async () => {
-  const { proxy, limiter } = await behindProxy(ALONE, { commandTimeout: 200 })
+test.concurrent('a silent connection is given up even if commands time out sooner', async (context) => {
+  const ends = endsOf(context)
+  const { proxy, limiter } = await behindProxy(ends, ALONE, { commandTimeout: 200 })
   await proxy.set('blackhole')
-  asking(limiter, ['k'])
+  asking(limiter, ['k'], ends)
   await waitUntil('a new connection', async () => proxy.stats.connections >= 2)
 })
 
-test('a silent connection is given up by heartbeats, without requests', async () => {
-  const { proxy } = await behindProxy({})
+test.concurrent('a silent connection is given up by heartbeats, without requests', async (context) => {
+  const ends = endsOf(context)
+  const { proxy } = await behindProxy(ends, {})
   await proxy.set('blackhole')
   await waitUntil('a new connection', async () => proxy.stats.connections >= 2)
 })
 
-test('silence shorter than the deadline does not count', async () => {
-  const { proxy, limiter } = await behindProxy({ ...ALONE, deadlineMs: 5_000 })
+test.concurrent('silence shorter than the deadline does not count', async (context) => {
+  const ends = endsOf(context)
+  const { proxy, limiter } = await behindProxy(ends, { ...ALONE, deadlineMs: 5_000 })
   await proxy.set('blackhole')
-  asking(limiter, ['k'])
+  asking(limiter, ['k'], ends)
   await for2s()
   expect(proxy.stats.connections).toBe(1)
 })
 
-test('a blocked event loop is not silence', async () => {
+test.concurrent('a connection that is slow, but answers, is kept', async (context) => {
+  const ends = endsOf(context)
+  const { proxy, limiter } = await behindProxy(ends, ALONE)
+  await proxy.set({ latencyMs: 350 })
+  asking(limiter, ['k'], ends)
+  await waitUntil('many late replies', async () => (proxy.stats.commands.get('EVALSHA') ?? 0) > 8)
+  await for2s()
+  expect(proxy.stats.connections).toBe(1)
+})
+
+test.concurrent('the connection to a silent node of a Cluster is given up, and the others are kept', async (context) => {
+  const ends = endsOf(context)
+  const servers = await startCluster({ masters: 3, replicas: 0 })
+  ends(() => servers.stop())
+  const nodes = servers.ports.map((port) => ({ host: '127.0.0.1', port }))
+  const client = new Cluster(nodes, recommendedClusterOptions).on('error', () => {})
+  ends(() => client.disconnect())
+  await new Promise((resolve) => client.once('ready', resolve))
+  const store = redisStore(client, { instances: 1 })
+  const limiter = new RateLimiter({ store, policy })
+  const keys = Array.from({ length: 30 }, (_, i) => `k${i}`)
+  await Promise.all(keys.map((key) => limiter.consume(key)))
+  const silent = servers.masters[0]
+  const closed: number[] = []
+  for (const node of client.nodes('master')) {
+    node.once('close', () => closed.push(node.options.port as number))
+  }
+  silent?.kill('SIGSTOP')
+  asking(limiter, keys, ends)
+  await waitUntil('it is given up', async () => closed.length > 0)
+  silent?.kill('SIGCONT')
+  await waitUntil('all decide', async () => {
+    const decisions = await Promise.all(keys.map((key) => limiter.peek(key)))
+    return decisions.every(({ source }) => source === 'store')
+  })
+  expect(closed).toEqual([silent?.port])
+})
+
+test.concurrent('a node of a Cluster that is silent while clients start is given up, so that they start again', async (context) => {
+  const ends = endsOf(context)
+  const servers = await startCluster({ masters: 3, replicas: 0 })
+  ends(() => servers.stop())
+  const silent = servers.masters[0]
+  silent?.kill('SIGSTOP')
+  const nodes = servers.ports.map((port) => ({ host: '127.0.0.1', port }))
+  // Each asks a random master for the state of the Cluster: one in three asks the silent one.
+  const ended = new Set<Cluster>()
+  const clients = Array.from({ length: 16 }, (_, i) => {
+    const client = new Cluster(nodes, recommendedClusterOptions).on('error', () => {})
+    ends(() => client.disconnect())
+    const store = redisStore(client, { instances: 1 })
+    ends(() => store.close())
+    asking(new RateLimiter({ name: `client-${i}`, store, policy }), ['k'], ends)
+    for (const event of ['ready', 'close']) client.once(event, () => ended.add(client))
+    return client
+  })
+  await waitUntil('all are ready, or begin again', async () => ended.size === clients.length)
+  silent?.kill('SIGCONT')
+  await waitUntil('all are ready', async () => clients.every(({ status }) => status === 'ready'))
+})
+
+test('a blocked event loop is not silence', async (context) => {
+  const ends = endsOf(context)
   const server = await startRedis()
-  open.push(() => server.stop())
+  ends(() => server.stop())
   const client = new Redis(server.port, recommendedRedisOptions).on('error', () => {})
-  open.push(() => client.disconnect())
+  ends(() => client.disconnect())
   let closed = 0
   client.on('close', () => {
     closed += 1
@@ -106,62 +176,4 @@ test('a blocked event loop is not silence', async () => {
   await Promise.all([before, ...keys.map((key) => limiter.consume(key))])
   expect(await limiter.consume('later')).toMatchObject({ source: 'store' })
   expect(closed).toBe(0)
-})
-
-test('a connection that is slow, but answers, is kept', async () => {
-  const { proxy, limiter } = await behindProxy(ALONE)
-  await proxy.set({ latencyMs: 350 })
-  asking(limiter, ['k'])
-  await waitUntil('many late replies', async () => (proxy.stats.commands.get('EVALSHA') ?? 0) > 8)
-  await for2s()
-  expect(proxy.stats.connections).toBe(1)
-})
-
-test('the connection to a silent node of a Cluster is given up, and the others are kept', async () => {
-  const servers = await startCluster({ masters: 3, replicas: 0 })
-  open.push(() => servers.stop())
-  const nodes = servers.ports.map((port) => ({ host: '127.0.0.1', port }))
-  const client = new Cluster(nodes, recommendedClusterOptions).on('error', () => {})
-  open.push(() => client.disconnect())
-  await new Promise((resolve) => client.once('ready', resolve))
-  const store = redisStore(client, { instances: 1 })
-  const limiter = new RateLimiter({ store, policy })
-  const keys = Array.from({ length: 30 }, (_, i) => `k${i}`)
-  await Promise.all(keys.map((key) => limiter.consume(key)))
-  const silent = servers.masters[0]
-  const closed: number[] = []
-  for (const node of client.nodes('master')) {
-    node.once('close', () => closed.push(node.options.port as number))
-  }
-  silent?.kill('SIGSTOP')
-  asking(limiter, keys)
-  await waitUntil('it is given up', async () => closed.length > 0)
-  silent?.kill('SIGCONT')
-  await waitUntil('all decide', async () => {
-    const decisions = await Promise.all(keys.map((key) => limiter.peek(key)))
-    return decisions.every(({ source }) => source === 'store')
-  })
-  expect(closed).toEqual([silent?.port])
-})
-
-test('a node of a Cluster that is silent while clients start is given up, so that they start again', async () => {
-  const servers = await startCluster({ masters: 3, replicas: 0 })
-  open.push(() => servers.stop())
-  const silent = servers.masters[0]
-  silent?.kill('SIGSTOP')
-  const nodes = servers.ports.map((port) => ({ host: '127.0.0.1', port }))
-  // Each asks a random master for the state of the Cluster: one in three asks the silent one.
-  const ended = new Set<Cluster>()
-  const clients = Array.from({ length: 16 }, (_, i) => {
-    const client = new Cluster(nodes, recommendedClusterOptions).on('error', () => {})
-    open.push(() => client.disconnect())
-    const store = redisStore(client, { instances: 1 })
-    open.push(() => store.close())
-    asking(new RateLimiter({ name: `client-${i}`, store, policy }), ['k'])
-    for (const event of ['ready', 'close']) client.once(event, () => ended.add(client))
-    return client
-  })
-  await waitUntil('all are ready, or begin again', async () => ended.size === clients.length)
-  silent?.kill('SIGCONT')
-  await waitUntil('all are ready', async () => clients.every(({ status }) => status === 'ready'))
 })
