@@ -1,12 +1,12 @@
 // A silent connection is given up, so that a new one is made, perhaps to another host. (GLIDE
-// cannot be told to.)
+// cannot be told to.) The tests wait most of the time, and so run at once.
 
 import { type RedisStoreOptions, recommendedRedisOptions, redisStore } from '@weir/core'
 import { fromNodeRedis, recommendedNodeRedisOptions } from '@weir/core/node-redis'
 import { type RedisServer, startCluster, startProxy, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'iovalkey'
 import * as redis from 'redis'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { nodeRedisClient, nodeRedisCluster } from '../node-redis.js'
 import { ALONE, asking, type Given, limiterOn, redisDecides } from '../other-clients.js'
 import { attempt, type Ends, forMs } from './attempt.js'
@@ -53,7 +53,7 @@ async function behindProxy(connect: Connect, ends: Ends, options: RedisStoreOpti
  */
 const WITHIN_MS = 500 + 400 + 1_100 + 100
 
-test.each([
+test.concurrent.each([
   // The client itself gives up the next connection, which is not greeted.
   ['node-redis, and the next one after five', nodeRedis, [1_000, 6_000]],
   ['iovalkey', iovalkey, [1_000]],
@@ -74,49 +74,31 @@ test.each([
   })(),
 )
 
-describe('with node-redis, it is kept', () => {
-  test(
-    'if a reply may take longer',
-    attempt(async (ends) => {
-      const { proxy, limiter } = await behindProxy(nodeRedis, ends, { deadlineMs: 5_000 })
-      await proxy.set('blackhole')
-      ends(asking(limiter))
-      await forMs(2_000)
-      expect(proxy.stats.connections).toBe(1)
-    }),
-  )
+test.concurrent(
+  'with node-redis, it is kept if a reply may take longer',
+  attempt(async (ends) => {
+    const { proxy, limiter } = await behindProxy(nodeRedis, ends, { deadlineMs: 5_000 })
+    await proxy.set('blackhole')
+    ends(asking(limiter))
+    await forMs(2_000)
+    expect(proxy.stats.connections).toBe(1)
+  }),
+)
 
-  test(
-    'if the event loop was blocked',
-    attempt(async (ends) => {
-      const { proxy, limiter } = await behindProxy(nodeRedis, ends)
-      const before = limiter.consume('before')
-      await Promise.resolve()
-      const endMs = performance.now() + 1_500
-      while (performance.now() < endMs);
-      // Enough for a full call, which is sent before the reply is read.
-      const keys = Array.from({ length: 40 }, (_, i) => `after${i}`)
-      await Promise.all([before, ...keys.map((key) => limiter.consume(key))])
-      await redisDecides(limiter)
-      expect(proxy.stats.connections).toBe(1)
-    }),
-  )
+test.concurrent(
+  'with node-redis, it is kept if replies are slow',
+  attempt(async (ends) => {
+    const { proxy, limiter } = await behindProxy(nodeRedis, ends)
+    await proxy.set({ latencyMs: 350 })
+    ends(asking(limiter))
+    const sent = async () => (proxy.stats.commands.get('EVALSHA') ?? 0) > 8
+    await waitUntil('many late replies', sent)
+    await forMs(2_000)
+    expect(proxy.stats.connections).toBe(1)
+  }),
+)
 
-  test(
-    'if replies are slow',
-    attempt(async (ends) => {
-      const { proxy, limiter } = await behindProxy(nodeRedis, ends)
-      await proxy.set({ latencyMs: 350 })
-      ends(asking(limiter))
-      const sent = async () => (proxy.stats.commands.get('EVALSHA') ?? 0) > 8
-      await waitUntil('many late replies', sent)
-      await forMs(2_000)
-      expect(proxy.stats.connections).toBe(1)
-    }),
-  )
-})
-
-test(
+test.concurrent(
   'with node-redis, that to a silent node of a Cluster is given up, and the others are kept',
   attempt(async (ends) => {
     const servers = await startCluster({ masters: 3, replicas: 0 })
@@ -141,5 +123,21 @@ test(
       return decisions.every(({ source }) => source === 'store')
     })
     expect(closed).toEqual([silent?.port])
+  }),
+)
+
+test(
+  'with node-redis, it is kept if the event loop was blocked',
+  attempt(async (ends) => {
+    const { proxy, limiter } = await behindProxy(nodeRedis, ends)
+    const before = limiter.consume('before')
+    await Promise.resolve()
+    const endMs = performance.now() + 1_500
+    while (performance.now() < endMs);
+    // Enough for a full call, which is sent before the reply is read.
+    const keys = Array.from({ length: 40 }, (_, i) => `after${i}`)
+    await Promise.all([before, ...keys.map((key) => limiter.consume(key))])
+    await redisDecides(limiter)
+    expect(proxy.stats.connections).toBe(1)
   }),
 )
