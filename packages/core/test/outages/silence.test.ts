@@ -1,5 +1,5 @@
-// A silent connection is given up, so that a new one is made, perhaps to another host. The tests wait
-// most of the time, and so run at once.
+// A silent connection is given up, so that a new one is made, perhaps to another host. The tests
+// wait most of the time, and so run at once.
 
 import { startCluster, startProxy, startRedis, waitUntil } from '@weir/testkit'
 import { Cluster, Redis } from 'ioredis'
