@@ -5,7 +5,9 @@ import type { Redis } from 'ioredis'
 /** The values by the names of keys after their prefix. */
 export async function stateUnder(client: Redis, prefix: string): Promise<Map<string, string>> {
   // A process has raised its number on a node if the walk took long enough.
-  const keys = (await client.keys(`${prefix}:*`)).filter((key) => !key.includes(':weir:beats:')).sort()
+  const keys = (await client.keys(`${prefix}:*`))
+    .filter((key) => !key.includes(':weir:beats:'))
+    .sort()
   const values = await Promise.all(keys.map((key) => textAt(client, key)))
   const texts = keys.map((key, i): [string, string] => [
     key.slice(prefix.length),
