@@ -17,7 +17,7 @@ import { sameHistories } from './same-history.mjs'
 import { IOREDIS } from './supported.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const { resolve } = createRequire(`${root}internal/clients/package.json`)
+const { resolve } = createRequire(`${root}internal/fleet/package.json`)
 const short = process.argv.includes('--short')
 
 const present = process.execPath

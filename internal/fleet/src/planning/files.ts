@@ -1,8 +1,8 @@
 // Measured and simulated results, as files of the repository, and the pages that show them.
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../places/places.js'
 import type { Inputs } from './inputs.js'
 import type { Plan } from './plan.js'
 import type { Validated } from './validate.js'
@@ -13,8 +13,6 @@ export interface Results {
   plan: Plan
 }
 
-/** The root of the repository, for the sources and for the built files. */
-const root = rootAbove(dirname(fileURLToPath(import.meta.url)))
 const fileOf = (name: keyof Results): string => join(root, `internal/fleet/planning/${name}.json`)
 
 export function readResult<Name extends keyof Results>(name: Name): Results[Name] {
@@ -36,8 +34,4 @@ export function writeDocument(path: string, text: string): void {
 /** Four significant digits, which is more than any figure here deserves. */
 function shortened(_: string, value: unknown): unknown {
   return typeof value === 'number' ? Number(value.toPrecision(4)) : value
-}
-
-function rootAbove(folder: string): string {
-  return existsSync(join(folder, 'pnpm-workspace.yaml')) ? folder : rootAbove(dirname(folder))
 }

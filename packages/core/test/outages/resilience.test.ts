@@ -1,5 +1,5 @@
-// What a user gets when a real server hangs, ends and comes back, in single steps; internal/faults
-// tests the same at scale.
+// What a user gets when a real server hangs, ends and comes back, in single steps; the fault matrix
+// (internal/fleet/src/faults) tests the same at scale.
 
 import { judged, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'

@@ -1,5 +1,5 @@
-// What a user gets when Redis has a fault, in single steps; internal/faults tests the same at
-// scale.
+// What a user gets when Redis has a fault, in single steps; the fault matrix
+// (internal/fleet/src/faults) tests the same at scale.
 
 import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'

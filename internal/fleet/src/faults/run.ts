@@ -1,0 +1,89 @@
+// The fault matrix as a command: `pnpm faults [--short] [--rows 2,3,17] [--jobs 2] [--leases]
+// [--library glide] [--write]`
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { root } from '../places/places.js'
+import { LIBRARIES } from './client/protocol.js'
+import { judge, judgeAgain, type Verdict } from './judge.js'
+import { FULL, SHORT } from './outage.js'
+import { line, summary, withLines } from './report.js'
+import { idOf, type Row } from './row.js'
+import { rows } from './rows.js'
+import { withWorst } from './worst.js'
+
+const { values } = parseArgs({
+  options: {
+    short: { type: 'boolean', default: false },
+    rows: { type: 'string' },
+    jobs: { type: 'string', default: '1' },
+    leases: { type: 'boolean', default: false },
+    library: { type: 'string', default: 'ioredis' },
+    write: { type: 'boolean', default: false },
+  },
+})
+
+const wanted = values.rows?.split(',').map((id) => id.trim())
+const named = rows.filter((row) => {
+  if (wanted === undefined) return !(values.short && row.fullOnly)
+  return wanted.some((each) => row.number === each || ` ${idOf(row)}`.endsWith(` ${each}`))
+})
+if (named.length === 0) {
+  console.error(`no such rows: ${values.rows}`)
+  process.exit(2)
+}
+
+const library = LIBRARIES.find((each) => each === values.library)
+if (library === undefined) {
+  console.error(`no such library: ${values.library}; there are ${LIBRARIES.join(', ')}`)
+  process.exit(2)
+}
+const chosen = named.filter((row) => {
+  const leases = values.leases ? row.notWithLeases : undefined
+  const why = row.notWith?.[library] ?? (leases && `for with leases ${leases}`)
+  if (why !== undefined) console.log(`left out: ${idOf(row)}, ${why}`)
+  return why === undefined
+})
+if ((values.leases || library !== 'ioredis') && values.write) {
+  console.error('--write is for what is on by default')
+  process.exit(2)
+}
+
+/** Held for so long that the load of the rows, 200 requests a second, makes a key hot. */
+const LEASES = { units: 100, holdMs: 200 }
+const changes = { library, ...(values.leases ? { store: { leases: LEASES } } : {}) }
+const length = values.short ? SHORT : FULL
+/** The full table, and its summary for users. */
+const RESULTS = join(root, 'internal/fleet/src/faults/results.md')
+const PAGE = join(root, 'docs/faults.md')
+const verdicts = new Map<Row, Verdict>()
+
+async function work(queue: Row[]): Promise<void> {
+  for (let row = queue.shift(); row !== undefined; row = queue.shift())
+    tell(await judge(row, length, changes))
+}
+
+function tell(verdict: Verdict): void {
+  verdicts.set(verdict.row, verdict)
+  console.log(line(verdict))
+}
+
+const shared = chosen.filter(({ alone }) => !alone)
+await Promise.all(Array.from({ length: Number(values.jobs) }, () => work(shared)))
+await work(chosen.filter(({ alone }) => alone))
+for (const verdict of [...verdicts.values()].filter(({ state }) => state === 'not judged')) {
+  tell(await judgeAgain(verdict, length, changes))
+}
+
+const inOrder = chosen.map((row) => verdicts.get(row) as Verdict)
+console.log(`\n${summary(inOrder)}`)
+if (values.write) await write(inOrder)
+// A row that could not be judged has not passed.
+process.exit(inOrder.every(({ state }) => state === 'passed') ? 0 : 1)
+
+async function write(judged: readonly Verdict[]): Promise<void> {
+  const results = withLines(await readFile(RESULTS, 'utf8'), judged, rows)
+  await writeFile(RESULTS, results)
+  await writeFile(PAGE, withWorst(await readFile(PAGE, 'utf8'), results, rows))
+  console.log(`written to ${RESULTS} and ${PAGE}`)
+}

@@ -1,0 +1,99 @@
+// A version of Weir that was loaded from a folder, as far as the comparison uses it.
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Policy, RedisStore, RedisStoreOptions } from '@weir/core'
+import type { Redis } from 'ioredis'
+import { root } from '../places/places.js'
+
+export interface Version {
+  readonly name: string
+  readonly core: typeof import('@weir/core')
+}
+
+/** The exports of a package: conditions, and at the end a path. */
+type Exported = string | { readonly [condition: string]: Exported }
+
+/** Loads the @weir/core in a folder as Node's `import` does. */
+export async function versionIn(folder: string, name: string): Promise<Version> {
+  const text = readFileSync(join(folder, 'package.json'), 'utf8')
+  const { exports } = JSON.parse(text) as { readonly exports: Exported }
+  const entry = join(folder, pathIn((exports as Record<string, Exported>)['.'] as Exported))
+  return { name, core: (await import(pathToFileURL(entry).href)) as Version['core'] }
+}
+
+function pathIn(exported: Exported): string {
+  if (typeof exported === 'string') return exported
+  const { node, import: imported, default: otherwise } = exported
+  return pathIn((node ?? imported ?? otherwise) as Exported)
+}
+
+/** The folder of the present version's build. */
+export const presentFolder: string = join(root, 'packages/core')
+
+/** A store on which only Redis decides, with a very long deadline and no deny cache. */
+export function storeOf(
+  { core }: Version,
+  client: Redis,
+  options: RedisStoreOptions = {},
+): RedisStore {
+  return core.redisStore(client, {
+    deadlineMs: 60_000,
+    whenUnavailable: 'throw',
+    instances: 1,
+    denyCache: false,
+    ...options,
+  })
+}
+
+/** A policy of this version, with the same kernel as a policy of another version. */
+export function policyLike({ core }: Version, { algorithm, kernel, timeScale }: Policy): Policy {
+  if (kernel?.periodAt === undefined)
+    return core.policyFrom({ algorithm, ...ALGORITHMS[algorithm][1] })
+  const [, window, weekStart, timeZone] = /^(\w+)(?:-(\w+))?@(.+)$/.exec(timeScale) ?? []
+  const week = weekStart === undefined ? {} : { weekStart }
+  return core.policyFrom({ algorithm, limit: 1, window, timeZone, ...week })
+}
+
+const SECOND = { limit: 1, window: '1s' }
+/** For each algorithm, the folder of its kernel, and the smallest policy. */
+const ALGORITHMS: Readonly<Record<Policy['algorithm'], readonly [folder: string, object]>> = {
+  unlimited: ['', {}],
+  'token-bucket': ['bucket', { capacity: 1, refill: 1, every: '1s' }],
+  gcra: ['bucket', { limit: 1, period: '1s' }],
+  'leaky-bucket': ['bucket', { capacity: 1, leak: 1, every: '1s' }],
+  'fixed-window': ['fixed-window', SECOND],
+  'sliding-window': ['sliding-log', SECOND],
+  'sliding-log': ['sliding-log', SECOND],
+  'sliding-counter': ['sliding-counter', SECOND],
+  lockout: ['lockout', { ...SECOND, block: ['1s'], forget: '1s' }],
+  concurrency: ['concurrency', { limit: 1, holdTimeout: '1s' }],
+}
+
+/** The algorithms of these kernel folders. */
+export function algorithmsOn(folders: readonly string[]): Policy['algorithm'][] {
+  const all = Object.entries(ALGORITHMS) as [Policy['algorithm'], readonly [string, object]][]
+  return all.filter(([, [folder]]) => folders.includes(folder)).map(([name]) => name)
+}
+
+/** The ids of a version's kernels, by the names of their folders. */
+export function kernelsOf({ core }: Version): ReadonlyMap<string, string> {
+  const ids = new Map<string, string>()
+  for (const [algorithm, [folder, smallest]] of Object.entries(ALGORITHMS)) {
+    const kernel = isKnown(core, algorithm) && core.policyFrom({ algorithm, ...smallest }).kernel
+    if (kernel) ids.set(folder, kernel.id)
+  }
+  return ids
+}
+
+/** Whether a version has this algorithm. */
+function isKnown(core: Version['core'], algorithm: string): boolean {
+  try {
+    core.policyFrom({ algorithm })
+    return true
+  } catch (error) {
+    // The version has the algorithm, and complains of missing options.
+    return !(error as Error).message.startsWith('algorithm is ')
+  }
+}

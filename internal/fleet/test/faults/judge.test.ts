@@ -1,0 +1,88 @@
+// How a row is judged, with rows that need no server.
+import { expect, test } from 'vitest'
+import { type Check, countAtMost, msAtMost } from '../../src/faults/checks.js'
+import { judge, judgeAgain } from '../../src/faults/judge.js'
+import { SHORT } from '../../src/faults/outage.js'
+import type { Row } from '../../src/faults/row.js'
+import type { Stage } from '../../src/faults/stage.js'
+
+const quick = msAtMost('max', 5, 150)
+const late = msAtMost('max', 500, 150)
+const tooMany = countAtMost('over', 201, 200)
+
+/**
+ * A row whose runs end like this, one after another; `starved` means that the machine was busy.
+ */
+function row(
+  ...runs: { readonly checks: readonly Check[]; readonly starved?: boolean }[]
+): Row & { ran: number } {
+  const made = {
+    number: '0',
+    fault: '',
+    must: '',
+    pass: '',
+    ran: 0,
+    run: async (stage: Stage): Promise<readonly Check[]> => {
+      const run = runs[made.ran]
+      made.ran += 1
+      if (run?.starved) stage.stalls.push({ at: 0, ms: 200, ownMs: 0 })
+      return run?.checks ?? []
+    },
+  }
+  return made
+}
+
+test('a row that passes is run once, however busy the machine is', async () => {
+  const passing = row({ checks: [quick], starved: true })
+  expect(await judge(passing, SHORT)).toMatchObject({ state: 'passed' })
+  expect(passing.ran).toBe(1)
+})
+
+test('a late answer on an idle machine fails', async () => {
+  const failing = row({ checks: [late] })
+  expect(await judge(failing, SHORT)).toMatchObject({ state: 'failed' })
+  expect(failing.ran).toBe(1)
+})
+
+test('a late answer on a busy machine gets a second run, and the verdict says so', async () => {
+  const verdict = await judge(row({ checks: [late], starved: true }, { checks: [quick] }), SHORT)
+  expect(verdict).toMatchObject({ state: 'passed', note: expect.stringContaining('200 ms') })
+})
+
+test('two late runs on a busy machine are not judged, two on an idle one fail', async () => {
+  const busy = { checks: [late], starved: true }
+  expect(await judge(row(busy, busy), SHORT)).toMatchObject({ state: 'not judged' })
+  expect(await judge(row(busy, { checks: [late] }), SHORT)).toMatchObject({ state: 'failed' })
+})
+
+test('an unjudged row is judged again like any row, and the verdict says why', async () => {
+  const busy = { checks: [late], starved: true }
+  const judgedAgain = async (...runs: Parameters<typeof row>) => {
+    return judgeAgain(await judge(row(busy, busy, ...runs), SHORT), SHORT)
+  }
+  expect(await judgedAgain({ checks: [quick] })).toMatchObject({
+    state: 'passed',
+    note: expect.stringMatching(/^judged again, alone, for not judged: twice, .* 200 ms/),
+  })
+  expect(await judgedAgain({ checks: [late] })).toMatchObject({ state: 'failed' })
+  expect(await judgedAgain({ checks: [tooMany] })).toMatchObject({ state: 'failed' })
+  expect(await judgedAgain(busy, busy)).toMatchObject({
+    state: 'not judged',
+    note: expect.stringMatching(/; then not judged/),
+  })
+})
+
+test('a wrong count fails at once, or on a busy machine when it is no longer busy', async () => {
+  const failing = row({ checks: [tooMany] })
+  expect(await judge(failing, SHORT)).toMatchObject({ state: 'failed' })
+  expect(failing.ran).toBe(1)
+  const second = row({ checks: [late, tooMany], starved: true }, { checks: [tooMany] })
+  expect(await judge(second, SHORT)).toMatchObject({ state: 'failed' })
+})
+
+test('a row that cannot run fails', async () => {
+  const broken: Row = { ...row(), run: () => Promise.reject(new Error('no server')) }
+  const { state, checks } = await judge(broken, SHORT)
+  expect(state).toBe('failed')
+  expect(checks[0]?.value).toContain('no server')
+})
