@@ -16,8 +16,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { packAll, packedIn } from '../internal/release/pack.mjs'
-import { publishedPackages } from '../internal/release/packages.mjs'
+import { packAll, packedIn } from '../tools/release/pack.mjs'
+import { publishedPackages } from '../tools/release/packages.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const consumers = fileURLToPath(new URL('consumers/', import.meta.url))

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { packAll, packedIn } from '../internal/release/pack.mjs'
+import { packAll, packedIn } from '../tools/release/pack.mjs'
 
 /** 25.9.2 is the last of @types/node for compilers before 5.6. */
 const COMPILERS = [

@@ -70,11 +70,12 @@ function hashOf(own, shared) {
   return hash.digest('hex')
 }
 
-/** Without what tools write, and what is installed. */
+/** Without what tools write, what is installed, and tools that build nothing. */
 function hashAll(hash, path) {
   if (!statSync(path).isDirectory()) return hash.update(path).update(readFileSync(path))
   for (const name of readdirSync(path).sort())
-    if (!/^node_modules$|\.generated\.ts$/.test(name)) hashAll(hash, join(path, name))
+    if (!/^(node_modules|docs|release)$|\.generated\.ts$/.test(name))
+      hashAll(hash, join(path, name))
 }
 
 function tsc(...args) {

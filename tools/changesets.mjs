@@ -5,8 +5,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import releasePlan from '@changesets/get-release-plan'
-import { publishedPackages } from '../internal/release/packages.mjs'
 import { newCountersIn } from '../scripts/new-counters.mjs'
+import { publishedPackages } from '../tools/release/packages.mjs'
 
 // A CommonJS module that has its own default export.
 const getReleasePlan = releasePlan.default ?? releasePlan

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { packAll, packedIn } from '../internal/release/pack.mjs'
+import { packAll, packedIn } from '../tools/release/pack.mjs'
 import { judgeSize, sizeOf } from './package-size.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))

@@ -132,7 +132,7 @@ const change = {
     commands: [
       npm('lint'),
       ['luacheck', '--quiet', 'packages/core/src'],
-      node('internal/release/workflows/lint.mjs'),
+      node('tools/release/workflows/lint.mjs'),
       TYPECHECK,
     ],
   },
@@ -242,14 +242,14 @@ const others = {
   },
   'next-version': {
     title: 'The branch of the next version',
-    commands: [{ run: ['node', 'internal/release/next-version.mjs', 'next-version'], shown: true }],
+    commands: [{ run: ['node', 'tools/release/next-version.mjs', 'next-version'], shown: true }],
   },
   'version-pull-request': {
     title: 'The pull request of the next version',
     bare: true,
     service: 'the right to push a branch and to open a pull request',
     commands: [
-      { run: ['node', 'internal/release/version-pull-request.mjs', 'next-version'], shown: true },
+      { run: ['node', 'tools/release/version-pull-request.mjs', 'next-version'], shown: true },
     ],
   },
   records: {
@@ -265,13 +265,13 @@ const others = {
     title: 'Release: its tarballs are staged on the registry',
     bare: true,
     service: 'an identity that the registry trusts (OIDC)',
-    commands: [{ run: ['node', 'internal/release/stage.mjs', 'release'], shown: true }],
+    commands: [{ run: ['node', 'tools/release/stage.mjs', 'release'], shown: true }],
   },
   'release-assets': {
     title: 'Release: its page, with tarballs, sums and bill of materials',
     bare: true,
     service: 'the right to make a release',
-    commands: [{ run: ['node', 'internal/release/assets.mjs', 'release'], shown: true }],
+    commands: [{ run: ['node', 'tools/release/assets.mjs', 'release'], shown: true }],
   },
   'mutation:': (shard) => ({
     title: `Mutation of core, part ${shard}`,

@@ -28,7 +28,7 @@ export interface CodedError extends Error {
 
 /**
  * Adds the page that explains the code to a message, unless the message names a page. Packing turns
- * every page that a message names into a link: see internal/release/links.mjs.
+ * every page that a message names into a link: see tools/release/links.mjs.
  */
 export function withPage(code: string, message: string): string {
   if (message.includes('docs/')) return message

@@ -3,7 +3,7 @@
 // except for its imports, which follow what has moved since.
 //
 // Each line begins with the ids of its kernels. A release is refused if a released id stores
-// something else here: see internal/release/state-forms.mjs.
+// something else here: see tools/release/state-forms.mjs.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

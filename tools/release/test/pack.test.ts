@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { judgeSize, type Size, sizeOf } from '../../../tools/package-size.mjs'
+import { judgeSize, type Size, sizeOf } from '../../package-size.mjs'
 import { brokenLinks } from '../check-links.mjs'
 import { filesIn, packAll } from '../pack.mjs'
 import { publishedPackages } from '../packages.mjs'

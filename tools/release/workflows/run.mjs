@@ -2,7 +2,7 @@
 // and its Node version first in PATH, and each `run:` is a separate bash that stops at the first
 // failure. Actions, and steps that need a service, are listed as not run.
 //
-//   node internal/release/workflows/run.mjs [--list] [--keep-going] [JOB...]
+//   node tools/release/workflows/run.mjs [--list] [--keep-going] [JOB...]
 //
 // JOB is the beginning of a job's name: `ci`, `ci/test`, `'ci/step (lint)'`.
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -10,7 +10,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { nodeBinary } from '../../testkit/servers/node.mjs'
+import { nodeBinary } from '../../../internal/testkit/servers/node.mjs'
 import { planOf } from './plan.mjs'
 import { jobsOf, workflowsIn } from './read.mjs'
 

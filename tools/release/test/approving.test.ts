@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { MOST, RECORDED } from '../../../tools/package-size.mjs'
+import { MOST, RECORDED } from '../../package-size.mjs'
 import { publishedPackages } from '../packages.mjs'
 import { jobsOf, workflowsIn } from '../workflows/read.mjs'
 import { root } from './clone.js'

@@ -130,7 +130,7 @@ describe('locally', () => {
   }
 
   function run(...args: string[]): { status: number | null; stdout: string; stderr: string } {
-    const script = join(root, 'internal/release/workflows/run.mjs')
+    const script = join(root, 'tools/release/workflows/run.mjs')
     return spawnSync('node', [script, ...args], { cwd: folder, encoding: 'utf8' })
   }
 

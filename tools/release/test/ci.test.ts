@@ -35,7 +35,7 @@ test('a step that fails is shown with its log and its command, and fails the run
   const { status, stdout, stderr } = run('release-assets')
   expect(status).toBe(1)
   expect(stderr).toContain('is no tag of a version; this runs for v0.2.0 and such')
-  expect(stderr).toContain('node internal/release/assets.mjs release: exit code 1')
+  expect(stderr).toContain('node tools/release/assets.mjs release: exit code 1')
   expect(stdout).toContain('FAILED: Release: its page')
   expect(stdout).not.toContain('All passed')
 })

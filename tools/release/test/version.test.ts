@@ -122,7 +122,7 @@ function run(
   folder: string,
   env: Record<string, string | undefined> = {},
 ): { status: number | null; stdout: string; stderr: string } {
-  const args = [join(root, 'internal/release', script), folder]
+  const args = [join(root, 'tools/release', script), folder]
   return spawnSync('node', args, { cwd, encoding: 'utf8', env: { ...process.env, ...env } })
 }
 

@@ -1,6 +1,6 @@
 // Updates the pull request of the next version from the branch that next-version.mjs has made.
 //
-//   node internal/release/version-pull-request.mjs FOLDER
+//   node tools/release/version-pull-request.mjs FOLDER
 //
 // Installs nothing, since its job has write access. The branch was made by a job that ran
 // third-party code, so this script pushes it only if it changes nothing but what a version changes.

@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 
-const folder = join(import.meta.dirname, '..')
+const folder = join(import.meta.dirname, '../..')
 
 /** The copies of @weir/core, and Node's options that load them. */
 export const COPIES: readonly (readonly [copy: string, options: readonly string[]])[] = [

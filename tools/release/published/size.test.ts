@@ -1,7 +1,7 @@
 // The limits for the sizes of packages.
 
 import { expect, test } from 'vitest'
-import { judgeSize } from '../../../tools/package-size.mjs'
+import { judgeSize } from '../../package-size.mjs'
 
 const recorded = { files: 40, code: 500_000 }
 const size = { ...recorded, bytes: 600_000 }

@@ -97,7 +97,7 @@ function stage(): Promise<{ code: number | null; said: string }> {
     // Whatever the settings of the npm that started the tests.
     npm_config_loglevel: 'notice',
   }
-  const child = spawn('node', [join(root, 'internal/release/stage.mjs'), folder], { env })
+  const child = spawn('node', [join(root, 'tools/release/stage.mjs'), folder], { env })
   let said = ''
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (some) => {

@@ -66,7 +66,7 @@ function cloneIn(folder: string): Clone {
       git('clean', '--quiet', '--force', '--force', '-d')
     },
     check(...args) {
-      const release = join(root, 'internal/release/release.mjs')
+      const release = join(root, 'tools/release/release.mjs')
       const { GITHUB_BASE_REF: _, ...env } = process.env
       const { status, stdout, stderr } = spawnSync(
         process.execPath,

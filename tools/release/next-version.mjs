@@ -1,7 +1,7 @@
 // Makes the branch of the next version, in which the pending changesets have become versions and
 // changelogs.
 //
-//   node internal/release/next-version.mjs FOLDER
+//   node tools/release/next-version.mjs FOLDER
 //
 // Leaves in FOLDER a bundle of that branch, or none if no changeset is pending. This script
 // installs and runs third-party code, so its job has no write access. Another job, which installs

@@ -1,6 +1,6 @@
 // Stages the tarballs of a release on the registry, from which a maintainer releases them.
 //
-//   node internal/release/stage.mjs FOLDER
+//   node tools/release/stage.mjs FOLDER
 //
 // Runs in the workflow that the registry trusts. It refuses a name that was never published, since
 // a trusted publisher can be set only for an existing package.
