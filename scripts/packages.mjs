@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 /** The same as in pnpm-workspace.yaml. */
-const PARENTS = ['packages', 'internal', 'internal/nest-versions', 'examples']
+const PARENTS = ['packages', 'internal', 'internal/behaviour/majors', 'examples']
 const ALSO = ['tools']
 
 /** @returns {Map<string, string>} */

@@ -1,4 +1,4 @@
-// The platform of the applications in these tests. internal/nest-versions/nest12 has one that takes
+// The platform of the applications in these tests. internal/behaviour/majors/nest12 has one that
 // its place: Fastify.
 
 import type { AbstractHttpAdapter } from '@nestjs/core'

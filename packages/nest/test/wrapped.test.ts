@@ -1,5 +1,5 @@
 // Handlers that something wraps: tracers wrap what Nest calls, and decorators replace methods. In
-// internal/nest-versions/nest11/test/tracers.test.ts, the real tracers do.
+// internal/behaviour/majors/nest11/test/tracers.test.ts, the real tracers do.
 
 import { Controller, Get } from '@nestjs/common'
 import { RouterExecutionContext } from '@nestjs/core/router/router-execution-context.js'

@@ -1,5 +1,5 @@
 // Servers of HTTP/2: the Express middleware on plain node:http2, and Koa.
-// internal/nest-versions/nest12/http2.ts takes their place, with Nest on Fastify.
+// internal/behaviour/majors/nest12/http2.ts takes their place, with Nest on Fastify.
 
 import { createServer, type Http2Server } from 'node:http2'
 import type { AddressInfo } from 'node:net'

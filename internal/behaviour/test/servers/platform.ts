@@ -1,4 +1,4 @@
-// The platform of Nest. internal/nest-versions/nest12 has one that takes its place: Fastify.
+// The platform of Nest. internal/behaviour/majors/nest12 has one that takes its place: Fastify.
 
 import type { AbstractHttpAdapter } from '@nestjs/core'
 import { ExpressAdapter } from '@nestjs/platform-express'

@@ -1,5 +1,5 @@
 // The servers for all tests of this package: the newest major of each framework. Another framework
-// is another row. internal/nest-versions/nest12/servers.ts takes its place for older majors.
+// is another row. internal/behaviour/majors/nest12/servers.ts takes its place for older majors.
 
 import { expressServer } from './express.js'
 import type { ServerKind } from './kind.js'

@@ -20,7 +20,7 @@ import {
 import { freePort } from '@weir/testkit'
 import { firstValueFrom, of, timeout } from 'rxjs'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { moduleOf } from '../../../../packages/nest/test/app.js'
+import { moduleOf } from '../../../../../packages/nest/test/app.js'
 
 const once = fixedWindow({ name: 'once', limit: 1, window: '1h' })
 

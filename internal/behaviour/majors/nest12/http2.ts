@@ -8,7 +8,7 @@ import { NestFactory } from '@nestjs/core'
 import { FastifyAdapter } from '@nestjs/platform-fastify'
 import { RateLimit, RateLimitModule } from '@weir/nest'
 import { onTestFinished } from 'vitest'
-import type { Http2Kind, Http2Setup } from '../../behaviour/test/servers/http2.js'
+import type { Http2Kind, Http2Setup } from '../../test/servers/http2.js'
 
 async function nestOnFastify({ options, work }: Http2Setup): Promise<string> {
   @RateLimit(options as never)

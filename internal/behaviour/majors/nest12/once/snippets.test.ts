@@ -13,7 +13,7 @@ import {
   runOf,
   type Snippet,
   startServers,
-} from '../../../behaviour/snippets/snippets.js'
+} from '../../../snippets/snippets.js'
 
 // Inside this package, so that imports find what is installed for it.
 const folder = resolve(import.meta.dirname, '../.cache/snippets')
@@ -37,7 +37,7 @@ test("every snippet of the documents compiles in TypeScript's strictest mode", (
 })
 
 test('what the snippets import that run only here is not installed for `npm test`', () => {
-  const behaviour = join(import.meta.dirname, '../../../behaviour/package.json')
+  const behaviour = join(import.meta.dirname, '../../../package.json')
   const installed = Object.keys(JSON.parse(readFileSync(behaviour, 'utf8')).devDependencies)
   expect(ELSEWHERE.filter((each) => installed.includes(each))).toEqual([])
   const imported = [...packagesOf(elsewhere), 'node:sqlite']

@@ -1,13 +1,13 @@
 // What runs on one major of Nest, and on one of Express and Koa: the tests of these packages, of
-// internal/behaviour, and in the folders `test` here. They take each package that the folder of the
+// the folder above, and in the folders `test` here. They take each package that the folder of the
 // major depends on from there.
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { ALONE, SHARED } from '../../tools/vitest.mjs'
+import { ALONE, SHARED } from '../../../tools/vitest.mjs'
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url))
-const NEST = at('../../packages/nest/test')
-const BEHAVIOUR = at('../behaviour/test')
+const NEST = at('../../../packages/nest/test')
+const BEHAVIOUR = at('../test')
 /** They compile something, or start processes with the newest major. */
 const NOT_OURS = ['public-types', 'types', 'processes']
 /** They look at the memory or the one-time warnings of a process. */
@@ -44,7 +44,7 @@ function testsIn(dir, holds = () => true) {
 
 /** The tests of an adapter. */
 export function adapter(name) {
-  const dir = at(`../../packages/${name}/test`)
+  const dir = at(`../../../packages/${name}/test`)
   // As in the vitest.config.js of the package: a test can load @weir/core again.
   const ssr = name === 'nest' ? {} : { resolve: { conditions: ['module', 'node'] } }
   return project(name, dir, testsIn(dir)).map((each) => ({ ...each, ssr }))
@@ -74,7 +74,7 @@ export function once() {
   return project('once', dir, testsIn(dir), { maxConcurrency: 20 })
 }
 
-/** Those of internal/behaviour that run on every server, on some servers. */
+/** Those of the folder above that run on every server, on some servers. */
 export function behaviour(...servers) {
   const names = testsIn(BEHAVIOUR, (text) => text.includes("from './servers/table.js'"))
   return project('behaviour', BEHAVIOUR, names, {
@@ -83,7 +83,7 @@ export function behaviour(...servers) {
   })
 }
 
-/** Others of internal/behaviour. */
+/** Others of the folder above. */
 export function behaviourOf(...names) {
   const alias = { './servers/platform.js': FASTIFY, './servers/http2.js': at('./nest12/http2.ts') }
   return project('one', BEHAVIOUR, names, { alias })

@@ -2,7 +2,7 @@
 
 import { FastifyAdapter } from '@nestjs/platform-fastify'
 import { expect, test } from 'vitest'
-import { trustOf } from '../../../../packages/nest/src/trust.js'
+import { trustOf } from '../../../../../packages/nest/src/trust.js'
 
 test.each<[string, unknown]>([
   ['everybody', () => true],

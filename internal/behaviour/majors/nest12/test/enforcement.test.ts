@@ -8,7 +8,7 @@ import { IoAdapter } from '@nestjs/platform-socket.io'
 import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets'
 import { fixedWindow, RateLimit, RateLimitGuard, RateLimitModule } from '@weir/nest'
 import { describe, expect, test } from 'vitest'
-import { moduleOf, start } from '../../../../packages/nest/test/app.js'
+import { moduleOf, start } from '../../../../../packages/nest/test/app.js'
 
 const once = fixedWindow({ limit: 1, window: '1h' })
 const late = { policy: once, order: 'afterGuards' } as const

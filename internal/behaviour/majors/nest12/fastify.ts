@@ -2,7 +2,7 @@
 
 import type { AbstractHttpAdapter } from '@nestjs/core'
 import { FastifyAdapter } from '@nestjs/platform-fastify'
-import type { Platform } from '../../../packages/nest/test/platform.js'
+import type { Platform } from '../../../../packages/nest/test/platform.js'
 
 export const platform: Platform = {
   name: 'Fastify',

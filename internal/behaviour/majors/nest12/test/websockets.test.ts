@@ -19,7 +19,7 @@ import { fakeClock } from '@weir/nest/testing'
 import { io } from 'socket.io-client'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { start } from '../../../../packages/nest/test/app.js'
+import { start } from '../../../../../packages/nest/test/app.js'
 
 class AuthGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {

@@ -24,7 +24,7 @@ import { fakeClock } from '@weir/nest/testing'
 import { freePort } from '@weir/testkit'
 import { firstValueFrom } from 'rxjs'
 import { expect, onTestFinished, test } from 'vitest'
-import { moduleOf, start } from '../../../../packages/nest/test/app.js'
+import { moduleOf, start } from '../../../../../packages/nest/test/app.js'
 
 const once = fixedWindow({ name: 'once', limit: 1, window: '1h' })
 const twice = fixedWindow({ name: 'twice', limit: 2, window: '1h' })

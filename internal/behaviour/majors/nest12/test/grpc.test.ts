@@ -17,7 +17,7 @@ import { fakeClock } from '@weir/nest/testing'
 import { freePort } from '@weir/testkit'
 import { of } from 'rxjs'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { moduleOf } from '../../../../packages/nest/test/app.js'
+import { moduleOf } from '../../../../../packages/nest/test/app.js'
 
 const protoPath = `${import.meta.dirname}/greeter.proto`
 

@@ -27,7 +27,7 @@ import { fakeClock } from '@weir/nest/testing'
 import type { GraphQLSchema } from 'graphql'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { start } from '../../../../packages/nest/test/app.js'
+import { start } from '../../../../../packages/nest/test/app.js'
 import { platform as fastify } from '../fastify.js'
 
 const once = fixedWindow({ name: 'once', limit: 1, window: '1h' })

@@ -209,7 +209,7 @@ const PAGE = 'docs/migrating-packages.md'
 
 /** The code in the row of an option, in the table of a limiter's section. */
 export function documented(from: string, option: string): string[] {
-  const page = readFileSync(resolve(import.meta.dirname, '../../..', PAGE), 'utf8')
+  const page = readFileSync(resolve(import.meta.dirname, '../../../../..', PAGE), 'utf8')
   const section = page.split(/^## /m).find((text) => text.startsWith(`${from}\n`)) ?? ''
   const cells = [...section.matchAll(/^\| (.*?) +\| (.*?) +\|$/gm)]
   const word = option.replace(/^.*[ .@]/, '')

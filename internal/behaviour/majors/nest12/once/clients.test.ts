@@ -13,9 +13,9 @@ import ky from 'ky'
 import * as rax from 'retry-axios'
 import { Agent, RetryAgent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type AtEnd, ask, serve } from '../../../behaviour/test/client.js'
-import { expressServer } from '../../../behaviour/test/servers/express.js'
-import type { Settings } from '../../../behaviour/test/servers/kind.js'
+import { type AtEnd, ask, serve } from '../../../test/client.js'
+import { expressServer } from '../../../test/servers/express.js'
+import type { Settings } from '../../../test/servers/kind.js'
 
 const START_US = Date.UTC(2026, 0, 1) * 1_000
 

@@ -25,7 +25,7 @@ import {
 } from '@weir/nest'
 import { fakeClock } from '@weir/nest/testing'
 import { expect, test } from 'vitest'
-import { start } from '../../../../packages/nest/test/app.js'
+import { start } from '../../../../../packages/nest/test/app.js'
 
 const once = fixedWindow({ limit: 1, window: '1h' })
 const twice = fixedWindow({ limit: 2, window: '1h' })
