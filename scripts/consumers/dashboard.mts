@@ -1,6 +1,7 @@
 // The dashboard, for Node servers and for Fetch servers.
 import type { IncomingMessage } from 'node:http'
-import { fixedWindow, livePolicies, memoryStore, RateLimiter } from '@weir/core'
+import { fixedWindow, memoryStore, RateLimiter } from '@weir/core'
+import { livePolicies } from '@weir/core/live'
 import { type ActionNote, type Dashboard, dashboard } from '@weir/dashboard'
 import { rateLimit } from '@weir/express'
 import express from 'express'

@@ -1,5 +1,7 @@
 // Metrics of an application: what compiles, and what does not.
-import { type LimiterStats, memoryStore, RateLimiter, type StoreStats, unlimited } from '@weir/core'
+
+import { type LimiterStats, memoryStore, RateLimiter, unlimited } from '@weir/core'
+import type { StoreStats } from '@weir/core/store'
 import { rateLimit } from '@weir/express'
 import { collector, type Metric } from '@weir/metrics'
 import { noteOnSpan, observe } from '@weir/metrics/otel'

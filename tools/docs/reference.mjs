@@ -32,6 +32,9 @@ const FIRST = [
 const DEFAULT = /(?:^|(?<=\.\s+))Default\s+(`[^`]+`|[\d,]+|true|false)\.(\s|$)/
 /** The entries that export the names in examples. */
 const ENTRIES = {
+  live: '@weir/core/live',
+  adaptive: '@weir/core/adaptive',
+  store: '@weir/core/store',
   core: '@weir/core',
   express: '@weir/express',
   koa: '@weir/koa',
@@ -301,10 +304,18 @@ function endOf(symbol, from) {
   return thrown.join('\n\n')
 }
 
+/** An old name, which stands at the root until 1.0. */
+function isMoved({ declarations: [first] = [] }) {
+  return first?.getSourceFile().fileName.endsWith('/entries/moved.ts')
+}
+
 /** An example is a separate module, so it imports what it uses. */
 function withImports(text, from) {
   const words = new Set(text.replace(/(^|\s)\/\/.*/g, '').match(/(?<!\w|[^.]\.)[A-Za-z]\w+\b/g))
-  const hasValue = (entry, name) => (exportsOf(entry).get(name)?.flags & SymbolFlags.Value) > 0
+  const hasValue = (entry, name) => {
+    const symbol = exportsOf(entry).get(name)
+    return (symbol?.flags & SymbolFlags.Value) > 0 && !isMoved(symbol)
+  }
   const entries = [...new Set([from, ...Object.keys(ENTRIES)])].filter((entry) => entry in ENTRIES)
   const used = [...words].filter((word) => entries.some((entry) => hasValue(entry, word)))
   const whole = entries.find((entry) => used.every((word) => hasValue(entry, word)))

@@ -9,7 +9,9 @@ const { convertCompilerOptionsFromJson, createProgram, readConfigFile, SymbolFla
 const ENTRIES = {
   core: 'packages/core/src/index.ts',
   http: 'packages/core/src/http/index.ts',
-  store: 'packages/core/src/database/index.ts',
+  live: 'packages/core/src/entries/live.ts',
+  adaptive: 'packages/core/src/entries/adaptive.ts',
+  store: 'packages/core/src/entries/store.ts',
   'node-redis': 'packages/core/src/redis/clients/node-redis.ts',
   glide: 'packages/core/src/redis/clients/glide.ts',
   testing: 'packages/core/src/testing/index.ts',
@@ -26,7 +28,7 @@ const ENTRIES = {
 export function openSource(root) {
   const pathOf = (name) => join(root, ENTRIES[name])
   const core = { '@weir/core': [pathOf('core')] }
-  const rooms = ['packages/core/src/*.ts', 'packages/core/src/*/index.ts']
+  const rooms = ['packages/core/src/entries/*.ts', 'packages/core/src/*/index.ts']
   const { config } = readConfigFile(join(root, 'tsconfig.base.json'), sys.readFile)
   const { options } = convertCompilerOptionsFromJson(
     {

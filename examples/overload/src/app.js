@@ -1,12 +1,6 @@
 // @ts-check
-import {
-  adaptive,
-  overload,
-  rateLimit,
-  recordResponses,
-  responses,
-  tokenBucket,
-} from '@weir/express'
+import { adaptive, responses } from '@weir/core/adaptive'
+import { overload, rateLimit, recordResponses, tokenBucket } from '@weir/express'
 import express from 'express'
 import { pool } from './pool.js'
 

@@ -5,8 +5,8 @@
 //   PORT=3000       the port to listen on; 0 picks a free one
 //   REDIS_URL=...   default redis://localhost:6379
 
+import { livePolicies } from '@weir/core/live'
 import {
-  livePolicies,
   policyFrom,
   rateLimit,
   recommendedRedisOptions,

@@ -5,7 +5,8 @@
 //   PORT           the port to listen on, default 3000; 0 picks a free one
 
 import { readFile } from 'node:fs/promises'
-import { rateLimit, resilient } from '@weir/express'
+import { resilient } from '@weir/core/store'
+import { rateLimit } from '@weir/express'
 import express from 'express'
 import { Client } from 'pg'
 import { postgresStore } from './postgres-store.js'

@@ -2,7 +2,8 @@
 // A PostgreSQL server that is killed and comes back.
 
 import { setImmediate } from 'node:timers/promises'
-import { fixedWindow, RateLimiter, resilient, tokenBucket } from '@weir/core'
+import { fixedWindow, RateLimiter, tokenBucket } from '@weir/core'
+import { resilient } from '@weir/core/store'
 import { startPostgres } from '@weir/testkit'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { postgresStore } from '../src/postgres-store.js'

@@ -1,14 +1,8 @@
 // Policies that change, and policies from a database, in every framework: by the limiter's key, so
 // that overrides of the key apply.
 
-import {
-  fixedWindow,
-  type LivePolicies,
-  limitsFrom,
-  livePolicies,
-  memoryStore,
-  slidingWindow,
-} from '@weir/core'
+import { fixedWindow, memoryStore, slidingWindow } from '@weir/core'
+import { type LivePolicies, limitsFrom, livePolicies } from '@weir/core/live'
 import { waitUntil } from '@weir/testkit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, serve } from './client.js'

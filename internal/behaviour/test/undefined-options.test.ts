@@ -2,36 +2,21 @@
 // conditions. The types check that no option is missing here.
 
 import {
-  type AdaptiveOptions,
-  adaptive,
   type DecideOptions,
   duration,
-  type EventLoopDelayOptions,
-  type EventLoopUtilizationOptions,
-  eventLoopDelay,
-  eventLoopUtilization,
   type FixedWindowOptions,
   fixedWindow,
   type GcraOptions,
   gcra,
   type LeakyBucketOptions,
-  type LimitsFromOptions,
-  type LivePoliciesOptions,
   leakyBucket,
-  limitsFrom,
-  livePolicies,
   type MemoryStoreOptions,
   memoryStore,
   type PolicyUse,
   RateLimiter,
   type RateLimiterOptions,
-  type RedisLike,
   type RedisStoreOptions,
-  type ResilientOptions,
-  type ResponsesOptions,
   redisStore,
-  resilient,
-  responses,
   type SlidingWindowOptions,
   slidingCounter,
   slidingLog,
@@ -42,12 +27,29 @@ import {
   type WindowOptions,
 } from '@weir/core'
 import {
+  type AdaptiveOptions,
+  adaptive,
+  type EventLoopDelayOptions,
+  type EventLoopUtilizationOptions,
+  eventLoopDelay,
+  eventLoopUtilization,
+  type ResponsesOptions,
+  responses,
+} from '@weir/core/adaptive'
+import {
   addressKey,
   type HttpOptions,
   type OverloadOptions,
   overload,
   type ProxyOptions,
 } from '@weir/core/http'
+import {
+  type LimitsFromOptions,
+  type LivePoliciesOptions,
+  limitsFrom,
+  livePolicies,
+} from '@weir/core/live'
+import { type RedisLike, type ResilientOptions, resilient } from '@weir/core/store'
 import type { AddressOptions } from '@weir/express'
 import { MetricsModule, type MetricsModuleOptions } from '@weir/metrics/nest'
 import { type OtelOptions, observe } from '@weir/metrics/otel'

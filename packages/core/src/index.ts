@@ -1,6 +1,5 @@
 // The public API of @weir/core. `export *` means that everything that the file exports is public.
 
-export type { BlockState } from './algorithms/block-code.js'
 export {
   type GcraOptions,
   gcra,
@@ -16,21 +15,13 @@ export type { Algorithm, Policy } from './algorithms/policy.js'
 export { policyFrom } from './algorithms/policy-from.js'
 export { slidingCounter } from './algorithms/sliding-counter/sliding-counter.js'
 export * from './algorithms/sliding-log/sliding-log.js'
-export { type UnlimitedOptions, unlimited } from './algorithms/unlimited.js'
+export { unlimited } from './algorithms/unlimited.js'
 export type { WindowOptions } from './algorithms/window-policy.js'
-export type { CalendarUnit, WeekDay } from './base/calendar.js'
-export type { StoreCall } from './base/calls.js'
 export type { Clock } from './base/clock.js'
 export { type Duration, duration } from './base/duration.js'
 export { type CodedError, type ErrorCode, StoreError } from './base/errors.js'
-export type { HistogramStats } from './base/histogram.js'
 export type { WarningCode } from './base/warnings.js'
-export type { StoreEvents, StoreListener } from './layers/resilience/events.js'
-export {
-  type ResilientOptions,
-  type ResilientStore,
-  resilient,
-} from './layers/resilience/resilient.js'
+export * from './entries/moved.js'
 export type { StoreHealth } from './layers/resilience/status.js'
 export type { Cost } from './limiter/costs.js'
 export type { Wait } from './limiter/counters.js'
@@ -43,39 +34,18 @@ export type {
   WaitDecision,
 } from './limiter/decision.js'
 export { RateLimiter } from './limiter/limiter.js'
-export type * from './limiter/options.js'
+export type {
+  AcquireOptions,
+  DecideOptions,
+  RateLimiterOptions,
+  UpToOptions,
+  WaitOptions,
+} from './limiter/options.js'
 export type { Held, Holding, HoldResult } from './limiter/slots/held.js'
-export type {
-  DecisionStats,
-  LimiterStats,
-  PolicyStats,
-  PriorityStats,
-  UndecidedStats,
-} from './limiter/stats.js'
-export {
-  type LimitsFrom,
-  type LimitsFromOptions,
-  type LimitsFromStatus,
-  limitsFrom,
-} from './live/limits-from.js'
-export { livePolicies } from './live/live-policies.js'
-export type { Override } from './live/overrides.js'
-export type * from './live/types.js'
+export type { LimiterStats } from './limiter/stats.js'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.js'
-export { type AdaptiveOptions, type AdaptivePolicy, adaptive } from './overload/adaptive.js'
-export * from './overload/signals.js'
 export type { Key, PolicyInput, PolicyUse } from './policy-input.js'
-export type { AdaptedClient } from './redis/client.js'
 export * from './redis/clients/ioredis/recommended.js'
-export type { RedisLike } from './redis/clients/ioredis/redis-like.js'
-export type { TextClient } from './redis/clients/text.js'
 export type { RedisStoreOptions } from './redis/options.js'
-export { type RedisHealth, type RedisStore, redisStore } from './redis/store.js'
-export type {
-  MemoryStats,
-  NodeStats,
-  PolicyResult,
-  Store,
-  StoreStats,
-  WhenUnavailable,
-} from './store.js'
+export { type RedisStore, redisStore } from './redis/store.js'
+export type { Store, WhenUnavailable } from './store.js'

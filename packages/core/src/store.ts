@@ -1,5 +1,5 @@
 // The contract of a store: where state lives, and where a decision is made atomically. Authors of
-// stores import it from `@weir/core/store` (database/index.ts); `storeConformance` of
+// stores import it from `@weir/core/store` (entries/store.ts); `storeConformance` of
 // @weir/core/testing checks a store against it.
 
 import type { BlockState } from './algorithms/block-code.js'

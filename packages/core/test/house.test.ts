@@ -48,7 +48,7 @@ const ROOMS: RegExp[] = [
   /^overload\//,
   /^http\//,
   /^testing\//,
-  /^index\.ts$/,
+  /^(entries\/|index\.ts$)/,
   /^cli\//,
 ]
 /** Folders at the same level, which may not import each other. */

@@ -4,17 +4,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { limitsFrom, livePolicies } from '../src/entries/live.js'
+import { resilient } from '../src/entries/store.js'
 import type { Decision, Store } from '../src/index.js'
-import {
-  fixedWindow,
-  limitsFrom,
-  livePolicies,
-  memoryStore,
-  policyFrom,
-  RateLimiter,
-  redisStore,
-  resilient,
-} from '../src/index.js'
+import { fixedWindow, memoryStore, policyFrom, RateLimiter, redisStore } from '../src/index.js'
 import type { Settings } from '../src/settings.js'
 import { FakeResponse, limitOn } from './http/exchange.js'
 

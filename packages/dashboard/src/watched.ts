@@ -1,8 +1,9 @@
 // What can be shown, recognised by its properties: there may be two copies of a package, so classes
 // cannot be compared.
 
-import type { LivePolicies, RateLimiter, Store } from '@weir/core'
+import type { RateLimiter, Store } from '@weir/core'
 import type { OverloadPriority } from '@weir/core/http'
+import type { LivePolicies } from '@weir/core/live'
 
 /** What the dashboard needs of a limiter; a `RateLimiter` of any copy of @weir/core has it. */
 export interface ShownLimiter

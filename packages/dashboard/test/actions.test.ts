@@ -2,13 +2,13 @@
 
 import {
   fixedWindow,
-  livePolicies,
   lockout,
   memoryStore,
   RateLimiter,
   recommendedRedisOptions,
   redisStore,
 } from '@weir/core'
+import { livePolicies } from '@weir/core/live'
 import { startProxy, startRedis } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { afterEach, expect, test, vi } from 'vitest'

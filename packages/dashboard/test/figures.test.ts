@@ -2,7 +2,6 @@
 // Redis.
 
 import {
-  adaptive,
   fixedWindow,
   type LimiterStats,
   lockout,
@@ -12,6 +11,7 @@ import {
   type Store,
   tokenBucket,
 } from '@weir/core'
+import { adaptive } from '@weir/core/adaptive'
 import { overload, rateLimit } from '@weir/express'
 import { startProxy, startRedis } from '@weir/testkit'
 import { Redis } from 'ioredis'

@@ -3,7 +3,6 @@
 import {
   concurrency,
   fixedWindow,
-  livePolicies,
   lockout,
   memoryStore,
   RateLimiter,
@@ -11,6 +10,7 @@ import {
   unlimited,
 } from '@weir/core'
 import { httpLimiter } from '@weir/core/http'
+import { livePolicies } from '@weir/core/live'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { type DashboardOptions, dashboard } from '../src/index.js'
 import type { Lookup, Problem } from '../src/protocol.js'

@@ -2,12 +2,12 @@
 
 import {
   fixedWindow,
-  livePolicies,
   memoryStore,
   RateLimiter,
   recommendedRedisOptions,
   redisStore,
 } from '@weir/core'
+import { livePolicies } from '@weir/core/live'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'

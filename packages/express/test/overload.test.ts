@@ -2,9 +2,10 @@
 // the test says so.
 
 import { request } from 'node:http'
+import { responses } from '@weir/core/adaptive'
 import express, { type ErrorRequestHandler as Handler, type Response } from 'express'
 import { expect, test, vi } from 'vitest'
-import { overload, rateLimit, recordResponses, responses } from '../src/index.js'
+import { overload, rateLimit, recordResponses } from '../src/index.js'
 import { serve } from './serve.js'
 
 /** For a busy machine. */

@@ -1,6 +1,6 @@
 // Overload protection for Koa: core/http has all the logic.
 
-import type { ResponseSignal } from '@weir/core'
+import type { ResponseSignal } from '@weir/core/adaptive'
 import {
   type OverloadOptions,
   type OverloadState,

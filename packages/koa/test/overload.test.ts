@@ -1,6 +1,7 @@
+import { responses } from '@weir/core/adaptive'
 import Koa from 'koa'
 import { expect, test, vi } from 'vitest'
-import { overload, rateLimit, recordResponses, responses } from '../src/index.js'
+import { overload, rateLimit, recordResponses } from '../src/index.js'
 import { serve } from './server.js'
 
 /** For a busy machine. */

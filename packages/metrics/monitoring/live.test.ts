@@ -4,11 +4,10 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { adaptive } from '@weir/core/adaptive'
+import { type LivePolicies, livePolicies } from '@weir/core/live'
 import {
-  adaptive,
   fixedWindow,
-  type LivePolicies,
-  livePolicies,
   overload,
   RateLimiter,
   rateLimit,

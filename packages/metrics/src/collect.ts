@@ -2,7 +2,9 @@
 // error in one of them keeps no other from being read. There is a series for everything that can
 // happen with a limiter's store, and for everything that has happened.
 
-import type { DecisionStats, LimiterStats, LiveStatus, StoreStats } from '@weir/core'
+import type { LimiterStats } from '@weir/core'
+import type { LiveStatus } from '@weir/core/live'
+import type { DecisionStats, StoreStats } from '@weir/core/store'
 import { DEFINITIONS, type Name } from './definitions.js'
 import { KnownNames } from './known-names.js'
 import { type All, allOf, type Limiters, type WatchedLimiter } from './limiters.js'

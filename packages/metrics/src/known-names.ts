@@ -1,7 +1,8 @@
 // Bounds the number of series. Labels come from the set-up, but functions may make names of
 // limiters and policies, so there could be any number of them.
 
-import type { LimiterStats, PolicyStats } from '@weir/core'
+import type { LimiterStats } from '@weir/core'
+import type { PolicyStats } from '@weir/core/store'
 
 /** Limiters that are distinguished. */
 const MAX_LIMITERS = 2_000

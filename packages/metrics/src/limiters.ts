@@ -1,8 +1,10 @@
 // Checks what users hand in to be watched, and tells the kinds apart by their properties, not by
 // their classes, because there may be two copies of a package.
 
-import type { LimiterStats, LiveStatus, StoreStats } from '@weir/core'
+import type { LimiterStats } from '@weir/core'
 import type { OverloadPriority } from '@weir/core/http'
+import type { LiveStatus } from '@weir/core/live'
+import type { StoreStats } from '@weir/core/store'
 
 /** What this package needs of a limiter; the `RateLimiter` of any copy of @weir/core has it. */
 export interface WatchedLimiter {

@@ -1,7 +1,7 @@
 // The form of a metric, for all exporters. Names, units and attributes follow OpenTelemetry's
 // conventions; prometheus.ts turns them into Prometheus's names.
 
-import type { HistogramStats } from '@weir/core'
+import type { HistogramStats } from '@weir/core/store'
 
 /** A metric and its values now. */
 export interface Metric {

@@ -8,7 +8,8 @@ import {
   type Meter,
   trace,
 } from '@opentelemetry/api'
-import type { Decision, StoreCall, Wait } from '@weir/core'
+import type { Decision, Wait } from '@weir/core'
+import type { StoreCall } from '@weir/core/store'
 import { listen, type Unsubscribe } from './channels.js'
 import { collecting } from './collect.js'
 import { DEFINITIONS } from './definitions.js'

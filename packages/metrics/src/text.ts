@@ -1,6 +1,6 @@
 // Prometheus's text formats: 0.0.4, and OpenMetrics 1.0 for clients that ask for it.
 
-import type { HistogramStats } from '@weir/core'
+import type { HistogramStats } from '@weir/core/store'
 import type { Metric, Point } from './metric.js'
 import type { Work } from './slices.js'
 

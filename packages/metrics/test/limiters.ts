@@ -1,6 +1,8 @@
 // Limiters with some of everything in their statistics.
 
-import { adaptive, fixedWindow, memoryStore, RateLimiter, resilient, tokenBucket } from '@weir/core'
+import { fixedWindow, memoryStore, RateLimiter, tokenBucket } from '@weir/core'
+import { adaptive } from '@weir/core/adaptive'
+import { resilient } from '@weir/core/store'
 
 /** @param name the name of the test, so that each has separate limiters */
 export async function busyLimiters(name: string): Promise<RateLimiter[]> {

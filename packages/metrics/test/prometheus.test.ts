@@ -5,17 +5,9 @@ import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import * as successor from '@prometheus-io/client'
-import {
-  concurrency,
-  fixedWindow,
-  type LivePolicies,
-  livePolicies,
-  lockout,
-  memoryStore,
-  RateLimiter,
-  resilient,
-  type Store,
-} from '@weir/core'
+import { concurrency, fixedWindow, lockout, memoryStore, RateLimiter, type Store } from '@weir/core'
+import { type LivePolicies, livePolicies } from '@weir/core/live'
+import { resilient } from '@weir/core/store'
 import { rateLimit as expressLimit, overload } from '@weir/express'
 import { rateLimit as koaLimit, overload as koaOverload } from '@weir/koa'
 import express from 'express'

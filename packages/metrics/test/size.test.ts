@@ -2,7 +2,8 @@
 
 import type { Meter } from '@opentelemetry/api'
 import * as sdk from '@opentelemetry/sdk-metrics'
-import { fixedWindow, memoryStore, RateLimiter, resilient, slidingWindow } from '@weir/core'
+import { fixedWindow, memoryStore, RateLimiter, slidingWindow } from '@weir/core'
+import { resilient } from '@weir/core/store'
 import * as promClient from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { observe } from '../src/otel.js'

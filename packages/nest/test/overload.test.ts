@@ -1,7 +1,8 @@
 // Overload protection in front of a Nest application.
 
 import { Controller, Get } from '@nestjs/common'
-import { overload, recordResponses, responses } from '@weir/nest'
+import { responses } from '@weir/core/adaptive'
+import { overload, recordResponses } from '@weir/nest'
 import { expect, test, vi } from 'vitest'
 import { start } from './app.js'
 

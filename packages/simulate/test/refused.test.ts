@@ -1,4 +1,5 @@
-import { adaptive, concurrency, slidingLog, tokenBucket } from '@weir/core'
+import { concurrency, slidingLog, tokenBucket } from '@weir/core'
+import { adaptive } from '@weir/core/adaptive'
 import { describe, expect, test } from 'vitest'
 import { type SimulationOptions, simulation } from '../src/index.js'
 import { at, EXACT_US, simulate } from './simulate.js'

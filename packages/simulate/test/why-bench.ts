@@ -8,12 +8,12 @@ import {
   type PolicyInput,
   RateLimiter,
   type RateLimiterOptions,
-  type RedisLike,
   type RedisStore,
   type RedisStoreOptions,
   recommendedRedisOptions,
   redisStore,
 } from '@weir/core'
+import type { RedisLike } from '@weir/core/store'
 import { waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { onTestFinished } from 'vitest'

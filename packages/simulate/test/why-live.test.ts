@@ -1,6 +1,7 @@
 // `weir why` with the live policies that processes publish, alone and beside a policies file.
 
-import { type LivePolicies, livePolicies, type Policy, slidingWindow } from '@weir/core'
+import { type Policy, slidingWindow } from '@weir/core'
+import { type LivePolicies, livePolicies } from '@weir/core/live'
 import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest'

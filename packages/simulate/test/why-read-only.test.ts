@@ -4,13 +4,8 @@
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { resolve } from 'node:path'
-import {
-  livePolicies,
-  type PolicyInput,
-  RateLimiter,
-  recommendedClusterOptions,
-  slidingWindow,
-} from '@weir/core'
+import { type PolicyInput, RateLimiter, recommendedClusterOptions, slidingWindow } from '@weir/core'
+import { livePolicies } from '@weir/core/live'
 import {
   freePort,
   type RedisCluster,

@@ -5,13 +5,13 @@ import {
   fixedWindow,
   type Policy,
   RateLimiter,
-  type RedisLike,
   redisStore,
   slidingCounter,
   slidingLog,
   slidingWindow,
   tokenBucket,
 } from '@weir/core'
+import type { RedisLike } from '@weir/core/store'
 import { type FakeClock, fakeClock } from '@weir/core/testing'
 import { BUCKET, COUNTER, FIXED, LOG, SLIDING, WEIR } from './weir.js'
 

@@ -5,7 +5,6 @@ import {
   fixedWindow,
   type Policy,
   RateLimiter,
-  type RedisLike,
   type RedisStoreOptions,
   recommendedRedisOptions,
   redisStore,
@@ -14,6 +13,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '@weir/core'
+import type { RedisLike } from '@weir/core/store'
 import { connected } from './client.js'
 import { type RedisSubject, type RedisSubjectKind, UNIT_MS, WINDOW_MS } from './subject.js'
 

@@ -9,18 +9,24 @@ import { root } from '../places/places.js'
 
 export interface Version {
   readonly name: string
-  readonly core: typeof import('@weir/core')
+  readonly core: typeof import('@weir/core') & typeof import('@weir/core/live')
 }
 
 /** The exports of a package: conditions, and at the end a path. */
 type Exported = string | { readonly [condition: string]: Exported }
 
-/** Loads the @weir/core in a folder as Node's `import` does. */
+/** Loads the @weir/core in a folder as Node's `import` does. Versions before 0.3 have no entry for
+ *  live limits: their root has all. */
 export async function versionIn(folder: string, name: string): Promise<Version> {
   const text = readFileSync(join(folder, 'package.json'), 'utf8')
   const { exports } = JSON.parse(text) as { readonly exports: Exported }
-  const entry = join(folder, pathIn((exports as Record<string, Exported>)['.'] as Exported))
-  return { name, core: (await import(pathToFileURL(entry).href)) as Version['core'] }
+  const modules = ['.', './live'].flatMap((entry) => {
+    const exported = (exports as Record<string, Exported>)[entry]
+    return exported === undefined
+      ? []
+      : [import(pathToFileURL(join(folder, pathIn(exported))).href)]
+  })
+  return { name, core: Object.assign({}, ...(await Promise.all(modules))) }
 }
 
 function pathIn(exported: Exported): string {

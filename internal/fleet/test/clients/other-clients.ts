@@ -1,7 +1,8 @@
 // What the tests of the other clients share: node-redis, GLIDE and iovalkey. They use the built
 // package, as users do, and take only what it does not export from the sources of core.
 
-import { fixedWindow, livePolicies, RateLimiter, type RedisStore, redisStore } from '@weir/core'
+import { fixedWindow, RateLimiter, type RedisStore, redisStore } from '@weir/core'
+import { livePolicies } from '@weir/core/live'
 import { storeConformance } from '@weir/core/testing'
 import { openConnection, waitUntil } from '@weir/testkit'
 import { describe, expect, test } from 'vitest'

@@ -4,7 +4,8 @@
 // done by the limiter that takes points.
 
 import { createHash } from 'node:crypto'
-import { type Decision, fixedWindow, lockout, type PolicyResult, type Store } from '@weir/core'
+import { type Decision, fixedWindow, lockout, type Store } from '@weir/core'
+import type { PolicyResult } from '@weir/core/store'
 import { limitersOf } from '../limiters.js'
 
 export interface Limit {

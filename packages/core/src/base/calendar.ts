@@ -9,14 +9,7 @@
 import { Recent } from './cache.js'
 
 export type CalendarUnit = 'hour' | 'day' | 'week' | 'month' | 'year'
-export type WeekDay =
-  | 'sunday'
-  | 'monday'
-  | 'tuesday'
-  | 'wednesday'
-  | 'thursday'
-  | 'friday'
-  | 'saturday'
+export type WeekDay = (typeof WEEK_DAYS)[number]
 
 /** In ms since the Unix epoch; the end is the start of the next period. */
 export interface Period {
@@ -39,7 +32,7 @@ export const LENGTHS_MS: Readonly<Record<CalendarUnit, number>> = {
   year: 366 * DAY_MS,
 }
 
-export const WEEK_DAYS: readonly WeekDay[] = [
+export const WEEK_DAYS = [
   'sunday',
   'monday',
   'tuesday',
@@ -47,7 +40,7 @@ export const WEEK_DAYS: readonly WeekDay[] = [
   'thursday',
   'friday',
   'saturday',
-]
+] as const
 
 /** Local time minus UTC at an instant, in ms. */
 type OffsetAt = (ms: number) => number

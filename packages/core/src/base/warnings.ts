@@ -38,6 +38,7 @@ export type WarningCode =
   | 'WEIR_SETTINGS_LOST'
   | 'WEIR_SETTING_REFUSED'
   | 'WEIR_SOURCE_FAILED'
+  | 'WEIR_MOVED'
 
 const given = new Set<string>()
 

@@ -52,8 +52,6 @@ export interface BatchOutcome {
  * store. docs/write-a-store.md is a whole store.
  * @experimental
  * @example
- * import { batchOf } from '@weir/core/store'
- *
  * const batch = batchOf([])
  * const rows = new Map() // read under locks, by the batch's keys; then the database's time
  * const { results, changes } = batch.decide(rows, Date.now() * 1_000)

@@ -16,7 +16,6 @@ import { observed } from './observers.js'
 import { CLOSE_CHECKS } from './option-checks.js'
 import type {
   AcquireOptions,
-  CloseOptions,
   DecideOptions,
   RateLimiterOptions,
   UpToOptions,
@@ -219,9 +218,10 @@ export class RateLimiter {
   }
 
   /** Closes the limiter: waiting calls reject with WEIR_CLOSED, their turns go to others, and
-   *  another limiter may have its name. Held slots are renewed until they are released, unless
-   *  `slots` says otherwise. You close the store yourself, once the slots are released. */
-  close(options: CloseOptions = {}): void {
+   *  another limiter may have its name. `slots` says what becomes of slots whose work is in
+   *  progress: `'drain'`, the default, renews them until they are released, `'expire'` leaves them
+   *  to expire. You close the store yourself, once the slots are released. */
+  close(options: { readonly slots?: 'drain' | 'expire' | undefined } = {}): void {
     checkAll(options, 'close()', CLOSE_CHECKS)
     const parts = this.#parts
     if (options.slots === 'expire') parts.holds.expire()

@@ -13,7 +13,7 @@ import {
 } from '../base/options.js'
 import { checkStore, checkWhen } from '../request.js'
 import type { Mode } from '../store.js'
-import type { CloseOptions, DecideOptions, MaxWaiting, RateLimiterOptions } from './options.js'
+import type { DecideOptions, RateLimiterOptions } from './options.js'
 import { checkReserve } from './priority.js'
 
 export const OPTION_CHECKS: Checks<RateLimiterOptions> = {
@@ -25,14 +25,14 @@ export const OPTION_CHECKS: Checks<RateLimiterOptions> = {
   onDecision: ofType('function'),
   shared: unchecked,
   maxWaiting: (given) =>
-    checkAll(given as MaxWaiting, 'maxWaiting', {
+    checkAll(given as object, 'maxWaiting', {
       perKey: wholeNumber(0, 1_000_000),
       total: wholeNumber(0, 1_000_000),
     }),
   reserve: checkReserve,
 }
 
-export const CLOSE_CHECKS: Checks<CloseOptions> = {
+export const CLOSE_CHECKS: Checks<{ slots: unknown }> = {
   slots: (given) => {
     if (given === 'drain' || given === 'expire') return
     throw invalid('WEIR_INVALID_OPTION', 'slots', given, "'drain' or 'expire'")

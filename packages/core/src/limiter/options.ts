@@ -38,17 +38,14 @@ export interface RateLimiterOptions {
   readonly shared?: boolean | undefined
   /** How many calls may wait in this process: `perKey`, of one class under one key, and `total`, in
    *  all. Further calls are denied at once. Each 0 to 1,000,000. Default 1,000 and 10,000. */
-  readonly maxWaiting?: MaxWaiting | undefined
+  readonly maxWaiting?:
+    | { readonly perKey?: number | undefined; readonly total?: number | undefined }
+    | undefined
   /** Classes of requests, by name, each with the fraction of every limit that it leaves to others:
    *  from 0 to 1, in units rounded up. `{ normal: 0.2, batch: 0.5 }`: of 100, `normal` takes no
    *  more when 80 are used, and `batch` when 50 are. The class `'critical'` always exists, and
    *  leaves nothing unless it is named here. Default: no other classes. */
   readonly reserve?: Readonly<Record<string, number>> | undefined
-}
-
-export interface MaxWaiting {
-  readonly perKey?: number | undefined
-  readonly total?: number | undefined
 }
 
 /** Options of one call of a limiter. */
@@ -89,10 +86,4 @@ export interface AcquireOptions extends WaitOptions {
   /** How long the work may take. After that, `signal` aborts and the slot is no longer renewed.
    *  Default: as long as it takes. */
   readonly maxHold?: Duration | undefined
-}
-
-export interface CloseOptions {
-  /** What becomes of slots whose work is in progress: `'drain'` renews them until they are
-   *  released, `'expire'` leaves them to expire. Default `'drain'`. */
-  readonly slots?: 'drain' | 'expire' | undefined
 }

@@ -1,14 +1,8 @@
 // Options from instances of classes, as configuration often has them.
 
 import { expect, test } from 'vitest'
-import {
-  gcra,
-  type Policy,
-  RateLimiter,
-  type RedisLike,
-  redisStore,
-  tokenBucket,
-} from '../../src/index.js'
+import type { RedisLike } from '../../src/entries/store.js'
+import { gcra, type Policy, RateLimiter, redisStore, tokenBucket } from '../../src/index.js'
 import { limitOn } from '../http/exchange.js'
 
 const client: RedisLike = { callBuffer: () => Promise.reject(new Error('not asked')) }

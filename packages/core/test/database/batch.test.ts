@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type BatchRequest, batchOf, type RowChange } from '../../src/database/index.js'
+import { type BatchRequest, batchOf, type RowChange } from '../../src/entries/store.js'
 import {
   fixedWindow,
   gcra,

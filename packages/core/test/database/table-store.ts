@@ -2,7 +2,7 @@
 // holds a lock, and each of its steps takes a turn of the event loop.
 
 import type { Clock } from '../../src/base/clock.js'
-import { type BatchRequest, batchOf, type Store } from '../../src/database/index.js'
+import { type BatchRequest, batchOf, type Store } from '../../src/entries/store.js'
 import type { StoreResult } from '../../src/store.js'
 
 /** How long rows are kept after they matter, in case the clock steps back. */

@@ -1,7 +1,8 @@
 // The binding rule, which both the limiter and core/http use.
 
 import { describe, expect, test } from 'vitest'
-import { fixedWindow, type PolicyResult } from '../../src/index.js'
+import type { PolicyResult } from '../../src/entries/store.js'
+import { fixedWindow } from '../../src/index.js'
 import { bindsMore, isViolated } from '../../src/limiter/binding.js'
 import { decisionOf } from '../../src/limiter/pending-decision.js'
 import { makePolicySet } from '../../src/request.js'

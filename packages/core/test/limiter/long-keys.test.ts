@@ -2,10 +2,10 @@
 
 import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, test } from 'vitest'
+import { limitsFrom } from '../../src/entries/live.js'
 import {
   fixedWindow,
   type Key,
-  limitsFrom,
   memoryStore,
   RateLimiter,
   type Store,

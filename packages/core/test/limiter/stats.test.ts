@@ -2,14 +2,13 @@
 
 import { channel } from 'node:diagnostics_channel'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { type PolicyStats, resilient } from '../../src/entries/store.js'
 import {
   type Decision,
   fixedWindow,
   type LimiterStats,
   memoryStore,
-  type PolicyStats,
   RateLimiter,
-  resilient,
   type Store,
   tokenBucket,
   unlimited,

@@ -1,12 +1,12 @@
 // `whenUnavailable` has an effect wherever it can be set.
 
 import { describe, expect, test } from 'vitest'
+import { resilient } from '../../src/entries/store.js'
 import {
   fixedWindow,
   memoryStore,
   RateLimiter,
   type RateLimiterOptions,
-  resilient,
   type Store,
 } from '../../src/index.js'
 

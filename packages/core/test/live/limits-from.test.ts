@@ -2,9 +2,9 @@
 // source leaves anybody without a limit.
 
 import { expect, onTestFinished, test, vi } from 'vitest'
+import type { LimitsFromOptions } from '../../src/entries/live.js'
 import {
   fixedWindow,
-  type LimitsFromOptions,
   memoryStore,
   type Policy,
   type PolicyInput,

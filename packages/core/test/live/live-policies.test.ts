@@ -2,11 +2,10 @@
 
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { policyText } from '../../src/algorithms/policy-from.js'
+import type { LiveChange, LivePolicies } from '../../src/entries/live.js'
 import {
   fixedWindow,
   gcra,
-  type LiveChange,
-  type LivePolicies,
   type MemoryStore,
   memoryStore,
   RateLimiter,

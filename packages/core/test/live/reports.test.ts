@@ -2,7 +2,8 @@
 // fails.
 
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { type LivePolicies, memoryStore, type Policy, slidingWindow } from '../../src/index.js'
+import type { LivePolicies } from '../../src/entries/live.js'
+import { memoryStore, type Policy, slidingWindow } from '../../src/index.js'
 import { livePoliciesIn } from '../../src/live/live-policies.js'
 import { processesOf } from '../../src/live/reports.js'
 import type { Settings } from '../../src/settings.js'

@@ -4,10 +4,10 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { freePort, judged, type RedisServer, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { afterEach, expect, test, vi } from 'vitest'
+import type { RedisLike } from '../../src/entries/store.js'
 import {
   fixedWindow,
   RateLimiter,
-  type RedisLike,
   type RedisStore,
   type RedisStoreOptions,
   recommendedRedisOptions,

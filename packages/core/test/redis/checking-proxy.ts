@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Redis } from 'ioredis'
-import type { RedisLike } from '../../src/index.js'
+import type { RedisLike } from '../../src/entries/store.js'
 
 /** Commands without a key. */
 const KEYLESS = ['TIME']

@@ -10,12 +10,12 @@ import { waitUntil } from '@weir/testkit'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { checkedAddress } from '../../src/cli/address.js'
 import { weir } from '../../src/cli/main.js'
+import type { LivePolicies } from '../../src/entries/live.js'
+import type { RedisLike } from '../../src/entries/store.js'
 import {
   gcra,
-  type LivePolicies,
   lockout,
   type Policy,
-  type RedisLike,
   type RedisStoreOptions,
   slidingWindow,
 } from '../../src/index.js'

@@ -18,10 +18,10 @@ import {
 import { Cluster, Redis } from 'ioredis'
 import { generate } from 'selfsigned'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { RedisLike } from '../../src/entries/store.js'
 import {
   fixedWindow,
   RateLimiter,
-  type RedisLike,
   type RedisStore,
   recommendedClusterOptions,
   recommendedRedisOptions,

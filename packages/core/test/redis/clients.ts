@@ -2,12 +2,8 @@
 // share and which end with it.
 
 import { Cluster, Redis } from 'ioredis'
-import {
-  type RedisLike,
-  type RedisStore,
-  type RedisStoreOptions,
-  redisStore,
-} from '../../src/index.js'
+import type { RedisLike } from '../../src/entries/store.js'
+import { type RedisStore, type RedisStoreOptions, redisStore } from '../../src/index.js'
 import { patientClusterOptions, patientOptions } from './patient.js'
 import { workerRedis } from './servers.js'
 

@@ -4,13 +4,13 @@
 
 import { seedOf } from '@weir/testkit'
 import { describe, expect, test } from 'vitest'
+import type { RedisLike } from '../../src/entries/store.js'
 import {
   type Decision,
   fixedWindow,
   memoryStore,
   type Policy,
   RateLimiter,
-  type RedisLike,
   slidingCounter,
   slidingLog,
   slidingWindow,

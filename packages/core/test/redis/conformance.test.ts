@@ -1,5 +1,6 @@
 import { describe, test } from 'vitest'
-import type { RedisLike, RedisStore, RedisStoreOptions } from '../../src/index.js'
+import type { RedisLike } from '../../src/entries/store.js'
+import type { RedisStore, RedisStoreOptions } from '../../src/index.js'
 import { storeConformance } from '../../src/testing/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
 import { stillStore } from './patient.js'

@@ -9,9 +9,9 @@ import {
 } from '@weir/testkit'
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { livePolicies } from '../../src/entries/live.js'
 import {
   fixedWindow,
-  livePolicies,
   RateLimiter,
   type RedisStore,
   type RedisStoreOptions,

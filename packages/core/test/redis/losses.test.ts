@@ -4,11 +4,11 @@
 import { type RedisServer, startRedis } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { RedisLike } from '../../src/entries/store.js'
 import {
   fixedWindow,
   type Policy,
   RateLimiter,
-  type RedisLike,
   type RedisStore,
   recommendedRedisOptions,
   slidingCounter,

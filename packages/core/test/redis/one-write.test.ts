@@ -1,6 +1,7 @@
 import type { Cluster, Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { fixedWindow, RateLimiter, type RedisLike, redisStore } from '../../src/index.js'
+import type { RedisLike } from '../../src/entries/store.js'
+import { fixedWindow, RateLimiter, redisStore } from '../../src/index.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
 
 const policy = fixedWindow({ limit: 1_000_000, window: '1h' })

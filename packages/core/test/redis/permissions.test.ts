@@ -22,13 +22,13 @@ import {
   test,
   vi,
 } from 'vitest'
+import type { RedisLike } from '../../src/entries/store.js'
 import {
   fixedWindow,
   gcra,
   leakyBucket,
   type Policy,
   RateLimiter,
-  type RedisLike,
   type RedisStore,
   type RedisStoreOptions,
   recommendedClusterOptions,

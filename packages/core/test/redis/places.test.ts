@@ -3,10 +3,10 @@
 import { inspect } from 'node:util'
 import { Cluster, type ClusterNode, Redis } from 'ioredis'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import type { RedisLike } from '../../src/entries/store.js'
 import {
   RateLimiter,
   type RateLimiterOptions,
-  type RedisLike,
   type RedisStoreOptions,
   recommendedClusterOptions,
   recommendedRedisOptions,

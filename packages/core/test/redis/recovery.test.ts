@@ -7,11 +7,11 @@ import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { processTime, type Time } from '../../src/base/time.js'
+import type { RedisLike } from '../../src/entries/store.js'
 import {
   fixedWindow,
   type Policy,
   RateLimiter,
-  type RedisLike,
   type RedisStore,
   type RedisStoreOptions,
   recommendedRedisOptions,

@@ -4,10 +4,11 @@
 import { waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { livePolicies } from '../../src/entries/live.js'
+import type { TextClient } from '../../src/entries/store.js'
 import {
   concurrency,
   fixedWindow,
-  livePolicies,
   lockout,
   type Policy,
   RateLimiter,
@@ -15,7 +16,6 @@ import {
   slidingCounter,
   slidingLog,
   slidingWindow,
-  type TextClient,
   tokenBucket,
 } from '../../src/index.js'
 import { settingsOf } from '../../src/live/checks.js'

@@ -15,12 +15,9 @@ import {
   vi,
 } from 'vitest'
 import { processTime, type Time } from '../../src/base/time.js'
-import {
-  type LivePolicies,
-  type RedisLike,
-  type RedisStoreOptions,
-  slidingWindow,
-} from '../../src/index.js'
+import type { LivePolicies } from '../../src/entries/live.js'
+import type { RedisLike } from '../../src/entries/store.js'
+import { type RedisStoreOptions, slidingWindow } from '../../src/index.js'
 import { livePoliciesIn } from '../../src/live/live-policies.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { virtualTime } from '../virtual-time.js'

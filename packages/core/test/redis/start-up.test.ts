@@ -5,10 +5,10 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { freePort, type RedisSentinel, startSentinel, waitUntil } from '@weir/testkit'
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { RedisLike } from '../../src/entries/store.js'
 import {
   fixedWindow,
   RateLimiter,
-  type RedisLike,
   type RedisStore,
   type RedisStoreOptions,
   recommendedClusterOptions,

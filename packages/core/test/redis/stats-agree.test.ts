@@ -5,12 +5,12 @@
 
 import { seedOf, stepsOf } from '@weir/testkit'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { resilient } from '../../src/entries/store.js'
 import {
   type Decision,
   memoryStore,
   type Policy,
   RateLimiter,
-  resilient,
   type Store,
 } from '../../src/index.js'
 import { type FakeClock, fakeClock } from '../../src/testing/index.js'

@@ -4,13 +4,13 @@ import { channel } from 'node:diagnostics_channel'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { StoreCall } from '../../src/entries/store.js'
 import {
   fixedWindow,
   RateLimiter,
   type RedisStore,
   recommendedRedisOptions,
   redisStore,
-  type StoreCall,
 } from '../../src/index.js'
 
 let server: RedisServer

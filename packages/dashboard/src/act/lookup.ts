@@ -1,6 +1,7 @@
 // What holds for one key. Asks the limiter with `peek`, which takes nothing and writes nothing.
 
-import type { Decision, PolicyResult } from '@weir/core'
+import type { Decision } from '@weir/core'
+import type { PolicyResult } from '@weir/core/store'
 import type { Collector } from '../collect/collector.js'
 import { finite } from '../collect/limiter-frame.js'
 import type { Lookup } from '../protocol.js'

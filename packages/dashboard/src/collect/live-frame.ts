@@ -3,7 +3,8 @@
 
 import { createHmac, randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { LiveList, Override, Policy, PolicyChange } from '@weir/core'
+import type { Policy } from '@weir/core'
+import type { LiveList, Override, PolicyChange } from '@weir/core/live'
 import type { LiveFrame } from '../protocol.js'
 import type { Time } from '../time.js'
 import type { ShownLive } from '../watched.js'

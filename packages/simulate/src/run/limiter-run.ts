@@ -7,12 +7,12 @@ import {
   memoryStore,
   type Policy,
   type PolicyInput,
-  type PolicyResult,
   type PolicyUse,
   RateLimiter,
   unlimited,
 } from '@weir/core'
 import { quote } from '@weir/core/http'
+import type { PolicyResult } from '@weir/core/store'
 import { failed, misuse, misused } from '../errors.js'
 import { checkSimulated, type Limiter } from '../limiters.js'
 import type { RunReport } from '../report.js'

@@ -3,11 +3,11 @@
 import {
   type Policy,
   type PolicyInput,
-  type PolicyResult,
   type PolicyUse,
   RateLimiter,
   type RedisStore,
 } from '@weir/core'
+import type { PolicyResult } from '@weir/core/store'
 import type { Live, LivePolicy } from './live.js'
 import { isSame } from './words.js'
 

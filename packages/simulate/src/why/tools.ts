@@ -1,7 +1,8 @@
 // How this group sees a live store: what the command `weir` of @weir/core hands over beyond what
 // all groups use. packages/core/src/cli/open-store.ts makes it.
 
-import type { LiveProcess, LiveSetting, RedisStore } from '@weir/core'
+import type { RedisStore } from '@weir/core'
+import type { LiveProcess, LiveSetting } from '@weir/core/live'
 import type { SettingsNews } from '@weir/core/store'
 
 /** Which store to ask. */

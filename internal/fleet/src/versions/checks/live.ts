@@ -1,7 +1,8 @@
 // Live policies that processes of both versions change: all of them see the same policies and the
 // same history.
 
-import type { LivePolicies, Policy, RedisStore } from '@weir/core'
+import type { Policy, RedisStore } from '@weir/core'
+import type { LivePolicies } from '@weir/core/live'
 import { waitUntil } from '@weir/testkit'
 import { randomOf } from '@weir/testkit/virtual-time'
 import type { Bench, Found } from '../bench.js'

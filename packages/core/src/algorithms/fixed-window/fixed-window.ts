@@ -1,4 +1,4 @@
-import { type CalendarUnit, LENGTHS_MS, WEEK_DAYS, type WeekDay } from '../../base/calendar.js'
+import { type CalendarUnit, LENGTHS_MS, WEEK_DAYS } from '../../base/calendar.js'
 import { type Duration, durationText } from '../../base/duration.js'
 import { invalid } from '../../base/errors.js'
 import { checkedOptions } from '../../base/options.js'
@@ -12,7 +12,7 @@ export interface FixedWindowOptions extends Omit<WindowOptions, 'window'> {
   /** How long a window is, from 1 ms to 3,650 days: `60_000` or `'1m'`; or a calendar period:
    *  `'hour'`, `'day'`, `'week'`, `'month'` or `'year'`. A `'1d'` begins with a key's first
    *  request, a `'day'` at midnight. */
-  readonly window: Duration | CalendarUnit
+  readonly window: Duration | 'hour' | 'day' | 'week' | 'month' | 'year'
   /** True: windows start at multiples of `window` since the Unix epoch (UTC days, for example).
    *  False, the default: a key's window starts with its first request. */
   readonly aligned?: boolean | undefined
@@ -21,7 +21,15 @@ export interface FixedWindowOptions extends Omit<WindowOptions, 'window'> {
    *  two names of one zone are two counters. */
   readonly timeZone?: string | undefined
   /** For the period `'week'`: its first day. Default `'monday'`. */
-  readonly weekStart?: WeekDay | undefined
+  readonly weekStart?:
+    | 'sunday'
+    | 'monday'
+    | 'tuesday'
+    | 'wednesday'
+    | 'thursday'
+    | 'friday'
+    | 'saturday'
+    | undefined
 }
 
 /**

@@ -9,6 +9,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { counterOf, withLimit } from '../../../src/algorithms/policy.js'
 import type { Clock } from '../../../src/base/clock.js'
 import { processTime } from '../../../src/base/time.js'
+import type { PolicyResult } from '../../../src/entries/store.js'
 import { RATE_LIMIT_HEADERS } from '../../../src/http/index.js'
 import {
   fieldsOf,
@@ -26,7 +27,6 @@ import {
   lockout,
   memoryStore,
   type Policy,
-  type PolicyResult,
   policyFrom,
   RateLimiter,
   type Store,

@@ -5,6 +5,7 @@ import { EventEmitter } from 'node:events'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { responses } from '../../../src/entries/adaptive.js'
 import { type HttpLimiter, httpLimiterIn } from '../../../src/http/http-limiter.js'
 import {
   afterNodeResponse,
@@ -16,7 +17,7 @@ import {
   overloadGuard,
   recordResponse,
 } from '../../../src/http/index.js'
-import { concurrency, fixedWindow, leakyBucket, responses } from '../../../src/index.js'
+import { concurrency, fixedWindow, leakyBucket } from '../../../src/index.js'
 import { memoryStoreIn } from '../../../src/memory/store.js'
 import { type VirtualTime, virtualTime } from '../../virtual-time.js'
 import { type FakeRequest, FakeResponse, fake } from '../exchange.js'

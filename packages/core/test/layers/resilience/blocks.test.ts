@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import type { Duration } from '../../../src/base/duration.js'
-import { lockout, memoryStore, RateLimiter, resilient, type Store } from '../../../src/index.js'
+import { resilient } from '../../../src/entries/store.js'
+import { lockout, memoryStore, RateLimiter, type Store } from '../../../src/index.js'
 import { fakeClock } from '../../../src/testing/index.js'
 
 /** Processes that share a store, which may lose all its data. */

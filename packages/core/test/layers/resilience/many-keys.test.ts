@@ -1,12 +1,12 @@
 // `maxLocalKeys`: how many keys a process decides without the store, and remembers from before.
 
 import { describe, expect, test } from 'vitest'
+import { resilient } from '../../../src/entries/store.js'
 import {
   fixedWindow,
   type Policy,
   RateLimiter,
   redisStore,
-  resilient,
   slidingWindow,
 } from '../../../src/index.js'
 import { Fallback } from '../../../src/layers/resilience/fallback.js'

@@ -2,6 +2,7 @@
 // it admits is counted in the store afterwards.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { resilient } from '../../../src/entries/store.js'
 import {
   type Decision,
   fixedWindow,
@@ -13,7 +14,6 @@ import {
   RateLimiter,
   type RateLimiterOptions,
   redisStore,
-  resilient,
   slidingCounter,
   slidingLog,
   slidingWindow,

@@ -2,7 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { StoreError } from '../../../src/base/errors.js'
-import { fixedWindow, RateLimiter, resilient, slidingLog } from '../../../src/index.js'
+import { resilient } from '../../../src/entries/store.js'
+import { fixedWindow, RateLimiter, slidingLog } from '../../../src/index.js'
 import type { StoreEvents } from '../../../src/layers/resilience/events.js'
 import type { ResilientStore } from '../../../src/layers/resilience/resilient.js'
 import { type ResilientOptions, resilientIn } from '../../../src/layers/resilience/resilient.js'

@@ -1,0 +1,24 @@
+// `@weir/core/store`: for authors of stores, the contract, and the driver for a store on a
+// database; the layers around a store of one's own; and types of which results and stats consist.
+
+export type { BlockState } from '../algorithms/block-code.js'
+export type { StoreCall } from '../base/calls.js'
+export type { HistogramStats } from '../base/histogram.js'
+export { type Batch, type BatchOutcome, type BatchRequest, batchOf } from '../database/batch.js'
+export type { RowChange } from '../database/rows.js'
+export type { StoreEvents, StoreListener } from '../layers/resilience/events.js'
+export {
+  type ResilientOptions,
+  type ResilientStore,
+  resilient,
+} from '../layers/resilience/resilient.js'
+export type {
+  DecisionStats,
+  PolicyStats,
+  PriorityStats,
+  UndecidedStats,
+} from '../limiter/stats.js'
+export type { AdaptedClient } from '../redis/client.js'
+export type { RedisLike } from '../redis/clients/ioredis/redis-like.js'
+export type { TextClient } from '../redis/clients/text.js'
+export type * from '../store.js'
