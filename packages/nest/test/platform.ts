@@ -1,5 +1,5 @@
 // The platform of the applications in these tests. internal/behaviour/majors/nest12 has one that
-// its place: Fastify.
+// takes its place: Fastify.
 
 import type { AbstractHttpAdapter } from '@nestjs/core'
 import { ExpressAdapter } from '@nestjs/platform-express'
