@@ -7,14 +7,14 @@ export {
   leakyBucket,
   type TokenBucketOptions,
   tokenBucket,
-} from './algorithms/bucket/buckets.js'
-export { type ConcurrencyOptions, concurrency } from './algorithms/concurrency/concurrency.js'
-export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window/fixed-window.js'
-export { type LockoutOptions, lockout } from './algorithms/lockout/lockout.js'
+} from './algorithms/bucket/policies.js'
+export { type ConcurrencyOptions, concurrency } from './algorithms/concurrency/policies.js'
+export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window/policies.js'
+export { type LockoutOptions, lockout } from './algorithms/lockout/policies.js'
 export type { Algorithm, Policy } from './algorithms/policy.js'
 export { policyFrom } from './algorithms/policy-from.js'
-export { slidingCounter } from './algorithms/sliding-counter/sliding-counter.js'
-export * from './algorithms/sliding-log/sliding-log.js'
+export { slidingCounter } from './algorithms/sliding-counter/policies.js'
+export * from './algorithms/sliding-log/policies.js'
 export { unlimited } from './algorithms/unlimited.js'
 export type { WindowOptions } from './algorithms/window-policy.js'
 export type { Clock } from './base/clock.js'

@@ -2,13 +2,13 @@
 // database or typed by an operator goes through the factory again, so it is checked like code.
 
 import { invalid, quote, rangeError, typeError } from '../base/errors.js'
-import { gcra, leakyBucket, tokenBucket } from './bucket/buckets.js'
-import { concurrency } from './concurrency/concurrency.js'
-import { fixedWindow } from './fixed-window/fixed-window.js'
-import { lockout } from './lockout/lockout.js'
+import { gcra, leakyBucket, tokenBucket } from './bucket/policies.js'
+import { concurrency } from './concurrency/policies.js'
+import { fixedWindow } from './fixed-window/policies.js'
+import { lockout } from './lockout/policies.js'
 import { type Algorithm, checkPolicy, type Policy } from './policy.js'
-import { slidingCounter } from './sliding-counter/sliding-counter.js'
-import { slidingLog, slidingWindow } from './sliding-log/sliding-log.js'
+import { slidingCounter } from './sliding-counter/policies.js'
+import { slidingLog, slidingWindow } from './sliding-log/policies.js'
 import { unlimited } from './unlimited.js'
 
 const FACTORIES: Readonly<Record<Algorithm, (options: never) => Policy>> = {

@@ -2,7 +2,7 @@
 // Functions warn once.
 
 import type * as blocks from '../algorithms/block-code.js'
-import type { FixedWindowOptions } from '../algorithms/fixed-window/fixed-window.js'
+import type { FixedWindowOptions } from '../algorithms/fixed-window/policies.js'
 import type { Policy } from '../algorithms/policy.js'
 import type * as unlimited from '../algorithms/unlimited.js'
 import type * as calls from '../base/calls.js'

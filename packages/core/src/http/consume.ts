@@ -1,8 +1,8 @@
 // The second step: finds out what a request may take and what it costs, and gets the decision.
 
-import { reservingAhead } from '../algorithms/bucket/buckets.js'
+import { reservingAhead } from '../algorithms/bucket/policies.js'
 import { isPolicy, type Policy } from '../algorithms/policy.js'
-import { slidingWindow } from '../algorithms/sliding-log/sliding-log.js'
+import { slidingWindow } from '../algorithms/sliding-log/policies.js'
 import { Recent } from '../base/cache.js'
 import { type Duration, durationMs } from '../base/duration.js'
 import { quote, rangeError, typeError } from '../base/errors.js'

@@ -2,19 +2,19 @@
 // import this file, or every bundle would contain all algorithms.
 
 import type { Kernel } from '../algorithms/algorithm.js'
-import { gcra, leakyBucket, tokenBucket } from '../algorithms/bucket/buckets.js'
 import { bucket as bucketKernel } from '../algorithms/bucket/kernel.js'
-import { concurrency } from '../algorithms/concurrency/concurrency.js'
+import { gcra, leakyBucket, tokenBucket } from '../algorithms/bucket/policies.js'
 import { concurrency as concurrencyKernel } from '../algorithms/concurrency/kernel.js'
-import { fixedWindow } from '../algorithms/fixed-window/fixed-window.js'
+import { concurrency } from '../algorithms/concurrency/policies.js'
 import { fixedWindow as fixedWindowKernel } from '../algorithms/fixed-window/kernel.js'
+import { fixedWindow } from '../algorithms/fixed-window/policies.js'
 import { lockout as lockoutKernel } from '../algorithms/lockout/kernel.js'
-import { lockout } from '../algorithms/lockout/lockout.js'
+import { lockout } from '../algorithms/lockout/policies.js'
 import type { Policy } from '../algorithms/policy.js'
 import { slidingCounter as slidingCounterKernel } from '../algorithms/sliding-counter/kernel.js'
-import { slidingCounter } from '../algorithms/sliding-counter/sliding-counter.js'
+import { slidingCounter } from '../algorithms/sliding-counter/policies.js'
 import { slidingLog as slidingLogKernel } from '../algorithms/sliding-log/kernel.js'
-import { slidingLog, slidingWindow } from '../algorithms/sliding-log/sliding-log.js'
+import { slidingLog, slidingWindow } from '../algorithms/sliding-log/policies.js'
 import type { Duration } from '../base/duration.js'
 
 export interface AlgorithmEntry {

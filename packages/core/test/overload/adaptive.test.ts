@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { tokenBucket } from '../../src/algorithms/bucket/buckets.js'
-import { fixedWindow } from '../../src/algorithms/fixed-window/fixed-window.js'
+import { tokenBucket } from '../../src/algorithms/bucket/policies.js'
+import { fixedWindow } from '../../src/algorithms/fixed-window/policies.js'
 import { counterOf } from '../../src/algorithms/policy.js'
 import { unlimited } from '../../src/algorithms/unlimited.js'
 import { RateLimiter } from '../../src/limiter/limiter.js'

@@ -4,7 +4,7 @@
 
 import { isWeekly } from '@weir/testkit'
 import { describe, expect, test } from 'vitest'
-import { tokenBucket } from '../../src/algorithms/bucket/buckets.js'
+import { tokenBucket } from '../../src/algorithms/bucket/policies.js'
 import { RateLimiter } from '../../src/limiter/limiter.js'
 import { memoryStore } from '../../src/memory/store.js'
 import { adaptiveIn } from '../../src/overload/adaptive.js'

@@ -6,7 +6,7 @@
 import { seedOf, stepsOf } from '@weir/testkit'
 import type { Cluster, Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
-import { concurrency } from '../../src/algorithms/concurrency/concurrency.js'
+import { concurrency } from '../../src/algorithms/concurrency/policies.js'
 import { memoryStore, type Store } from '../../src/index.js'
 import { makePolicySet } from '../../src/request.js'
 import type { StoreRequest, StoreResult } from '../../src/store.js'

@@ -2,11 +2,11 @@
 // and a TTL that was lost is restored.
 
 import { describe, expect, test } from 'vitest'
-import { tokenBucket } from '../../src/algorithms/bucket/buckets.js'
-import { fixedWindow } from '../../src/algorithms/fixed-window/fixed-window.js'
+import { tokenBucket } from '../../src/algorithms/bucket/policies.js'
+import { fixedWindow } from '../../src/algorithms/fixed-window/policies.js'
 import { counterOf, type Policy } from '../../src/algorithms/policy.js'
-import { slidingCounter } from '../../src/algorithms/sliding-counter/sliding-counter.js'
-import { slidingLog, slidingWindow } from '../../src/algorithms/sliding-log/sliding-log.js'
+import { slidingCounter } from '../../src/algorithms/sliding-counter/policies.js'
+import { slidingLog, slidingWindow } from '../../src/algorithms/sliding-log/policies.js'
 import { EPOCH_MS } from '../../src/base/clock.js'
 import { RateLimiter } from '../../src/limiter/limiter.js'
 import { fakeClock } from '../../src/testing/clock.js'

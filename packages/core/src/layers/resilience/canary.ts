@@ -3,7 +3,7 @@
 // was written later may be lost, of every key. A number that processes share would not do: others
 // may have raised it past what was lost.
 
-import { fixedWindow } from '../../algorithms/fixed-window/fixed-window.js'
+import { fixedWindow } from '../../algorithms/fixed-window/policies.js'
 import type { Time } from '../../base/time.js'
 import type { LayerRequest } from '../../layer.js'
 import { makePolicySet } from '../../request.js'

@@ -2,7 +2,7 @@
 // (a), and the level that outlives the reset (d).
 
 import { seenUnits } from '../../algorithms/block-code.js'
-import { lockout } from '../../algorithms/lockout/lockout.js'
+import { lockout } from '../../algorithms/lockout/policies.js'
 import type { Algorithm, Policy } from '../../algorithms/policy.js'
 import { makePolicySet } from '../../request.js'
 import { type Case, same } from './bench.js'

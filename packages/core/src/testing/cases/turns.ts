@@ -1,6 +1,6 @@
 // Turns of a bucket, for stores that reserve them.
 
-import { gcra } from '../../algorithms/bucket/buckets.js'
+import { gcra } from '../../algorithms/bucket/policies.js'
 import type { Algorithm } from '../../algorithms/policy.js'
 import { makePolicySet } from '../../request.js'
 import type { StoreResult } from '../../store.js'

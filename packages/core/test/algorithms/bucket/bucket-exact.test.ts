@@ -6,8 +6,8 @@
 import { stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { tokenBucket } from '../../../src/algorithms/bucket/buckets.js'
 import { bucket } from '../../../src/algorithms/bucket/kernel.js'
+import { tokenBucket } from '../../../src/algorithms/bucket/policies.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
 import { EPOCH_MS } from '../../../src/base/clock.js'
 

@@ -4,7 +4,7 @@
 import { stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { tokenBucket } from '../../../src/algorithms/bucket/buckets.js'
+import { tokenBucket } from '../../../src/algorithms/bucket/policies.js'
 import { memoryStore } from '../../../src/memory/store.js'
 import { makePolicySet } from '../../../src/request.js'
 import type { StoreRequest } from '../../../src/store.js'

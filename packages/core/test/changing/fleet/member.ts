@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
+import { fixedWindow } from '../../../src/algorithms/fixed-window/policies.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
 import { RateLimiter } from '../../../src/limiter/limiter.js'
 import { livePolicies } from '../../../src/live/live-policies.js'

@@ -1,12 +1,12 @@
 // A process's part of a policy while Redis is away.
 
 import { expect, test } from 'vitest'
-import { tokenBucket } from '../../../src/algorithms/bucket/buckets.js'
 import { bucket } from '../../../src/algorithms/bucket/kernel.js'
-import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
+import { tokenBucket } from '../../../src/algorithms/bucket/policies.js'
+import { fixedWindow } from '../../../src/algorithms/fixed-window/policies.js'
 import { counterOf, type Policy, withLimit } from '../../../src/algorithms/policy.js'
-import { slidingCounter } from '../../../src/algorithms/sliding-counter/sliding-counter.js'
-import { slidingLog } from '../../../src/algorithms/sliding-log/sliding-log.js'
+import { slidingCounter } from '../../../src/algorithms/sliding-counter/policies.js'
+import { slidingLog } from '../../../src/algorithms/sliding-log/policies.js'
 import { EPOCH_MS } from '../../../src/base/clock.js'
 import { Fallback } from '../../../src/layers/resilience/fallback.js'
 import { type Peers, partOf } from '../../../src/layers/resilience/peers.js'

@@ -1,7 +1,7 @@
 // The child process: when it is told a port, its first calls wait for their turns there.
 
 import type { Redis } from 'ioredis'
-import { leakyBucket } from '../../../src/algorithms/bucket/buckets.js'
+import { leakyBucket } from '../../../src/algorithms/bucket/policies.js'
 import { RateLimiter } from '../../../src/limiter/limiter.js'
 import { recommendedRedisOptions } from '../../../src/redis/clients/ioredis/recommended.js'
 import { redisStore } from '../../../src/redis/store.js'

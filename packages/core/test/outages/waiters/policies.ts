@@ -1,6 +1,6 @@
-import { leakyBucket } from '../../../src/algorithms/bucket/buckets.js'
+import { leakyBucket } from '../../../src/algorithms/bucket/policies.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
-import { slidingLog } from '../../../src/algorithms/sliding-log/sliding-log.js'
+import { slidingLog } from '../../../src/algorithms/sliding-log/policies.js'
 
 /** 100 a second, one by one. */
 export const QUEUE: Policy = leakyBucket({

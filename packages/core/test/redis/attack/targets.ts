@@ -7,11 +7,11 @@ import {
   aroundEdge,
   fromBucket,
 } from '../../../../../internal/fleet/src/promises/bounds.js'
-import { tokenBucket } from '../../../src/algorithms/bucket/buckets.js'
-import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
+import { tokenBucket } from '../../../src/algorithms/bucket/policies.js'
+import { fixedWindow } from '../../../src/algorithms/fixed-window/policies.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
-import { slidingCounter } from '../../../src/algorithms/sliding-counter/sliding-counter.js'
-import { slidingLog, slidingWindow } from '../../../src/algorithms/sliding-log/sliding-log.js'
+import { slidingCounter } from '../../../src/algorithms/sliding-counter/policies.js'
+import { slidingLog, slidingWindow } from '../../../src/algorithms/sliding-log/policies.js'
 import { edgeAttacks, mulberry32, type Raid, raid, refundAttack, search } from './attack.js'
 
 export interface Target {

@@ -10,7 +10,7 @@ import {
   type Reading,
   type Table,
 } from '../../../src/algorithms/driver.js'
-import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
+import { fixedWindow } from '../../../src/algorithms/fixed-window/policies.js'
 import type { Mode } from '../../../src/algorithms/modes.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
 import { algorithms } from '../../../src/testing/algorithms.js'

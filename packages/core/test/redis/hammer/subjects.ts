@@ -1,11 +1,11 @@
 // The policies that are hammered. Windows are so long that none ends during a test: aligned ones of
 // 3,650 days end in December 2029.
 
-import { gcra, leakyBucket, tokenBucket } from '../../../src/algorithms/bucket/buckets.js'
-import { fixedWindow } from '../../../src/algorithms/fixed-window/fixed-window.js'
-import { lockout } from '../../../src/algorithms/lockout/lockout.js'
-import { slidingCounter } from '../../../src/algorithms/sliding-counter/sliding-counter.js'
-import { slidingLog, slidingWindow } from '../../../src/algorithms/sliding-log/sliding-log.js'
+import { gcra, leakyBucket, tokenBucket } from '../../../src/algorithms/bucket/policies.js'
+import { fixedWindow } from '../../../src/algorithms/fixed-window/policies.js'
+import { lockout } from '../../../src/algorithms/lockout/policies.js'
+import { slidingCounter } from '../../../src/algorithms/sliding-counter/policies.js'
+import { slidingLog, slidingWindow } from '../../../src/algorithms/sliding-log/policies.js'
 import type { PolicyInput } from '../../../src/policy-input.js'
 
 export type SubjectName =
