@@ -210,12 +210,16 @@ be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome,
   {
     file: 'testing.md',
     title: 'Testing',
-    about: 'a clock for tests, and the checks for a store.',
+    about: 'a clock for tests, the checks for a store, and what each algorithm says of itself.',
     sections: [
       { name: 'fakeClock', from: 'testing' },
       { name: 'FakeClock', from: 'testing' },
       { name: 'storeConformance', from: 'testing' },
       { name: 'replayTrace', from: 'testing' },
+      { name: 'algorithms', from: 'testing' },
+      { name: 'AlgorithmDescription', from: 'testing' },
+      { name: 'PolicyDescription', from: 'testing' },
+      { name: 'Bound', from: 'testing' },
     ],
   },
 ]

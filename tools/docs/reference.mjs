@@ -311,7 +311,9 @@ function isMoved({ declarations: [first] = [] }) {
 
 /** An example is a separate module, so it imports what it uses. */
 function withImports(text, from) {
-  const words = new Set(text.replace(/(^|\s)\/\/.*/g, '').match(/(?<!\w|[^.]\.)[A-Za-z]\w+\b/g))
+  const words = new Set(
+    text.replace(/(^|\s)\/\/.*/g, '').match(/(?<!\w|[^.]\.)[A-Za-z]\w+\b(?!:)/g),
+  )
   const hasValue = (entry, name) => {
     const symbol = exportsOf(entry).get(name)
     return (symbol?.flags & SymbolFlags.Value) > 0 && !isMoved(symbol)

@@ -2,27 +2,11 @@
 // database or typed by an operator goes through the factory again, so it is checked like code.
 
 import { invalid, quote, rangeError, typeError } from '../base/errors.js'
-import { gcra, leakyBucket, tokenBucket } from './bucket/policies.js'
-import { concurrency } from './concurrency/policies.js'
-import { fixedWindow } from './fixed-window/policies.js'
-import { lockout } from './lockout/policies.js'
-import { type Algorithm, checkPolicy, type Policy } from './policy.js'
-import { slidingCounter } from './sliding-counter/policies.js'
-import { slidingLog, slidingWindow } from './sliding-log/policies.js'
+import { factories } from './factories.generated.js'
+import { checkPolicy, type Policy } from './policy.js'
 import { unlimited } from './unlimited.js'
 
-const FACTORIES: Readonly<Record<Algorithm, (options: never) => Policy>> = {
-  unlimited,
-  'token-bucket': tokenBucket,
-  gcra,
-  'leaky-bucket': leakyBucket,
-  'fixed-window': fixedWindow,
-  'sliding-window': slidingWindow,
-  'sliding-log': slidingLog,
-  'sliding-counter': slidingCounter,
-  lockout,
-  concurrency,
-}
+const FACTORIES: typeof factories = { unlimited, ...factories }
 
 const LONGEST_TEXT = 1_000
 
@@ -42,7 +26,7 @@ export function policyFrom(data: string | object): Policy {
   }
   const { algorithm, ...options } = given as { readonly algorithm?: unknown }
   if (typeof algorithm === 'string' && Object.hasOwn(FACTORIES, algorithm))
-    return FACTORIES[algorithm as Algorithm](options as never)
+    return (FACTORIES[algorithm] as (options: never) => Policy)(options as never)
   const right = Object.keys(FACTORIES).join(', ')
   throw invalid('WEIR_INVALID_POLICY', 'algorithm', algorithm, right, 'string')
 }

@@ -3,18 +3,9 @@
 import { memoized } from '../base/cache.js'
 import { invalid } from '../base/errors.js'
 import type { Kernel, PolicyNumbers } from './algorithm.js'
+import type { Algorithm } from './names.generated.js'
 
-export type Algorithm =
-  | 'unlimited'
-  | 'token-bucket'
-  | 'gcra'
-  | 'leaky-bucket'
-  | 'fixed-window'
-  | 'sliding-window'
-  | 'sliding-log'
-  | 'sliding-counter'
-  | 'lockout'
-  | 'concurrency'
+export type { Algorithm } from './names.generated.js'
 
 /**
  * What is allowed. Make one with `tokenBucket`, `slidingWindow` and the like; do not build one by

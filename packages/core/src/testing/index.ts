@@ -1,6 +1,8 @@
 // For tests of an application's limits (a clock that stands still), and of stores (traces and the
-// conformance suite).
+// conformance suite), and for tools: what each algorithm promises, costs and means.
 
+export type * from '../algorithms/description.js'
+export { algorithms } from './algorithms.generated.js'
 export { type FakeClock, fakeClock } from './clock.js'
 export { type ConformanceCase, type ConformanceOptions, storeConformance } from './conformance.js'
 export { replayTrace } from './trace.js'

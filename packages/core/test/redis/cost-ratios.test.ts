@@ -4,14 +4,10 @@
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { tokenBucket } from '../../src/algorithms/bucket/policies.js'
-import { fixedWindow } from '../../src/algorithms/fixed-window/policies.js'
-import type { Policy } from '../../src/algorithms/policy.js'
-import { slidingCounter } from '../../src/algorithms/sliding-counter/policies.js'
-import { slidingLog, slidingWindow } from '../../src/algorithms/sliding-log/policies.js'
 import { prepareScript } from '../../src/redis/transport/call.js'
 import { keyFormat } from '../../src/redis/transport/keys.js'
 import { makePolicySet } from '../../src/request.js'
+import { policyFactories } from '../../src/testing/algorithms.js'
 import { patientClient } from './patient.js'
 import { verdictsOf } from './verdicts.js'
 
@@ -43,14 +39,8 @@ return count`
     return Number(/^cmdstat_evalsha:calls=\d+,usec=(\d+)/m.exec(stats)?.[1]) / calls
   }
 
-  test.each<readonly [policy: Policy, batched: number, alone: number]>([
-    [tokenBucket({ capacity: limit, refill: limit, every: '10m' }), 1.5, 7.5],
-    [fixedWindow({ limit, window: '10m' }), 1.6, 6.5],
-    [slidingCounter({ limit, window: '10m' }), 1.7, 6.5],
-    [slidingLog({ limit, window: '10m' }), 2.4, 7.5],
-    [slidingWindow({ limit, window: '10m' }), 2.4, 7.5],
-  ])('of $algorithm', async (policy, batched, alone) => {
-    const policySet = makePolicySet('cost', [policy])
+  test.each(Object.entries(policyFactories))('of %s', async (_, { of, cost }) => {
+    const policySet = makePolicySet('cost', [of(limit, '10m')])
     const line = prepareScript(keyFormat('weir'), policySet)
     const groups = Array.from({ length: KEYS }, (_, i) => ({
       policySet,
@@ -72,8 +62,8 @@ return count`
       const aloneUs = await scriptUs(200, () => ask(groups.slice(0, 1)))
       ratios.push({ batched: batchUs / KEYS / floorUs, alone: aloneUs / floorUs })
     }
-    expect(median(ratios.map((each) => each.batched)), 'in a call of 64').toBeLessThan(batched)
-    expect(median(ratios.map((each) => each.alone)), 'alone').toBeLessThan(alone)
+    expect(median(ratios.map((each) => each.batched)), 'in a call of 64').toBeLessThan(cost.batched)
+    expect(median(ratios.map((each) => each.alone)), 'alone').toBeLessThan(cost.alone)
   })
 })
 

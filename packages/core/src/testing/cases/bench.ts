@@ -1,11 +1,11 @@
 // What the cases of the conformance suite work with.
 
+import type { Letter, PolicyExample } from '../../algorithms/description.js'
 import type { Policy } from '../../algorithms/policy.js'
 import type { Duration } from '../../base/duration.js'
 import type { RateLimiter } from '../../limiter/limiter.js'
 import type { PolicyInput } from '../../policy-input.js'
 import type { Mode, Store } from '../../store.js'
-import type { Letter, PolicyExample } from '../algorithms.js'
 import type { FakeClock } from '../clock.js'
 import type { Subject } from '../units.js'
 

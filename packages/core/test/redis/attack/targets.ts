@@ -1,17 +1,12 @@
-// The targets: one policy of each kind, with 100 units a minute, and the most that can be taken in
-// a minute.
+// The targets: the policies that count units, with 100 units a minute, and the most that can be
+// taken in a minute.
 
-import {
-  aimedAtGrid,
-  anyWindow,
-  aroundEdge,
-  fromBucket,
-} from '../../../../../internal/fleet/src/promises/bounds.js'
-import { tokenBucket } from '../../../src/algorithms/bucket/policies.js'
+import type { PolicyDescription } from '../../../src/algorithms/description.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/policies.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
-import { slidingCounter } from '../../../src/algorithms/sliding-counter/policies.js'
-import { slidingLog, slidingWindow } from '../../../src/algorithms/sliding-log/policies.js'
+import { slidingWindow } from '../../../src/algorithms/sliding-log/policies.js'
+import { policyFactories } from '../../../src/testing/algorithms.js'
+import { unitFactories } from '../../unit-factories.js'
 import { edgeAttacks, mulberry32, type Raid, raid, refundAttack, search } from './attack.js'
 
 export interface Target {
@@ -24,52 +19,30 @@ export interface Target {
 
 const limit = 100
 const window = '1m'
-const windowMs = 60_000
+
+/** Other forms of the policies. */
+const forms: Readonly<Record<string, Policy>> = {
+  'slidingWindow (7 parts)': slidingWindow({ limit, window, parts: 7 }),
+  'fixedWindow, aligned': fixedWindow({ limit, window, aligned: true }),
+}
 
 export const targets: readonly Target[] = [
-  {
-    call: 'slidingLog',
-    policy: slidingLog({ limit, window }),
-    bound: anyWindow(limit),
-    because: 'the limit',
-  },
-  {
-    call: 'slidingWindow (60 parts)',
-    policy: slidingWindow({ limit, window }),
-    bound: anyWindow(limit),
-    because: 'the limit',
-  },
-  {
-    call: 'slidingWindow (7 parts)',
-    policy: slidingWindow({ limit, window, parts: 7 }),
-    bound: anyWindow(limit),
-    because: 'the limit',
-  },
-  {
-    call: 'slidingCounter',
-    policy: slidingCounter({ limit, window }),
-    bound: aimedAtGrid(limit),
-    because: 'less than twice the limit',
-  },
-  {
-    call: 'fixedWindow',
-    policy: fixedWindow({ limit, window }),
-    bound: aroundEdge(limit),
-    because: 'twice the limit',
-  },
-  {
-    call: 'fixedWindow, aligned',
-    policy: fixedWindow({ limit, window, aligned: true }),
-    bound: aroundEdge(limit),
-    because: 'twice the limit',
-  },
-  {
-    call: 'tokenBucket, full in a minute',
-    policy: tokenBucket({ capacity: limit, refill: limit, every: window }),
-    bound: fromBucket(limit, limit, windowMs, windowMs),
-    because: 'capacity + refill * t / every',
-  },
-]
+  ...Object.entries(unitFactories).map(([call, { of }]) => targetOf(call, of(limit, window))),
+  ...Object.entries(forms).map(([call, policy]) => targetOf(call, policy)),
+].filter(isFirst)
+
+function targetOf(call: string, policy: Policy): Target {
+  const [factory = ''] = call.split(/\W/)
+  const { units, says } = (policyFactories[factory] as PolicyDescription).bound(policy)
+  return { call, policy, bound: units, because: says }
+}
+
+/** Factories of one kernel may make the same policy in other words. */
+function isFirst({ policy }: Target, i: number, all: readonly Target[]): boolean {
+  const same = (other: Target): boolean =>
+    other.policy.kernel === policy.kernel && `${other.policy.numbers}` === `${policy.numbers}`
+  return all.findIndex(same) === i
+}
 
 export interface Measured extends Target {
   /** The units, by policy set, of an attacker who knows the edges. */

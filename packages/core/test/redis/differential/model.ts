@@ -13,7 +13,7 @@ import {
 import { fixedWindow } from '../../../src/algorithms/fixed-window/policies.js'
 import type { Mode } from '../../../src/algorithms/modes.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
-import { algorithms } from '../../../src/testing/algorithms.js'
+import { kernels as described } from '../../../src/testing/algorithms.js'
 import type { DrawnPolicy, KernelName } from './recipe.js'
 
 /** Days of a zone that changes its clock. */
@@ -21,7 +21,7 @@ export const calendarDay = (name: string, limit: number): Policy =>
   fixedWindow({ name, limit, window: 'day', timeZone: 'America/Havana' })
 
 export const kernels: Readonly<Record<KernelName, Kernel>> = {
-  ...Object.fromEntries(Object.entries(algorithms).map(([name, { kernel }]) => [name, kernel])),
+  ...described,
   calendar: calendarDay('day', 1).kernel as Kernel,
 }
 

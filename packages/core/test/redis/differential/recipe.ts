@@ -5,14 +5,14 @@ import fc from 'fast-check'
 import type { PolicyNumbers } from '../../../src/algorithms/algorithm.js'
 import { tokenBucket } from '../../../src/algorithms/bucket/policies.js'
 import { concurrency } from '../../../src/algorithms/concurrency/policies.js'
+import type { PolicyDescription } from '../../../src/algorithms/description.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/policies.js'
 import { lockout } from '../../../src/algorithms/lockout/policies.js'
 import type { Mode } from '../../../src/algorithms/modes.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
 import { slidingLog, slidingWindow } from '../../../src/algorithms/sliding-log/policies.js'
 import { EPOCH_MS } from '../../../src/base/clock.js'
-import type { PolicyFactory } from '../../../src/testing/algorithms.js'
-import { algorithms } from '../../../src/testing/algorithms.js'
+import { algorithms, kernels } from '../../../src/testing/algorithms.js'
 import { calendarDay } from './model.js'
 
 export interface WalkRecipe {
@@ -102,7 +102,7 @@ export const kernelNames: readonly KernelName[] = [...Object.keys(algorithms), '
 
 /** A policy in a form that can be printed. */
 export function drawnOf(policy: Policy): DrawnPolicy {
-  const kernel = kernelNames.find((name) => algorithms[name]?.kernel.id === policy.kernel?.id)
+  const kernel = kernelNames.find((name) => kernels[name]?.id === policy.kernel?.id)
   return { ...shownOf(policy), kernel: kernel as KernelName }
 }
 
@@ -241,7 +241,7 @@ const blocks: fc.Arbitrary<number[]> = fc
 function versionsOf(kernel: KernelName): Versions {
   const known = policies[kernel]
   if (known !== undefined) return known
-  const [{ of }] = Object.values(algorithms[kernel]?.factories ?? {}) as [PolicyFactory]
+  const [{ of }] = Object.values(algorithms[kernel]?.policies ?? {}) as [PolicyDescription]
   return (name, count) =>
     drawn(kernel, fc.tuple(span, times(limit, count)), ([window, limits]) =>
       limits.map((most) => ({ ...shownOf(of(most, window)), name })),
