@@ -67,8 +67,10 @@ export function kernelLuaOf(text, { CALL_MODES, reserves }) {
       return `if ${isOne} then\n${text.slice(...range)}\nspecial = ${name}\n`
     })
     const fields = ['limit', ...PASTED, ...OF_DRIVER.filter(has)].map((name) => `${name} = ${name}`)
-    // The same as `holds` of the traits.
-    if (has('renew')) fields.push('holds = true')
+    // The traits `isHeld` and not `restores`. Most kernels have neither field: more fields would
+    // make their table larger.
+    if (has('renew')) fields.push('is_held = true')
+    if (!has('restore')) fields.push('is_lost = true')
     return `${common}
 local special
 ${made.join('else')}end

@@ -14,5 +14,9 @@ export async function loadTs(path) {
   })
   const { output } = await build.generate({ format: 'es', codeSplitting: false })
   await build.close()
-  return import(`data:text/javascript;base64,${Buffer.from(output[0].code).toString('base64')}`)
+  const code = Buffer.from(output[0].code).toString('base64')
+  return import(`data:text/javascript;base64,${code}`).catch((error) => {
+    // Its stack would repeat all of the code.
+    throw new Error(`${path} cannot be loaded: ${error.message}`)
+  })
 }

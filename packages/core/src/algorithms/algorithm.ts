@@ -83,7 +83,7 @@ export interface Kernel<S extends Scratch = Scratch> {
    *  are more than the base, which is what others have restored since; undefined: nobody has, and
    *  the units in use are what was not lost. Returns the new base, a whole number: units or, where
    *  they drain, the time at which all of them will have drained. 0 units only tell the base. A
-   *  kernel whose slots are renewed has none. */
+   *  kernel whose units are not restored has none. */
   restore?(scratch: S, used: number, untilUs: number, base: number | undefined): number
   /** Milliseconds until `cost` units are available. `cost` is more than what is left now, and at
    *  most the limit. */
@@ -108,14 +108,41 @@ export interface Traits {
   readonly drains: boolean
   /** All units in use come back at once, at the reset, and none before. */
   readonly hasOneEnd: boolean
-  /** It does harm if it takes units and another policy then refuses the request. So it is asked
-   *  last across Cluster slots, and none of its units are leased. */
+  /** It does harm if it takes units and another policy then refuses the request, so it is asked
+   *  last across Cluster slots. */
   readonly isAskedLast: boolean
-  /** It counts attempts, whatever they cost, and then blocks, as the kernel's `block` does. */
+  /** Units may be taken ahead of the requests that spend them. */
+  readonly isLeased: boolean
+  /** It counts attempts, and then blocks, as the kernel's `block` does. */
   readonly blocks: boolean
-  /** Its units are slots, which are taken for a time, renewed and released. At any time, a key may
-   *  have fewer of them in use than were last seen. */
-  readonly holds: boolean
+  /** A cost that is one number for all policies takes one unit of it. */
+  readonly takesOne: boolean
+  /** Units are taken for a time, and the kernel's `renew` renews them while work is in progress. At
+   *  any time, fewer of them may be in use than were last seen. */
+  readonly isHeld: boolean
+  /** Units are given back by `release`, and by no refund and no settlement. */
+  readonly isReleased: boolean
+  /** Units may come back at any moment: waits are hints, and no denial is remembered. */
+  readonly isHint: boolean
+  /** Units that were seen in use and then lost are taken again, by the kernel's `restore`. */
+  readonly restores: boolean
+  /** The limit is for a window, which clients can be told. */
+  readonly hasWindow: boolean
+}
+
+/** The traits of a kernel that counts units in a window. */
+export const COUNTED: Traits = {
+  drains: false,
+  hasOneEnd: false,
+  isAskedLast: false,
+  isLeased: true,
+  blocks: false,
+  takesOne: false,
+  isHeld: false,
+  isReleased: false,
+  isHint: false,
+  restores: true,
+  hasWindow: true,
 }
 
 /** Microseconds for which a state matters. */

@@ -244,10 +244,10 @@ for base = 0, #KEYS - stride, stride do
         if reset > 0 then counter.write(KEYS[base + i], reset) else call('DEL', KEYS[base + i]) end
         done = 1
         -- Units charged in the instant of a refund count as charged after it. A state may have been
-        -- written only because it was healed. Slots are not restored, and slots that are held but
-        -- have expired are renewed: no refund forgets them.
-        if notes and lives[i] and not counter.holds and (costs[i] < 0 or not takes) then
-          set_mark(i, KEYS[base + policies + i], reset == 0 and us - 1)
+        -- written only because it was healed. Units that are held, and have expired, may be
+        -- renewed: no refund forgets them.
+        if notes and lives[i] and not counter.is_lost and (costs[i] < 0 or not takes) then
+          set_mark(i, KEYS[base + policies + i], reset == 0 and not counter.is_held and us - 1)
         end
       end
       if marks and bases[i] then set_mark(i, KEYS[base + policies + i]) end

@@ -264,12 +264,10 @@ function correct(
   else if (correction === 'cancel' && kernel.cancel !== undefined)
     kernel.cancel(scratch, units, untilUs)
   else kernel.refund(scratch, units, untilUs, gaveUs >= seenUs ? seenUs : undefined)
-  // Slots are not restored, and slots that are held but have expired are renewed: no refund forgets
-  // them.
-  if (!scratch.dirty || !notes || kernel.traits.holds) return
+  if (!scratch.dirty || !notes || !kernel.traits.restores) return
   // Units charged in the same instant count as charged after the refund; a reset in that instant
-  // was later.
-  const isForgotten = slot >= 0 && kernel.resetAfterUs(scratch) <= 0
+  // was later. Units that are held, and have expired, may be renewed: no refund forgets them.
+  const isForgotten = !kernel.traits.isHeld && slot >= 0 && kernel.resetAfterUs(scratch) <= 0
   const mark = { forgottenUs: isForgotten ? nowUs - 1 : 0, gaveUs: nowUs }
   table.marks.set(key, mark, nowUs / 1_000, lifeMs)
 }

@@ -13,7 +13,7 @@ import type { Decision, WaitDecision } from '../limiter/decision.js'
 import { RateLimiter } from '../limiter/limiter.js'
 import type { DecideOptions, WaitOptions } from '../limiter/options.js'
 import { usesOf } from '../limiter/policy-set.js'
-import { isOfSlots } from '../limiter/slots/slots.js'
+import { isHeld } from '../limiter/slots/slots.js'
 import type { PolicyOfKey } from '../live/types.js'
 import {
   checkedUses,
@@ -251,7 +251,7 @@ export function mayHoldSlots<Req, Rest extends unknown[]>(
   { fixed }: PolicySource<Req, Rest>,
 ): boolean {
   if (fixed === undefined) return policy !== undefined
-  return checkedUses(fixed, 'policy').some((use) => isOfSlots(use.policy))
+  return checkedUses(fixed, 'policy').some((use) => isHeld(use.policy))
 }
 
 /** Leaves what is not a policy as it is, for the limiter to refuse. */

@@ -182,8 +182,8 @@ class Denials {
     if (sentAtMs === undefined || result.source !== 'store' || sentAtMs <= this.#changedMs) return
     let waitMs = Number.POSITIVE_INFINITY
     for (const { policy, retryAfterMs, resetAfterMs } of result.policies) {
-      // A slot may be released at any moment.
-      if (retryAfterMs > 0 && policy.kernel?.traits.holds) return
+      // Units may come back at any moment.
+      if (retryAfterMs > 0 && policy.kernel?.traits.isHint) return
       if (retryAfterMs > 0) waitMs = Math.min(waitMs, retryAfterMs)
       // What a result says about a window holds only until the window ends, even if another policy
       // denies for longer.

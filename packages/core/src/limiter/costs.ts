@@ -7,7 +7,7 @@ import { checkedCost, checkedCostOf, type PolicyUse } from '../policy-input.js'
 import type { Mode } from '../store.js'
 import type { LimiterRequest } from './limiter-request.js'
 import type { Resolved } from './policy-set.js'
-import { hasSlots, isOfSlots } from './slots/slots.js'
+import { hasReleased, isReleased } from './slots/slots.js'
 
 /** Units of each policy; or of some of them, by their names. */
 export type Cost = number | Readonly<Record<string, number>>
@@ -42,13 +42,13 @@ export function costsOf(resolved: Resolved, cost: Cost, mode: Mode = 'consume'):
   const takesSlots = traitsOf(mode).judges
   if (typeof cost === 'number') {
     return policies.map((policy, i) => {
-      return !takesSlots && isOfSlots(policy) ? 0 : (ownCosts?.[i] ?? unitsFor(policy, cost))
+      return !takesSlots && isReleased(policy) ? 0 : (ownCosts?.[i] ?? unitsFor(policy, cost))
     })
   }
   // Empty if a policy function has failed: the names are not known.
   if (uses.length > 0) mustBeKnown(cost, uses, takesSlots)
   return policies.map((policy, i) => {
-    const isNone = traitsOf(mode).givesOnly || (!takesSlots && isOfSlots(policy))
+    const isNone = traitsOf(mode).givesOnly || (!takesSlots && isReleased(policy))
     return named(cost, policy) ?? (isNone ? 0 : (ownCosts?.[i] ?? 1))
   })
 }
@@ -84,7 +84,7 @@ export function settledCosts(request: LimiterRequest, actual: Cost): number[] {
   if (typeof actual === 'object') mustBeKnown(actual, uses, false)
   return chargedCosts(request).map((charged, i) => {
     const own = policies[i] as Policy
-    if (isOfSlots(own)) return 0
+    if (isReleased(own)) return 0
     const hasOwn = uses.some(({ policy, cost }) => policy.name === own.name && cost !== undefined)
     const otherwise = typeof actual === 'object' || hasOwn ? charged : unitsFor(own, actual)
     return (named(actual, own) ?? otherwise) - charged
@@ -93,8 +93,8 @@ export function settledCosts(request: LimiterRequest, actual: Cost): number[] {
 
 /** What a request was charged for good: no slots, as these are released. */
 export function chargedCosts({ costs, target }: LimiterRequest): readonly number[] {
-  if (!hasSlots(target)) return costs
-  return costs.map((cost, i) => (isOfSlots(target.policySet.policies[i] as Policy) ? 0 : cost))
+  if (!hasReleased(target)) return costs
+  return costs.map((cost, i) => (isReleased(target.policySet.policies[i] as Policy) ? 0 : cost))
 }
 
 function named(cost: Cost, policy: Policy): number | undefined {
@@ -105,7 +105,7 @@ function named(cost: Cost, policy: Policy): number | undefined {
 
 /** What a cost for all policies is for this one: at most one attempt, or one slot. */
 function unitsFor({ kernel }: Policy, cost: number): number {
-  return kernel?.traits.blocks || kernel?.traits.holds ? Math.min(cost, 1) : cost
+  return kernel?.traits.takesOne ? Math.min(cost, 1) : cost
 }
 
 function partFor({ kernel }: Policy, charged: number, back: number): number {
@@ -126,14 +126,14 @@ function mustBeKnown(cost: object, uses: readonly PolicyUse[], takesSlots: boole
 
 /** @throws {TypeError} WEIR_INVALID_COST if a cost in units names slots */
 function mustBeUnits(cost: object, uses: readonly PolicyUse[]): void {
-  const slots = uses.find(({ policy }) => isOfSlots(policy) && Object.hasOwn(cost, policy.name))
+  const slots = uses.find(({ policy }) => isReleased(policy) && Object.hasOwn(cost, policy.name))
   if (slots === undefined) return
   const what = `cost has ${quote(slots.policy.name)}, whose slots are taken for a time`
   throw typeError('WEIR_INVALID_COST', `${what}; use release()`)
 }
 
 function tooMuch(cost: number, charged: number, { target }: LimiterRequest): RangeError {
-  const besides = hasSlots(target) ? ' besides slots, which release() frees' : ''
+  const besides = hasReleased(target) ? ' besides slots, which release() frees' : ''
   const problem = `cost is ${cost}, but ${charged} was charged${besides}; give ${charged} or less`
   return rangeError('WEIR_INVALID_COST', problem)
 }

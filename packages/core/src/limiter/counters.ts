@@ -262,7 +262,8 @@ export function countSlots(
   const { counters } = target.policySet as CountedSet
   target.policySet.policies.forEach(({ kernel }, i) => {
     const cells = counters?.policies[i]
-    if (kernel?.traits.holds && cells !== undefined) add(cells, place, times * (costs[i] as number))
+    if (kernel?.traits.isHeld && cells !== undefined)
+      add(cells, place, times * (costs[i] as number))
   })
 }
 

@@ -30,7 +30,7 @@ import type { LimiterParts } from './parts.js'
 import { decisionBy, decisionOf } from './pending-decision.js'
 import { ALLOWED, DENIED } from './policy-choice.js'
 import type { Resolved } from './policy-set.js'
-import { hasSlots, isOfSlots } from './slots/slots.js'
+import { isReleased } from './slots/slots.js'
 
 /** The decision; a promise only where a policy function or the store does not answer at once. */
 export function decide(
@@ -113,16 +113,17 @@ export async function decideUpTo(
 /** @throws {TypeError} WEIR_INVALID_POLICY if a policy counts attempts or slots, of which a request
  *  takes one */
 function mustCountUnits({ name }: LimiterParts, policySet: PolicySet): void {
-  const isOne = countsAttempts({ policySet })
-  if (!isOne && !hasSlots({ policySet })) return
-  const others = isOne ? 'a lock-out counts attempts' : 'a request takes one slot'
+  if (!policySet.policies.some(({ kernel }) => kernel?.traits.takesOne)) return
+  const others = countsAttempts({ policySet })
+    ? 'a lock-out counts attempts'
+    : 'a request takes one slot'
   const what = `consumeUpTo() of limiter "${name}" takes units, and ${others}`
   throw typeError('WEIR_INVALID_POLICY', `${what}; use consume()`)
 }
 
 /** @throws {TypeError} WEIR_INVALID_POLICY if all policies have slots */
 function mustHaveUnits({ name }: LimiterParts, policySet: PolicySet | undefined, mode: Mode): void {
-  if (policySet === undefined || !policySet.policies.every(isOfSlots)) return
+  if (policySet === undefined || !policySet.policies.every(isReleased)) return
   const what = `${mode}() of limiter "${name}" is about units, and its policies have slots`
   throw typeError('WEIR_INVALID_POLICY', `${what}; use release(decision)`)
 }

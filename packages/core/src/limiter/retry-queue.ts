@@ -18,7 +18,7 @@ import {
   takeOut,
   type Waiter,
 } from './queue.js'
-import { isOfSlots } from './slots/slots.js'
+import { isReleased } from './slots/slots.js'
 import type { SlotWaits, WaitsForSlots } from './slots/waits.js'
 
 /** The most waiters that share a call. */
@@ -201,7 +201,7 @@ function isBlocked({ policies }: StoreResult): boolean {
  *  longer. */
 function lacksSlots({ policies }: StoreResult, waitMs: number): boolean {
   return policies.some(({ policy, remaining, cost, retryAfterMs }) => {
-    return isOfSlots(policy) && remaining < cost && retryAfterMs === waitMs
+    return isReleased(policy) && remaining < cost && retryAfterMs === waitMs
   })
 }
 

@@ -172,7 +172,7 @@ function policyStats(
     denials: Object.fromEntries(denials) as PolicyStats['denials'],
     nearLimit: at(NEAR_LIMIT),
     blocks: policy.kernel?.traits.blocks ? [...cells.subarray(BLOCKS, BLOCKS + LEVELS)] : [],
-    slots: policy.kernel?.traits.holds
+    slots: policy.kernel?.traits.isHeld
       ? { held: at(SLOTS_HELD), expired: at(SLOTS_EXPIRED) }
       : undefined,
     units: {

@@ -53,7 +53,7 @@ export async function walk(
         cost > limit === (decision.retryAfterMs === Number.POSITIVE_INFINITY),
         `${where}: (j) never, and only then`,
       )
-      if (policy.kernel?.traits.holds) mustBeHint(decision, where)
+      if (policy.kernel?.traits.isHint) mustBeHint(decision, where)
       else if (cost <= limit && pick(2) === 0)
         await mustWaitExactly(limiter, clock, key, cost, waitOf(expected), where)
     }

@@ -1,19 +1,12 @@
 // The build cuts a kernel's Lua into the pieces from which the loop over plain requests is made.
 
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 // @ts-expect-error: a tool, in JavaScript
 import { kernelLuaOf as cut } from '../../../../tools/kernel-lua.mjs'
 import type { KernelLua } from '../../src/algorithms/algorithm.js'
-import {
-  bucketLua,
-  concurrencyLua,
-  fixedWindowLua,
-  lockoutLua,
-  slidingCounterLua,
-  slidingLogLua,
-} from '../../src/algorithms/lua.generated.js'
 import * as modes from '../../src/algorithms/modes.js'
 import { plainLoop } from '../../src/redis/transport/plain-loop.js'
+import { kernels } from '../../src/testing/algorithms.js'
 
 const kernelLuaOf = (text: string): KernelLua => cut(text, modes)
 
@@ -156,10 +149,18 @@ test('above four policies the driver answers, since Lua allows 200 locals', () =
   expect(plainLoop([lua, lua, lua, lua, lua])).toBe('')
 })
 
-test('the loop answers for every algorithm except lock-outs and slots, which need more than it has', () => {
-  const isPlain = [bucketLua, fixedWindowLua, slidingCounterLua, slidingLogLua].map(
-    (lua) => lua.isPlain,
-  )
-  expect(isPlain).toEqual([true, true, true, true])
-  expect([lockoutLua.isPlain, concurrencyLua.isPlain]).toEqual([false, false])
+describe.each(Object.entries(kernels))('%s', (_, kernel) => {
+  const { lua, traits } = kernel
+
+  test('is answered by the loop if it counts units', () => {
+    expect(lua.isPlain).toBe(!traits.takesOne)
+  })
+
+  test('has the functions of its traits, in both languages', () => {
+    const functions = { block: traits.blocks, renew: traits.isHeld, restore: traits.restores }
+    for (const [name, isThere] of Object.entries(functions)) {
+      expect(name in kernel, name).toBe(isThere)
+      expect(lua.kernel.includes(`function ${name}(`), name).toBe(isThere)
+    }
+  })
 })

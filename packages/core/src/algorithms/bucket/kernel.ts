@@ -20,7 +20,7 @@
 // is kept.
 
 import { EPOCH_MS } from '../../base/clock.js'
-import type { Kernel } from '../algorithm.js'
+import { COUNTED, type Kernel } from '../algorithm.js'
 import { bucketLua } from '../lua.generated.js'
 
 const TICKS_PER_US = 8
@@ -50,7 +50,7 @@ function prepare([limit, full, wait]: BucketNumbers) {
 export const bucket: Kernel = {
   id: 'bucket1',
   lua: bucketLua,
-  traits: { drains: true, hasOneEnd: false, isAskedLast: false, blocks: false, holds: false },
+  traits: { ...COUNTED, drains: true },
   width: 1,
   prepare,
 

@@ -16,7 +16,7 @@
 // It restores nothing: renewals name the slots that they held, so they repair a loss of data.
 
 import { EPOCH_MS } from '../../base/clock.js'
-import { type Kernel, MAX_UNITS } from '../algorithm.js'
+import { COUNTED, type Kernel, MAX_UNITS } from '../algorithm.js'
 import { concurrencyLua } from '../lua.generated.js'
 
 // Cells: [runs, expiry, slots, expiry, slots, ...], the next to expire first; in ms since 2025.
@@ -50,7 +50,17 @@ function prepare([limit, holdMs]: Numbers) {
 export const concurrency: Kernel = {
   id: 'slots1',
   lua: concurrencyLua,
-  traits: { drains: false, hasOneEnd: false, isAskedLast: true, blocks: false, holds: true },
+  traits: {
+    ...COUNTED,
+    isAskedLast: true,
+    isLeased: false,
+    takesOne: true,
+    isHeld: true,
+    isReleased: true,
+    isHint: true,
+    restores: false,
+    hasWindow: false,
+  },
   width: 0,
   prepare,
 

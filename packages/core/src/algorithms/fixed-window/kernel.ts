@@ -8,7 +8,7 @@
 // stay. An end more than one span ahead, after a step of the clock, is set anew, and the count is
 // kept.
 
-import { type Kernel, MAX_UNITS } from '../algorithm.js'
+import { COUNTED, type Kernel, MAX_UNITS } from '../algorithm.js'
 import { fixedWindowLua } from '../lua.generated.js'
 
 type WindowScratch = ReturnType<typeof prepare>
@@ -23,7 +23,7 @@ function prepare([limit, spanMs, aligned]: Numbers) {
 export const fixedWindow: Kernel = {
   id: 'fixed1',
   lua: fixedWindowLua,
-  traits: { drains: false, hasOneEnd: true, isAskedLast: false, blocks: false, holds: false },
+  traits: { ...COUNTED, hasOneEnd: true },
   width: 2,
   prepare,
 

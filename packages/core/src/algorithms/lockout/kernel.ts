@@ -19,7 +19,7 @@
 // `resetAfterUs` counts whole milliseconds, and carries the block's state in the microseconds below
 // one (../block-code.ts). So it is above 0 where there is a level, which must be kept.
 
-import { type Kernel, MAX_UNITS } from '../algorithm.js'
+import { COUNTED, type Kernel, MAX_UNITS } from '../algorithm.js'
 import { MAX_LEVEL, resetUsOf, seenIn } from '../block-code.js'
 import { lockoutLua } from '../lua.generated.js'
 
@@ -65,7 +65,14 @@ function prepare([limit, spanMs, forgetMs, excess, ...blocks]: Numbers) {
 export const lockout: Kernel = {
   id: 'lockout1',
   lua: lockoutLua,
-  traits: { drains: false, hasOneEnd: true, isAskedLast: true, blocks: true, holds: false },
+  traits: {
+    ...COUNTED,
+    hasOneEnd: true,
+    isAskedLast: true,
+    isLeased: false,
+    blocks: true,
+    takesOne: true,
+  },
   width: 5,
   prepare,
 

@@ -15,7 +15,7 @@
 // With another limit on the same state, the counts stay. The span is part of the key, so all limits
 // have one grid.
 
-import type { Kernel } from '../algorithm.js'
+import { COUNTED, type Kernel } from '../algorithm.js'
 import { slidingCounterLua } from '../lua.generated.js'
 
 type CounterScratch = ReturnType<typeof prepare>
@@ -29,7 +29,7 @@ function prepare([limit, spanMs]: readonly [limit: number, spanMs: number]) {
 export const slidingCounter: Kernel = {
   id: 'counter1',
   lua: slidingCounterLua,
-  traits: { drains: false, hasOneEnd: false, isAskedLast: false, blocks: false, holds: false },
+  traits: COUNTED,
   width: 3,
   prepare,
 

@@ -16,7 +16,7 @@
 // quantum on the same state, entries keep their times.
 
 import { EPOCH_MS } from '../../base/clock.js'
-import { type Cells, type Kernel, MAX_UNITS } from '../algorithm.js'
+import { type Cells, COUNTED, type Kernel, MAX_UNITS } from '../algorithm.js'
 import { slidingLogLua } from '../lua.generated.js'
 
 // Cells: [first live entry, one past the last entry, floor, tick, sum, tick, sum, ...]; ticks in ms
@@ -54,7 +54,7 @@ function prepare([limit, spanMs, quantumMs]: Numbers) {
 export const slidingLog: Kernel = {
   id: 'log1',
   lua: slidingLogLua,
-  traits: { drains: false, hasOneEnd: false, isAskedLast: false, blocks: false, holds: false },
+  traits: COUNTED,
   width: 0,
   prepare,
 

@@ -119,7 +119,7 @@ function makeConstants(name: string, policy: Policy): Constants {
 /** A policy's window in whole seconds. Undefined: it would be wrong in whole seconds, or the policy
  *  counts slots, which have no window. A bucket's window may be rounded by up to a thousandth. */
 function wholeSeconds({ windowMs, kernel }: Policy): number | undefined {
-  if (kernel?.traits.holds) return undefined
+  if (!kernel?.traits.hasWindow) return undefined
   const whole = Math.round(windowMs / 1_000)
   const most = kernel?.traits.drains ? windowMs / 1_000 : 0
   return whole > 0 && Math.abs(windowMs - whole * 1_000) <= most ? whole : undefined
@@ -232,7 +232,7 @@ function effectiveMs({ result, isViolated }: HeaderItem): number | undefined {
     if (remaining < 1) return resetAfterMs > 0 ? resetAfterMs : undefined
   }
   // Free slots may be used at once, and come back when their work has ended.
-  if (policy.kernel?.traits.holds) return undefined
+  if (!policy.kernel?.traits.hasWindow) return undefined
   if (policy.kernel?.traits.drains) return drainMs(result)
   if (policy.kernel?.traits.hasOneEnd && resetAfterMs > 0) return resetAfterMs
   return policy.windowMs

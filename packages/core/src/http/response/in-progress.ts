@@ -130,7 +130,9 @@ export function holdUntilEnd<Req, Res, Rest extends unknown[]>(
   // Shadow mode ends nothing.
   const limits = shadow ? holdLimits({}) : given
   return (request, response, decision, rest) => {
-    if (!decision.policies.some(({ policy: { kernel }, cost }) => kernel?.traits.holds && cost > 0))
+    if (
+      !decision.policies.some(({ policy: { kernel }, cost }) => kernel?.traits.isHeld && cost > 0)
+    )
       return undefined
     const key = call === undefined ? (request as object) : call(request, rest)
     const held = all.get(key) ?? new InProgress()

@@ -49,7 +49,7 @@ export function limitsFor({ policies }: PolicySet, { units, holdMs }: LeaseOptio
   let most = units
   let heldMs = holdMs
   for (const { limit, windowMs, kernel } of policies) {
-    if (kernel === undefined || kernel.traits.isAskedLast) return NOTHING
+    if (kernel?.traits.isLeased !== true) return NOTHING
     most = Math.min(most, Math.floor(limit * PART))
     const part = kernel.ahead === undefined ? WINDOW_PART : AHEAD_PART
     heldMs = Math.min(heldMs, Math.floor(windowMs * part))

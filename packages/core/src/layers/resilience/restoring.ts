@@ -20,7 +20,7 @@ export function restoring(target: Target, seen: Seen, lossUs?: number): RestoreR
   const untilUs = [...seen.untilUs]
   const costs = target.policySet.policies.map((policy, i) => {
     // Holders of slots take them anew.
-    if (policy.kernel?.traits.holds) return 0
+    if (!policy.kernel?.traits.restores) return 0
     const units = Math.max(0, policy.limit - (remaining[i] as number))
     if (!policy.kernel?.traits.blocks) return units
     const state = lockoutSeen(policy, i, seen)

@@ -15,7 +15,7 @@ import type { AcquireOptions, DecideOptions } from '../options.js'
 import type { LimiterParts } from '../parts.js'
 import { slotsOf } from '../receipts.js'
 import type { HoldLimits } from './holds.js'
-import { hasSlots } from './slots.js'
+import { hasHeld } from './slots.js'
 
 // TypeScript before 5.2, and libraries without `esnext.disposable`, lack `Symbol.asyncDispose`.
 declare global {
@@ -117,7 +117,7 @@ async function policyOf(
   const key = checkedKey(of)
   const known = limiter.policiesFor('consume', key, policy, 'acquire')
   const { policySet, uses } = isPromise(known) ? await known : known
-  if (policySet !== undefined && !hasSlots({ policySet })) {
+  if (policySet !== undefined && !hasHeld({ policySet })) {
     const names = uses.map(({ policy: { name } }) => name).join(', ')
     const what = `acquire() of limiter "${limiter.name}" takes a slot, and its policies are ${names}`
     throw typeError('WEIR_INVALID_POLICY', `${what}; give concurrency({...}) among them`)

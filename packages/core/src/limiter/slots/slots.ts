@@ -6,14 +6,24 @@ import { type Layer, type LayerRequest, promiseOf } from '../../layer.js'
 import { partOfRequest } from '../../request.js'
 import type { SlotRequest, StoreRequest, StoreResult, Target } from '../../store.js'
 
-/** Whether a policy's units are slots. */
-export function isOfSlots({ kernel }: Policy): boolean {
-  return kernel?.traits.holds === true
+/** Whether a policy's units are held while work is in progress. */
+export function isHeld({ kernel }: Policy): boolean {
+  return kernel?.traits.isHeld === true
+}
+
+/** Whether one of a target's policies has units that are held. */
+export function hasHeld({ policySet }: Pick<Target, 'policySet'>): boolean {
+  return policySet.policies.some(isHeld)
+}
+
+/** Whether a policy's units are slots, which only a release gives back. */
+export function isReleased({ kernel }: Policy): boolean {
+  return kernel?.traits.isReleased === true
 }
 
 /** Whether one of a target's policies has slots. */
-export function hasSlots({ policySet }: Pick<Target, 'policySet'>): boolean {
-  return policySet.policies.some(isOfSlots)
+export function hasReleased({ policySet }: Pick<Target, 'policySet'>): boolean {
+  return policySet.policies.some(isReleased)
 }
 
 /** The slots of one policy. The store is asked for each policy by itself, as the slots of one may
@@ -77,7 +87,8 @@ export class Slots {
 
   /** Releases each, even if others fail. Rejects with the first failure. */
   async release({ layer, freed }: Releasing): Promise<void> {
-    const releases = this.#all.map((each) => promiseOf(layer, requestFor('release', each)))
+    const slots = this.#all.filter(({ target }) => hasReleased(target))
+    const releases = slots.map((each) => promiseOf(layer, requestFor('release', each)))
     const results = await Promise.allSettled(releases)
     if (results.some(({ status }) => status === 'fulfilled')) freed(this)
     await Promise.all(releases)
@@ -112,7 +123,7 @@ function renewed(
 export function slotsTaken(request: StoreRequest, result: StoreResult): Slots | undefined {
   const { target, costs } = request
   const places = target.policySet.policies.flatMap((policy, i) =>
-    isOfSlots(policy) && (costs[i] as number) > 0 ? i : [],
+    isHeld(policy) && (costs[i] as number) > 0 ? i : [],
   )
   return places.length > 0 ? new Slots(request, places, result) : undefined
 }

@@ -3,7 +3,7 @@
 
 import { countedKey, counterId } from '../../request.js'
 import type { StoreRequest, Target } from '../../store.js'
-import { isOfSlots } from './slots.js'
+import { isReleased } from './slots.js'
 
 export interface WaitsForSlots {
   wake(): void
@@ -49,6 +49,6 @@ export class SlotWaits {
 function countersOf(target: Target): readonly string[] {
   const { policySet } = target
   return policySet.policies.flatMap((policy, i) =>
-    isOfSlots(policy) ? `${counterId(policySet, policy)} ${countedKey(target, i)}` : [],
+    isReleased(policy) ? `${counterId(policySet, policy)} ${countedKey(target, i)}` : [],
   )
 }

@@ -33,8 +33,8 @@ export const REQUESTS: readonly Case[] = [
           (await limiter([{ policy, cost: 0 }]).consume(label)).policies[0]?.retryAfterMs,
           unit,
         )
-        // Under slots the wait is only a hint.
-        if (policy.kernel?.traits.holds) continue
+        // The wait may be only a hint.
+        if (policy.kernel?.traits.isHint) continue
         clock.advance(unit)
         same(`${label}: and then it is`, (await limiter([policy]).peek(label)).remaining > 0, true)
       }
