@@ -1,5 +1,5 @@
 // Changesets of the kind "new counters": a line names the algorithms whose counts start again.
-// internal/fleet/src/versions checks that the kernels of these algorithms, and no others, have a new id.
+// internal/fleet/src/versions checks that the kernels of these, and no others, have a new id.
 //
 //   New counters: bucket, sliding-log.
 
