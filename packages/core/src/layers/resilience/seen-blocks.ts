@@ -60,8 +60,10 @@ export class SeenBlocks {
       const id = this.#idOf(target, i)
       const seen = this.#seen.get(id)
       const isOlder = seen !== undefined && nowUs < seen.nowUs
-      // This result is older than what was seen, unless the clock has stepped back.
-      if (isOlder && nowUs > seen.nowUs - MARGIN_US) return
+      // This result is older than what was seen, unless the clock has stepped back. What lifts a
+      // block is believed all the same: a lifted block that comes back is worse than a new one that
+      // is not remembered.
+      if (isOlder && nowUs > seen.nowUs - MARGIN_US && !gives) return
       if (shows && seen !== undefined && !isOlder && isLost(seen, policy, block, nowUs)) {
         lost ??= policies.map(() => undefined)
         lost[i] = seen

@@ -145,4 +145,32 @@ describe('a block that a process has seen', () => {
         expect(await one.consume(key)).toMatchObject({ allowed: false })
     },
   )
+
+  test.each([1, 20, 49])(
+    'is over when this process lifts it %i ms earlier by the clock, and the store then loses all',
+    async (ms) => {
+      const { clock, limiters, lose } = fleetOf(1, ['10s'])
+      const [one] = limiters
+      const decision = await one.consume('refunded')
+      await one.block('by-hand', '1h')
+      clock.advance(-ms)
+      await one.refund(decision)
+      await one.unblock('by-hand')
+      lose()
+      clock.advance(ms + 1)
+      for (const key of ['refunded', 'by-hand'])
+        expect(await one.consume(key)).toMatchObject({ allowed: true })
+    },
+  )
+
+  test('is over when this process lifts it, even if another begins in the same millisecond', async () => {
+    const { clock, limiters } = fleetOf(1, ['10s'])
+    const [one] = limiters
+    const decision = await one.consume('k')
+    clock.advance(-20)
+    await one.refund(decision)
+    clock.advance(20)
+    expect(await allowed(one)).toBe(true)
+    expect(await allowed(one)).toBe(false)
+  })
 })
