@@ -12,7 +12,7 @@ export type LossFormula = Exclude<keyof typeof bounds, AlgorithmFormula | 'local
 
 export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
   wholeOutage: {
-    when: 'all processes lose Redis, or Redis and its data or a part of it; all breakers open, all processes return within 5 s of each other, know how many they are, have seen the key by a decision (a peek does not count), and ask for it again within 5 s of their return',
+    when: 'all processes lose Redis, or Redis and its data or a part of it; all breakers open, all processes return within 5 s of each other, know how many they are, have seen the key, and ask for it again within 5 s of their return',
     passes: 'L + requests in flight at that moment',
     examples: [example('3 in flight', `${LIMIT} + 3`, bounds.wholeOutage(LIMIT, 3))],
   },
@@ -65,7 +65,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
   lossSeenFirst: {
     when: 'Redis forgets a key, and a process that has seen it is the first to ask',
     passes:
-      'L + requests in flight when the loss shows, that one included + units that it has not seen, or saw less than 100 ms after a refund or reset, for each loss',
+      'L + requests in flight when the loss shows, that one included + units that it has not seen, for each loss',
     examples: [
       example(
         'two losses, 5 in flight, once 20 units unseen',
