@@ -35,7 +35,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     ],
   },
   returnOfProcesses: {
-    when: 'a process is back before others have returned and counted what they admitted: either more than 5 s before, or without a ceiling, as its q is 0 or its breaker did not open (fewer than 5 requests in the outage)',
+    when: 'a process is back before others have returned and counted what they admitted: either more than 5 s before they have done so, or without a ceiling, as its q is 0 or its breaker did not open (fewer than 5 requests in the outage)',
     passes: 'L + the q of each of those others',
     examples: [
       example('two others', `${LIMIT} + ${2 * q}`, bounds.returnOfProcesses(LIMIT, [q, q])),
