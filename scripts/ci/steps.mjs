@@ -48,6 +48,13 @@ const TYPECHECK = [
   ...node('scripts/run.mjs', 'exec', 'turbo', 'run', 'typecheck'),
   ...['--only', '--output-logs=errors-only', '--', '--singleThreaded'],
 ]
+/** The first npm that can stage is 11.15, and Node may have an older one. */
+const STAGE =
+  'for each in ./*.tgz; do npx --yes npm@11.19.1 stage publish "$each" --access public || exit; done'
+const DRAFT = [
+  'test -n "$GITHUB_REF_NAME" || { echo GITHUB_REF_NAME names no tag >&2; exit 2; }',
+  'gh release create "$GITHUB_REF_NAME" release/* --verify-tag --draft --generate-notes',
+].join('; ')
 const FLEET = 'internal/fleet/dist/internal/fleet/src/run.js'
 
 /**
@@ -237,20 +244,8 @@ const others = {
     commands: [weekly(testsOf('benchmarks', 'smoke'))],
   },
   'release-tools': {
-    title: 'What makes releases, tried on clones',
+    title: 'What is packed, its changelogs, and what docs/approving.md says of it',
     commands: [testsOf('release-tools')],
-  },
-  'next-version': {
-    title: 'The branch of the next version',
-    commands: [{ run: ['node', 'tools/release/next-version.mjs', 'next-version'], shown: true }],
-  },
-  'version-pull-request': {
-    title: 'The pull request of the next version',
-    bare: true,
-    service: 'the right to push a branch and to open a pull request',
-    commands: [
-      { run: ['node', 'tools/release/version-pull-request.mjs', 'next-version'], shown: true },
-    ],
   },
   records: {
     title: 'What a release is compared by, against what is built: public types, states of kernels',
@@ -265,13 +260,16 @@ const others = {
     title: 'Release: its tarballs are staged on the registry',
     bare: true,
     service: 'an identity that the registry trusts (OIDC)',
-    commands: [{ run: ['node', 'tools/release/stage.mjs', 'release'], shown: true }],
+    commands: [
+      { run: ['sha256sum', '--check', 'SHA256SUMS'], cwd: 'release' },
+      { run: ['sh', '-c', STAGE], cwd: 'release', shown: true },
+    ],
   },
   'release-assets': {
     title: 'Release: its page, with tarballs, sums and bill of materials',
     bare: true,
     service: 'the right to make a release',
-    commands: [{ run: ['node', 'tools/release/assets.mjs', 'release'], shown: true }],
+    commands: [{ run: ['sh', '-c', DRAFT], shown: true }],
   },
   'mutation:': (shard) => ({
     title: `Mutation of core, part ${shard}`,

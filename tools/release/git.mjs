@@ -27,14 +27,3 @@ export function gitLines(root, ...args) {
     .split('\n')
     .filter((line) => line !== '')
 }
-
-/**
- * A file as it was in a commit; undefined if it was not there.
- * @param {string} root
- * @param {string} commit
- * @param {string} path
- */
-export function fileAt(root, commit, path) {
-  const there = gitLines(root, 'ls-tree', '--name-only', commit, '--', path)
-  return there.length === 0 ? undefined : git(root, 'show', `${commit}:${path}`)
-}

@@ -1,41 +1,55 @@
-// Makes a release: checks that it may be made, and then packs, checks and tries the packages.
+// Makes a release: packs, checks and tries the packages.
 //
 //   npm run release                      a dry run: everything but publishing
-//   npm run release -- --check           only checks that it may be made; builds nothing
 //   npm run release -- --for-publishing  adds the checks that only a published release needs
 //   npm run release -- --built           does not build, since CI has
 //
 // Leaves the tarballs, their SHA-256 sums, their sizes and an SBOM in release/.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { judgeSize, sizeOf } from '../package-size.mjs'
 import { brokenLinks } from './check-links.mjs'
+import { gitLines } from './git.mjs'
 import { packAll } from './pack.mjs'
 import { manifestIn } from './packages.mjs'
-import { refusals } from './refusals.mjs'
 import { billOfMaterials } from './sbom.mjs'
-import { whereItLives } from './where.mjs'
+import { RIGHT, whereItLives } from './where.mjs'
 
 const { values } = parseArgs({
   options: {
-    check: { type: 'boolean', default: false },
     'for-publishing': { type: 'boolean', default: false },
     built: { type: 'boolean', default: false },
   },
 })
 const root = process.cwd()
-const branch = process.env.GITHUB_BASE_REF || undefined
-const reasons = refusals(root, {
-  forPublishing: values['for-publishing'],
-  onto: branch === undefined ? undefined : `origin/${branch}`,
-})
+const { version } = manifestIn(join(root, 'packages/core'))
+const reasons = values['for-publishing'] ? unpublishable() : []
 if (reasons.length > 0) refuse(reasons)
-else if (values.check) console.log('release: nothing is in its way')
 else make()
+
+/**
+ * That the tag is on `main` and that checks have passed is what the rules of the repository say.
+ * @returns {string[]} each with what to do about it
+ */
+function unpublishable() {
+  const pending = readdirSync(join(root, '.changeset')).filter(
+    (name) => name.endsWith('.md') && name !== 'README.md',
+  )
+  const isTagged = gitLines(root, 'tag', '--points-at', 'HEAD').includes(`v${version}`)
+  return [
+    ...(whereItLives(manifestIn(root)) === undefined
+      ? [`nobody knows where the project lives: write ${RIGHT}`]
+      : []),
+    ...(pending.length > 0
+      ? [`changesets are pending: make a version of them: ${pending.join(', ')}`]
+      : []),
+    ...(isTagged ? [] : [`this commit has no tag v${version}: release that of the version`]),
+  ]
+}
 
 /** @param {readonly string[]} reasons */
 function refuse(reasons) {
@@ -64,7 +78,6 @@ function make() {
   const sums = packed.map(({ tarball }) => `${sha256Of(tarball)}  ${basename(tarball)}\n`)
   writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''))
   writeFileSync(join(folder, 'sbom.cdx.json'), billOfMaterials(packed))
-  const { version } = manifestIn(join(root, 'packages/core'))
   console.log(`release: ${packed.length} tarballs of ${version} are in release/`)
 }
 

@@ -5,9 +5,7 @@
 export const RIGHT = `"repository": "github:OWNER/NAME" in the package.json of the root`
 
 /** Only GitHub, since the workflows, trusted publishing and provenance are those of GitHub. */
-const SHORT = /^(?:github:)?([\w.-]+)\/([\w.-]+?)(?:\.git)?$/
-const URL =
-  /^(?:git\+)?(?:https|ssh|git):\/\/(?:git@)?github\.com\/([\w.-]+)\/([\w.-]+?)(?:\.git)?\/?$/
+const FORM = /^github:([\w.-]+)\/([\w.-]+)$/
 
 /**
  * @param {{ repository?: unknown }} manifest of the root
@@ -16,11 +14,7 @@ const URL =
  */
 export function whereItLives({ repository }) {
   if (repository === undefined) return undefined
-  const given =
-    typeof repository === 'object' && repository !== null && 'url' in repository
-      ? repository.url
-      : repository
-  const [, owner, name] = SHORT.exec(String(given)) ?? URL.exec(String(given)) ?? []
+  const [, owner, name] = FORM.exec(String(repository)) ?? []
   if (owner !== undefined) return `https://github.com/${owner}/${name}`
   throw new Error(`repository is ${JSON.stringify(repository)}; write ${RIGHT}`)
 }

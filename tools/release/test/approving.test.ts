@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { MOST, RECORDED } from '../../package-size.mjs'
 import { publishedPackages } from '../packages.mjs'
 import { jobsOf, workflowsIn } from '../workflows/read.mjs'
-import { root } from './clone.js'
+import { root } from './root.js'
 
 const page = readFileSync(join(root, 'docs/approving.md'), 'utf8')
 const packages = publishedPackages(root)

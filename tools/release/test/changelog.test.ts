@@ -1,11 +1,9 @@
-// What a changelog says about its newest version exists, and the next version can be written.
+// What a changelog says about its newest version exists.
 
-import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { root } from './clone.js'
+import { expect, test } from 'vitest'
+import { root } from './root.js'
 
 const packages = ['compat', 'core', 'dashboard', 'express', 'koa', 'metrics', 'nest', 'simulate']
 
@@ -69,33 +67,4 @@ test.each(released)('the names in the newest changelog of %s exist', (name) => {
 
 test('what a changelog calls removed is removed', () => {
   expect(GONE.filter((name) => known.some((text) => text.includes(`'${name}'`)))).toEqual([])
-})
-
-test('a changeset becomes a new version of all packages, and its text becomes a note in a changelog', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'weir-changelog-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  const own = packages.flatMap((name) =>
-    ['package.json', 'CHANGELOG.md'].map((file) => `packages/${name}/${file}`),
-  )
-  for (const path of ['package.json', 'pnpm-workspace.yaml', 'scripts/changelog.cjs', ...own])
-    cpSync(join(root, path), join(folder, path))
-  cpSync(join(root, '.changeset/config.json'), join(folder, '.changeset/config.json'))
-  const text = '---\n"@weir/koa": minor\n---\n\n**A title.** What is different\nand what to do.\n'
-  writeFileSync(join(folder, '.changeset/some-change.md'), text)
-  const run = (command: string, ...args: string[]) =>
-    execFileSync(command, args, { cwd: folder, stdio: 'pipe' })
-  run('git', 'init', '--quiet')
-  run(process.execPath, join(root, 'tools/node_modules/@changesets/cli/bin.js'), 'version')
-
-  const [major = 0, minor = 0] = newestOf('koa').version.split('.').map(Number)
-  const next = `${major}.${minor + 1}.0`
-  const written = (path: string) => readFileSync(join(folder, path), 'utf8')
-  for (const name of packages)
-    expect(JSON.parse(written(`packages/${name}/package.json`)).version).toBe(next)
-  const note = `### Minor Changes\n\n- **A title.** What is different\n  and what to do.\n`
-  const goesWith = `### Patch Changes\n\n- Goes with @weir/core ${next}.\n`
-  const before = textOf('packages/koa/CHANGELOG.md').replace(/^# .*\n\n/, '')
-  expect(written('packages/koa/CHANGELOG.md')).toBe(
-    `# @weir/koa\n\n## ${next}\n\n${note}\n${goesWith}\n${before}`,
-  )
 })

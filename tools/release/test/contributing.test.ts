@@ -7,7 +7,7 @@ import { parse } from 'yaml'
 import { CHANGE, stepOf } from '../../../scripts/ci/steps.mjs'
 import { git, gitLines } from '../git.mjs'
 import { jobsOf, workflowsIn } from '../workflows/read.mjs'
-import { root } from './clone.js'
+import { root } from './root.js'
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 const guide = read('CONTRIBUTING.md')

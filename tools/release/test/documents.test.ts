@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { filesLinkedIn } from '../links.mjs'
 import { anchorsIn, linksIn } from '../markdown.mjs'
-import { root } from './clone.js'
+import { root } from './root.js'
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 const MADE = /^(packages\/\w+\/api\/|\.changeset\/)/

@@ -10,7 +10,7 @@ import { judgeSize, type Size, sizeOf } from '../../package-size.mjs'
 import { brokenLinks } from '../check-links.mjs'
 import { filesIn, packAll } from '../pack.mjs'
 import { publishedPackages } from '../packages.mjs'
-import { root } from './clone.js'
+import { root } from './root.js'
 
 const URL = 'https://github.com/owner/name'
 const work = mkdtempSync(join(tmpdir(), 'weir-packed-'))

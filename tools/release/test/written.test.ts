@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { root } from './clone.js'
+import { root } from './root.js'
 
 test('the tests that SECURITY.md names exist', () => {
   const named = [...readFileSync(join(root, 'SECURITY.md'), 'utf8').matchAll(/`([\w.-]+\.ts)`/g)]

@@ -11,8 +11,6 @@ export const WRITES = [
   'publish/assets: contents',
   'scorecard/analyze: id-token',
   'scorecard/analyze: security-events',
-  'version/pull-request: contents',
-  'version/pull-request: pull-requests',
 ]
 
 /**

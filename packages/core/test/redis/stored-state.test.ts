@@ -2,8 +2,8 @@
 // can use the same keys while a fleet is updated. This file made the record there with RECORD=1,
 // except for its imports, which follow what has moved since.
 //
-// Each line begins with the ids of its kernels. A release is refused if a released id stores
-// something else here: see tools/release/state-forms.mjs.
+// Each line begins with the ids of its kernels. Whether a released id stores something else is what
+// internal/fleet/src/versions asks of the last release.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
