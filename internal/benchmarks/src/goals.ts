@@ -1,6 +1,6 @@
 // Goals as data beside the scenario that measures them, and whether they are met.
 
-import { bestPeer, figure, type Metric, multiple, type Table } from './table.js'
+import { bestPeer, figure, multiple, type Table } from './table.js'
 
 export interface Goal {
   /** The id of the table. */
@@ -85,14 +85,4 @@ function verdictOf({ atMost = Infinity, atLeast = -Infinity }: Goal, value: numb
 /** The unit of a bound, in words. */
 export function boundOf({ atMost, atLeast }: Pick<Goal, 'atMost' | 'atLeast'>): string {
   return atMost === undefined ? `at least ${atLeast}` : `at most ${atMost}`
-}
-
-/** How far a ratio may differ from the expected one before the report mentions it. */
-const TOLERANCE = 0.25
-
-/** The expected ratio, if a peer's ratio differs from what an earlier measurement found. */
-export function differs(metric: Metric, subject: string, ratio: number): number | undefined {
-  const expected = metric.expected?.[subject]
-  if (expected === undefined) return undefined
-  return Math.abs(ratio / expected - 1) > TOLERANCE ? expected : undefined
 }

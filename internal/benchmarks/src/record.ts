@@ -1,7 +1,6 @@
-// The results of a run in the form in which they are stored: exactly what the pages show, so that
-// they can be generated again without measuring.
+// The results of a run, as the pages show them.
 
-import { differs, type Goal, type Judgement, judge } from './goals.js'
+import { type Goal, type Judgement, judge } from './goals.js'
 import type { Scenario } from './scenario.js'
 import { spread } from './statistics.js'
 import { figure, type Kind, type Metric, type Row, ratio, type Table } from './table.js'
@@ -22,8 +21,6 @@ export interface Section {
   readonly id: string
   readonly title: string
   readonly about: string
-  /** As in the record; absent if it was measured with the rest of the run. */
-  readonly measured?: string
   readonly goals: readonly KeptGoal[]
   readonly tables: readonly KeptTable[]
 }
@@ -53,8 +50,6 @@ export interface Figure {
   readonly times?: number
   /** How far the rounds disagree: half the distance between the quartiles, in percent. */
   readonly spread?: number
-  /** What an earlier measurement found for `times`, if that differs much. */
-  readonly expected?: number
 }
 
 export function recordOf(results: readonly Result[], measured: string): RunRecord {
@@ -65,15 +60,6 @@ export function sectionOf({ scenario, tables }: Result): Section {
   const { id, title, about } = scenario
   const goals = scenario.goals.map((goal) => keptGoal(judge(goal, tables)))
   return { id, title, about, goals, tables: tables.map(keptTable) }
-}
-
-/** A record in which some scenarios were measured again; those have their own date. */
-export function renewed(record: RunRecord, { measured, sections }: RunRecord): RunRecord {
-  const renew = (section: Section): Section => {
-    const again = sections.find(({ id }) => id === section.id)
-    return again === undefined ? section : { ...again, measured }
-  }
-  return { ...record, sections: record.sections.map(renew) }
 }
 
 function keptGoal({ goal, ...judgement }: Judgement): KeptGoal {
@@ -107,13 +93,11 @@ function figureOf(table: Table, row: Row, metric: Metric): Figure | undefined {
   const value = rounded(median, metric.digits)
   const samples = row.samples[metric.id] as readonly number[]
   const times = ratio(table, row.subject, metric)
-  const expected = times === undefined ? undefined : differs(metric, row.subject, times)
   return {
     value,
     ...(times === undefined ? {} : { times: rounded(times, 2) }),
     // A figure that is shown as 0 has no spread.
     ...(samples.length > 2 && value > 0 ? { spread: Math.round(spread(samples) * 50) } : {}),
-    ...(expected === undefined ? {} : { expected }),
   }
 }
 

@@ -18,11 +18,10 @@ export function report({ measured, sections }: RunRecord): Report {
 }
 
 /** One scenario's figures. */
-export function sectionText({ title, measured, about, tables }: Section): string {
+export function sectionText({ title, about, tables }: Section): string {
   const titled = tables.length > 1
   return [
     `## ${title}`,
-    ...(measured === undefined ? [] : [measured]),
     about,
     ...tables.flatMap((table) => [...(titled ? [`**${table.title}**`] : []), tableText(table)]),
   ].join('\n\n')
@@ -71,15 +70,13 @@ export function tableText({ metrics, rows }: KeptTable): string {
   return [cells(['', ...titles]), `|${'---|'.repeat(titles.length + 1)}`, ...lines].join('\n')
 }
 
-/** The median, its ratio to the base, the spread of the rounds, and the expected ratio if it
- *  differs. */
+/** The median, its ratio to the base, and the spread of the rounds. */
 function cellText(figure: Figure | undefined, digits: number): string {
   if (figure === undefined) return ''
-  const { value, times, spread, expected } = figure
+  const { value, times, spread } = figure
   const parts = [number(value, digits)]
   if (times !== undefined) parts.push(`(${times.toFixed(2)})`)
   if (spread !== undefined) parts.push(`±${spread} %`)
-  if (expected !== undefined) parts.push(`[!] expected ${expected}`)
   return parts.join(' ')
 }
 
@@ -100,7 +97,7 @@ export function cells(texts: readonly string[]): string {
 }
 
 /** Explains the marks in the tables. */
-export const LEGEND: string = `Medians of the rounds; in brackets the ratio to the row named in the heading, the median of the rounds' ratios; ± half the distance between the quartiles. [!] marks a peer whose ratio is more than 25 % off what an earlier, independent measurement of the same version found. "${BEST_PEER}" is the one with the best figure in that column.`
+export const LEGEND: string = `Medians of the rounds; in brackets the ratio to the row named in the heading, the median of the rounds' ratios; ± half the distance between the quartiles. "${BEST_PEER}" is the one with the best figure in that column.`
 
 /** The page with the text between the marks of a part replaced. The rest is written by hand. */
 export function withPart(page: string, name: string, text: string): string {

@@ -1,15 +1,11 @@
 // The benchmarks as a command: `pnpm bench [--only hot-key,refused] [--rounds 9] [--short]
-// [--one-core] [--reference 2d54f0d] [--write]`, or `pnpm bench --recorded`
+// [--one-core] [--reference 2d54f0d] [--write]`
 import { parseArgs } from 'node:util'
-import { filesOf, readRecord, writeFiles, writeRecord } from './files.js'
+import { writeFiles } from './files.js'
 import { machine } from './machine.js'
-import { type Result, recordOf, renewed, sectionOf } from './record.js'
+import { type Result, recordOf, sectionOf } from './record.js'
 import { LEGEND, report, sectionText } from './report.js'
 import { FULL, type Scale, SHORT } from './scenario.js'
-import { algorithms } from './scenarios/algorithms.js'
-import { clients } from './scenarios/clients.js'
-import { hotFleet } from './scenarios/hot-fleet.js'
-import { phases } from './scenarios/phases.js'
 import { versions } from './scenarios/versions.js'
 import { scenarios } from './scenarios.js'
 
@@ -21,30 +17,22 @@ const { values } = parseArgs({
     'one-core': { type: 'boolean', default: false },
     reference: { type: 'string' },
     write: { type: 'boolean', default: false },
-    recorded: { type: 'boolean', default: false },
   },
 })
 
-// Generates the pages from the record, when their generator has changed; measures nothing.
-if (values.recorded) {
-  await writeFiles(await readRecord())
-  process.exit(0)
-}
-
 const wanted = values.only?.split(',').map((id) => id.trim())
-const all = [...scenarios, clients, algorithms, phases, versions, hotFleet]
+const all = [...scenarios, versions]
 const chosen = wanted === undefined ? scenarios : all.filter(({ id }) => wanted.includes(id))
 const unknown = wanted?.filter((id) => all.every((scenario) => scenario.id !== id)) ?? []
 const rounds = values.rounds === undefined ? undefined : Number(values.rounds)
 if (unknown.length > 0 || (rounds !== undefined && !(Number.isInteger(rounds) && rounds > 0))) {
   console.error(
-    `usage: pnpm bench [--only ${all.map(({ id }) => id).join(',')}] [--rounds 9] [--short] [--one-core] [--reference 2d54f0d] [--write], or pnpm bench --recorded`,
+    `usage: pnpm bench [--only ${all.map(({ id }) => id).join(',')}] [--rounds 9] [--short] [--one-core] [--reference 2d54f0d] [--write]`,
   )
   process.exit(2)
 }
-const unrecorded = chosen.filter((scenario) => !scenarios.includes(scenario)).map(({ id }) => id)
-if (values.write && (values.short || unrecorded.length > 0)) {
-  console.error(`--write does not go with ${values.short ? '--short' : unrecorded.join(', ')}`)
+if (values.write && (values.short || wanted !== undefined)) {
+  console.error('--write is for a whole run')
   process.exit(2)
 }
 
@@ -55,10 +43,6 @@ const base: Scale = {
 }
 const scale: Scale =
   rounds === undefined ? base : { ...base, rounds, longRounds: Math.ceil(rounds / 3) }
-
-// A run takes half an hour, so check first that the pages have a place for its results.
-const before = values.write ? await readRecord() : undefined
-if (before !== undefined) await filesOf(before)
 
 const results: Result[] = []
 for (const scenario of chosen) {
@@ -75,10 +59,8 @@ const command = ['pnpm bench', ...process.argv.slice(2).filter((arg) => arg !== 
 )
 const found = recordOf(results, await machine(command))
 console.log(`${found.measured}\n\n${LEGEND}\n\n${report(found).goals}`)
-if (before !== undefined) {
-  const record = wanted === undefined ? found : renewed(before, found)
-  await writeRecord(record)
-  await writeFiles(record)
+if (values.write) {
+  await writeFiles(found)
   console.error('written: internal/benchmarks/results, docs/benchmarks.md and its chart')
 }
 // Some peers have timers that keep the process alive.

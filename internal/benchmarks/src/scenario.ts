@@ -14,9 +14,6 @@ export interface Scale {
   readonly manyKeys: number
   /** The limit up to which a log is filled. */
   readonly fullLog: number
-  readonly largestLog: number
-  /** The attacks that a search tries on each policy. */
-  readonly attacks: number
   /** How long new keys come, at 100,000 a second. */
   readonly churnMs: number
   /** The rounds of long scenarios, which fill millions of keys or wait for windows to end. */
@@ -36,8 +33,6 @@ export const FULL: Scale = {
   keys: 100_000,
   manyKeys: 1_000_000,
   fullLog: 10_000,
-  largestLog: 100_000,
-  attacks: 40_000,
   churnMs: 8_000,
   longRounds: 3,
   fresh: true,
@@ -50,7 +45,6 @@ export const SHORT: Scale = {
   rounds: 3,
   turnMs: 150,
   manyKeys: 200_000,
-  largestLog: 20_000,
   churnMs: 3_000,
   longRounds: 1,
 }
@@ -62,8 +56,6 @@ export const TINY: Scale = {
   keys: 500,
   manyKeys: 2_000,
   fullLog: 200,
-  largestLog: 200,
-  attacks: 100,
   churnMs: 50,
   longRounds: 1,
   fresh: false,

@@ -14,8 +14,6 @@ export interface Metric {
   readonly better: 'less' | 'more'
   /** The subject that ratios relate to; if undefined, there are no ratios. */
   readonly base?: string
-  /** The ratios of peers to the base in an earlier, independent measurement, by subject. */
-  readonly expected?: Readonly<Record<string, number>>
 }
 
 /** One sample per round, by metric. Metrics for which a subject has no figure are left out. */

@@ -10,20 +10,16 @@ import { recordOf } from '../src/record.js'
 import { BUCKET } from '../src/redis/weir.js'
 import { report } from '../src/report.js'
 import { TINY } from '../src/scenario.js'
-import { algorithms } from '../src/scenarios/algorithms.js'
-import { clients } from '../src/scenarios/clients.js'
 import { distinctKeysLoad } from '../src/scenarios/load.js'
 import { memoryOneKey } from '../src/scenarios/memory.js'
 import { middlewareAlone } from '../src/scenarios/middleware.js'
-import { phases } from '../src/scenarios/phases.js'
 import { scriptTimes } from '../src/scenarios/script-time.js'
 import { compare, versions } from '../src/scenarios/versions.js'
 import { scenarios } from '../src/scenarios.js'
 
-const all = [...scenarios, clients, algorithms, phases]
 const some = [distinctKeysLoad, scriptTimes, memoryOneKey, middlewareAlone]
 
-test.concurrent.each(isWeekly ? all : some)('$id', async (scenario) => {
+test.concurrent.each(isWeekly ? scenarios : some)('$id', async (scenario) => {
   const tables = await scenario.measure(TINY)
   for (const { rows } of tables) {
     for (const { samples } of rows) {

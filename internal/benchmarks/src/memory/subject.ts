@@ -16,8 +16,6 @@ export interface MemorySubjectKind {
   readonly kind: Kind
   /** Whether it answers synchronously; other answers are awaited, as users must. */
   readonly sync: boolean
-  /** One limiter for all requests, which queues those that it does not let pass. */
-  readonly keyless?: boolean
   /** Its windows lie on a grid, and units count for less after an edge. */
   readonly onGrid?: boolean
   /** Exercises that would take forever or mean nothing. */

@@ -2,7 +2,6 @@
 
 import LocalStore from '@fastify/rate-limit/store/LocalStore.js'
 import { ThrottlerStorageService } from '@nestjs/throttler'
-import Bottleneck from 'bottleneck'
 import { type IncrementResponse, MemoryStore, type Options } from 'express-rate-limit'
 import MemoryLimiter from 'koa-ratelimit/limiter/memory.js'
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
@@ -148,24 +147,6 @@ const nestThrottler: MemorySubjectKind = {
   },
 }
 
-const bottleneck: MemorySubjectKind = {
-  name: 'bottleneck',
-  kind: 'peer',
-  sync: false,
-  keyless: true,
-  not: ['many-keys', 'expiry', 'churn'],
-  open({ limit }) {
-    const limiter = new Bottleneck({ reservoir: limit })
-    return {
-      ask: () => limiter.schedule(nothing),
-      left: async () => (await limiter.currentReservoir()) ?? Number.NaN,
-      close: () => limiter.disconnect(false),
-    }
-  },
-}
-
-async function nothing(): Promise<void> {}
-
 export const subjects: readonly MemorySubjectKind[] = [
   floor,
   floorWithTime,
@@ -175,5 +156,4 @@ export const subjects: readonly MemorySubjectKind[] = [
   koaRatelimit,
   fastifyRateLimit,
   nestThrottler,
-  bottleneck,
 ]

@@ -38,7 +38,7 @@ export function distinctKeys(count: number): (prefix: string) => Keys {
  */
 export async function loadTurn(
   servers: readonly Server[],
-  { name, subject, keyless }: Opened,
+  { name, subject }: Opened,
   { nameOf, order }: Keys,
   forMs: number,
 ): Promise<Turn> {
@@ -56,8 +56,7 @@ export async function loadTurn(
   const commands = (await sentCommands(servers)) / decisions
   let ofFirst = 0
   for (let i = 0; i < decisions; i += 1) if (order[i % order.length] === order[0]) ofFirst += 1
-  // A subject without keys goes on counting from turn to turn.
-  if (!keyless) await checkCount(name, subject, nameOf(order[0] as number), ofFirst, LIMIT)
+  await checkCount(name, subject, nameOf(order[0] as number), ofFirst, LIMIT)
   return { ...cost, commands }
 }
 
@@ -65,7 +64,7 @@ export async function loadTurn(
  *  request. */
 export async function aloneTurn(
   servers: readonly Server[],
-  { name, subject, keyless }: Opened,
+  { name, subject }: Opened,
   { nameOf }: Keys,
   forMs: number,
 ): Promise<Turn> {
@@ -84,7 +83,7 @@ export async function aloneTurn(
     } while (now < end)
     return times.length
   })
-  if (!keyless) await checkCount(name, subject, key, decisions, LIMIT)
+  await checkCount(name, subject, key, decisions, LIMIT)
   return { p50: quantile(times, 0.5), p99: quantile(times, 0.99), clientUs, redisUs }
 }
 

@@ -52,28 +52,3 @@ export async function sentCommands(servers: readonly Server[]): Promise<number> 
   }
   return Math.max(calls(/cmdstat_eval(?:sha)?:calls=(\d+)/g), calls(/cmdstat_incr:calls=(\d+)/g))
 }
-
-/**
- * The longest EVALSHA during `work`, in ms. Includes time in which the machine gave the server no
- * CPU.
- */
-export async function longestScript(
-  server: RedisServer,
-  work: () => Promise<unknown>,
-): Promise<number> {
-  await server.command('CONFIG', 'SET', 'slowlog-log-slower-than', '0', 'slowlog-max-len', '10000')
-  await server.command('SLOWLOG', 'RESET')
-  await work()
-  await server.command('CONFIG', 'SET', 'slowlog-log-slower-than', '-1')
-  const entries = (await server.command('SLOWLOG', 'GET', '10000')) as readonly SlowLogEntry[]
-  const times = entries.filter(([, , , [command]]) => command === 'evalsha').map(([, , us]) => us)
-  return Math.max(...times) / 1_000
-}
-
-type SlowLogEntry = readonly [
-  id: number,
-  at: number,
-  us: number,
-  command: readonly string[],
-  ...rest: never[],
-]

@@ -11,13 +11,11 @@ import { withSubjects } from './stage.js'
 import type { RedisSubjectKind } from './subject.js'
 import { subjects } from './subjects.js'
 
-type List = () => readonly RedisSubjectKind[] | Promise<readonly RedisSubjectKind[]>
+type List = readonly RedisSubjectKind[]
 
-const LISTS: Readonly<Record<'single' | 'cluster' | 'clients', List>> = {
-  single: () => [...subjects, ...leased],
-  cluster: () => clusterSubjects,
-  // An earlier Weir has no adapters for other libraries.
-  clients: async () => (await import('./by-client.js')).byClient,
+const LISTS: Readonly<Record<'single' | 'cluster', List>> = {
+  single: [...subjects, ...leased],
+  cluster: clusterSubjects,
 }
 
 export interface SubjectJob {
@@ -41,7 +39,7 @@ export interface SubjectTurn {
 }
 
 const { list, name, ports, exercise, keys } = JSON.parse(process.argv[2] as string) as SubjectJob
-const kind = (await LISTS[list]()).find((each) => each.name === name)
+const kind = LISTS[list].find((each) => each.name === name)
 assert.ok(kind, `there is no subject ${name}`)
 const servers = ports.map((port) => ({ port, command: openConnection(port).command }))
 const distinct = distinctKeys(keys)

@@ -1,6 +1,5 @@
 // All subjects that use Redis.
 
-import { bottleneck } from './bottleneck.js'
 import { fastifyRateLimit } from './fastify-rate-limit.js'
 import { floors } from './floors.js'
 import { koaRatelimit } from './koa-ratelimit.js'
@@ -8,7 +7,6 @@ import { nestThrottler } from './nest-throttler.js'
 import { rateLimitRedis } from './rate-limit-redis.js'
 import { rateLimiterFlexible } from './rate-limiter-flexible.js'
 import type { RedisSubjectKind } from './subject.js'
-import { upstash } from './upstash.js'
 import { weir } from './weir.js'
 
 export const subjects: readonly RedisSubjectKind[] = [
@@ -19,6 +17,4 @@ export const subjects: readonly RedisSubjectKind[] = [
   fastifyRateLimit,
   nestThrottler,
   koaRatelimit,
-  ...upstash,
-  bottleneck,
 ]

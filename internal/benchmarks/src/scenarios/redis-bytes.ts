@@ -42,7 +42,7 @@ export const redisBytes: Scenario = {
 }
 
 async function measure({ fullLog }: Scale): Promise<readonly Table[]> {
-  const kinds = subjects.filter(({ keyless }) => !keyless)
+  const kinds = subjects
   const rows = await onRedis(kinds, async (server, opened) => {
     const each: Row[] = []
     for (const { name, kind, subject } of opened) {
@@ -63,10 +63,7 @@ async function measure({ fullLog }: Scale): Promise<readonly Table[]> {
 }
 
 /** The keys of one user after one request; undefined if no key belongs to a user. */
-export async function keyBytes(
-  server: RedisServer,
-  subject: RedisSubject,
-): Promise<Samples | undefined> {
+async function keyBytes(server: RedisServer, subject: RedisSubject): Promise<Samples | undefined> {
   await server.command('FLUSHDB')
   await subject.ask(USER)
   const keys = await keysOf(server, USER)
@@ -76,12 +73,12 @@ export async function keyBytes(
   return { bytes: [bytes], over: [bytes - (await bytesOf(server, keys))] }
 }
 
-export async function keysOf(server: RedisServer, part: string): Promise<readonly string[]> {
+async function keysOf(server: RedisServer, part: string): Promise<readonly string[]> {
   const keys = (await server.command('KEYS', '*')) as readonly string[]
   return keys.filter((key) => key.includes(part))
 }
 
-export async function bytesOf(server: RedisServer, keys: readonly string[]): Promise<number> {
+async function bytesOf(server: RedisServer, keys: readonly string[]): Promise<number> {
   let bytes = 0
   for (const key of keys)
     bytes += (await server.command('MEMORY', 'USAGE', key, 'SAMPLES', '0')) as number

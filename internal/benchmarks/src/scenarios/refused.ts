@@ -1,7 +1,6 @@
 // Requests for a key that is over its limit, which are answered without Redis.
 
 import { strict as assert } from 'node:assert'
-import { Ratelimit } from '@upstash/ratelimit'
 import {
   type Decision,
   RateLimiter,
@@ -15,7 +14,6 @@ import type { Goal } from '../goals.js'
 import { calmly } from '../redis/calm.js'
 import { connected } from '../redis/client.js'
 import { type RedisSubject, UNIT_MS } from '../redis/subject.js'
-import { asUpstash } from '../redis/upstash.js'
 import { inRounds, type Turn } from '../rounds.js'
 import type { Scale, Scenario } from '../scenario.js'
 import type { Kind, Metric, Table } from '../table.js'
@@ -72,7 +70,6 @@ async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
     weirRefuser(server, DECIDE),
     weirRefuser(server, CONSUME),
     flexible(server),
-    upstash(server),
   ])
   try {
     const turn = (refuser: Refuser): Promise<Turn> => {
@@ -212,32 +209,6 @@ async function flexible({ port }: RedisServer): Promise<Refuser> {
     async ask(end) {
       for (let decisions = 1; ; decisions += 1) {
         if (!(await refuses())) throw new Error('the refused key was let in')
-        if (decisions % LOOK_EVERY === 0 && performance.now() >= end) return decisions
-      }
-    },
-    close: async () => client.disconnect(),
-  }
-}
-
-async function upstash({ port }: RedisServer): Promise<Refuser> {
-  const client = await connected(port)
-  const cache = new Map<string, number>()
-  const limiter = new Ratelimit({
-    redis: asUpstash(client),
-    limiter: Ratelimit.fixedWindow(LIMIT, '30 d'),
-    ephemeralCache: cache,
-  })
-  return {
-    name: '@upstash/ratelimit, ephemeralCache',
-    kind: 'peer',
-    async prime() {
-      cache.clear()
-      for (let i = 0; i < LIMIT; i += 1) assert.equal((await limiter.limit(KEY)).success, true)
-      assert.equal((await limiter.limit(KEY)).success, false)
-    },
-    async ask(end) {
-      for (let decisions = 1; ; decisions += 1) {
-        if ((await limiter.limit(KEY)).success) throw new Error('the refused key was let in')
         if (decisions % LOOK_EVERY === 0 && performance.now() >= end) return decisions
       }
     },

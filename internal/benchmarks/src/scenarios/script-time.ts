@@ -11,7 +11,6 @@ import { LARGEST_CALL } from '../redis/weir.js'
 import { inRounds, type Turn } from '../rounds.js'
 import type { Scale, Scenario } from '../scenario.js'
 import type { Metric, Table } from '../table.js'
-import { limits, limitsGoals } from './script-limits.js'
 
 const BATCH = 64
 
@@ -25,16 +24,6 @@ const metrics: readonly Metric[] = [
       better: 'less',
       base: MINIMAL,
     },
-    expected: {
-      'rate-limit-redis': 1.9,
-      'rate-limiter-flexible': 2.2,
-      '@fastify/rate-limit': 2.2,
-      '@nest-lab/throttler-storage-redis': 2.75,
-      'koa-ratelimit': 6.9,
-      '@upstash/ratelimit fixed window': 1.8,
-      '@upstash/ratelimit sliding window': 2.8,
-      '@upstash/ratelimit token bucket': 4.3,
-    },
   },
 ]
 
@@ -44,12 +33,12 @@ export const scriptTimes: Scenario = {
   id: 'script-time',
   title: 'Script time in Redis',
   about: `Microseconds of EVALSHA (or EVAL) in the server's own statistics, for each decision, on ${BATCH} keys that exist; all allowed. "One by one": each asked when the one before it is answered. "At once": ${BATCH} requests in one turn of the event loop, which Weir and two of the floors send in ${BATCH / LARGEST_CALL} calls of ${LARGEST_CALL} and the others one by one. These are times of wall clocks: only ratios within the run mean much.`,
-  goals: limitsGoals,
+  goals: [],
   measure,
 }
 
 async function measure(scale: Scale): Promise<readonly Table[]> {
-  const scripted = subjects.filter(({ name, keyless }) => !keyless && name !== 'INCR')
+  const scripted = subjects.filter(({ name }) => name !== 'INCR')
   const repeats = repeatsIn(scale)
   return onRedis(scripted, async (server, opened) => {
     await inRounds(opened, 1, (one) => calmly(one.subject, () => scriptTurn(server, one, repeats)))
@@ -61,10 +50,7 @@ async function measure(scale: Scale): Promise<readonly Table[]> {
       kind,
       samples: samples[i] ?? {},
     }))
-    return [
-      { id: table, title: 'What a decision takes', metrics, rows },
-      ...(await limits(server, scale)),
-    ]
+    return [{ id: table, title: 'What a decision takes', metrics, rows }]
   })
 }
 
