@@ -18,13 +18,6 @@ test('the tests that SECURITY.md names exist', () => {
 test.each([
   ['docs/reference', 'what the comments in the source say', 'reference.mjs'],
   ['docs/images', 'what runs show', 'pictures.mjs'],
-  ['docs/images/architecture.svg', 'what the tree has', 'architecture.mjs'],
-  ['docs/images/decision.svg', 'the way through the layers', 'decision.mjs'],
-  ['docs/images of overload', 'what the simulation shows', 'load-pictures.mjs'],
-  ['docs/images/outage.svg', 'what a run shows', 'outage-picture.mjs'],
-  ['docs/images/lock-out.svg', 'what a run shows', 'lock-out-picture.mjs'],
-  ['docs/images/leases.svg', 'what a run shows', 'lease-picture.mjs'],
-  ['docs/images/simulate.svg', 'what a run shows', 'simulate-picture.mjs'],
 ])('%s is %s', (_, __, tool) => {
   const args = [join(root, 'tools/docs', tool), '--check']
   const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
