@@ -25,7 +25,7 @@ export function askFinder(
 }
 
 /** The folder of this package, whether it runs from src/ or from dist/. */
-export function packageFolder(start: string): string {
+function packageFolder(start: string): string {
   for (let folder = start; ; folder = dirname(folder)) {
     if (existsSync(join(folder, 'servers/redis.mjs'))) return folder
     // The root of the file system is its own parent.

@@ -22,7 +22,7 @@ export function summary(verdicts: readonly Verdict[]): string {
 }
 
 /** The figures, without those that are the same in every row. */
-export function measured(checks: readonly Check[]): string {
+function measured(checks: readonly Check[]): string {
   const told = checks.filter(({ routine, ok }) => !routine || !ok)
   return told.map(({ what, value }) => `${what} ${value.split('\n')[0]}`).join('; ')
 }
@@ -42,12 +42,11 @@ const START = '<!-- faults:start -->'
 const END = '<!-- faults:end -->'
 
 /** The page with the table between its marks. */
-export function withTable(page: string, table: string, name = 'faults'): string {
-  const marks = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`] as const
-  const [start, end] = [page.indexOf(marks[0]), page.indexOf(marks[1])]
+export function withTable(page: string, table: string): string {
+  const [start, end] = [page.indexOf(START), page.indexOf(END)]
   if (start < 0 || end < start)
-    throw new Error(`the page has no place for the table: ${marks.join(' ... ')}`)
-  return `${page.slice(0, start + marks[0].length)}\n${table}\n${page.slice(end)}`
+    throw new Error(`the page has no place for the table: ${START} ... ${END}`)
+  return `${page.slice(0, start + START.length)}\n${table}\n${page.slice(end)}`
 }
 
 /**

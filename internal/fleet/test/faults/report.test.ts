@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { type Check, countAtMost, msAtMost, none, shareAtMost } from '../../src/faults/checks.js'
 import type { Verdict } from '../../src/faults/judge.js'
-import { line, measured, summary, withLines, withTable } from '../../src/faults/report.js'
+import { line, withLines, withTable } from '../../src/faults/report.js'
 import { idOf, type Row } from '../../src/faults/row.js'
 import { rows } from '../../src/faults/rows.js'
-import { leftOut, withWorst } from '../../src/faults/worst.js'
 
 const row: Row = {
   number: '3',
@@ -46,40 +45,10 @@ test('checks show value and bound, and hold at the bound', () => {
   expect(none('errors', ['a', 'b', 'a'])).toMatchObject({ value: '3: a | b', ok: false })
 })
 
-test('checks that are the same in every row are shown only when they fail', () => {
-  expect(measured([msAtMost('max', 5, 150), none('errors', [])])).toBe('max 5 ms')
-  expect(measured([msAtMost('max', 5, 150), none('errors', ['boom'])])).toBe(
-    'max 5 ms; errors 1: boom',
-  )
-})
-
 test('a line for the terminal names what failed and its bound', () => {
   const text = line(verdict('failed', [countAtMost('over', 201, 200)]))
   expect(text).toMatch(/^FAIL 3 /)
   expect(text).toContain('! over 201, must be <= 200')
-})
-
-test('the table escapes what would end a cell, and marks what did not pass', () => {
-  expect(
-    markdown([verdict('passed', [msAtMost('max', 5, 150)])])
-      .split('\n')
-      .at(-1),
-  ).toBe('| 3 | SIGSTOP \\| hung | answer | max <= 150 ms | max 5 ms |')
-  expect(markdown([verdict('failed', [])])).toContain('(**failed**)')
-})
-
-test('the summary counts each state', () => {
-  expect(summary([verdict('passed', []), verdict('failed', []), verdict('not judged', [])])).toBe(
-    '3 rows: 1 passed, 1 failed, 1 not judged',
-  )
-})
-
-test('the table is placed between its marks, however often it is written', () => {
-  const page = 'before\n<!-- faults:start -->\nold\n<!-- faults:end -->\nafter\n'
-  const written = withTable(page, 'new')
-  expect(written).toBe('before\n<!-- faults:start -->\nnew\n<!-- faults:end -->\nafter\n')
-  expect(withTable(written, 'new')).toBe(written)
-  expect(() => withTable('no marks', 'new')).toThrow('has no place')
 })
 
 test('lines of judged rows are replaced, and the others stay', () => {
@@ -121,10 +90,8 @@ test('rows of a use follow the others, and what holds for all of them is stated 
   expect(withLines(page, [], all)).toBe(page)
 })
 
-const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8')
-const results = read('../../src/faults/results.md')
-
 test('the full table has the present rows', () => {
+  const results = readFileSync(new URL('../../src/faults/results.md', import.meta.url), 'utf8')
   const table = results.slice(
     results.indexOf('<!-- faults:start -->'),
     results.indexOf('<!-- faults:end -->'),
@@ -133,24 +100,4 @@ test('the full table has the present rows', () => {
   const uses = [...new Set(rows.map(({ use }) => use))]
   const inOrder = uses.flatMap((use) => rows.filter((row) => row.use === use).map(idOf))
   expect(ids.filter((id) => id !== '#')).toEqual(inOrder)
-})
-
-test('docs/faults.md has the worst figures of the full table, and leaves no row out', () => {
-  const page = read('../../../../docs/faults.md')
-  expect(withWorst(page, results, rows)).toBe(page)
-  expect(leftOut(rows)).toEqual([])
-})
-
-test('the worst figures of some rows are shown, and that a row failed', () => {
-  const page = '<!-- worst:start --><!-- worst:end -->'
-  const some = rows.filter(({ number }) => ['2', '32'].includes(number))
-  const told = (cells: string) => withWorst(page, `| 2 | a | ${cells} |\n`, some)
-  expect(told('max 21 ms; over 102; normal 7.5 ms')).toContain(
-    '| slowest decision 21 ms; 102 passed; normal after 7.5 ms |',
-  )
-  expect(told('normal never (**failed**)')).toContain(
-    'normal after never ms (**not all passed**) |',
-  )
-  const story = '| 32 | a | b | 4 processes: one 125 <= 125; 10 processes: nine 190 <= 191 |'
-  expect(withWorst(page, story, some)).toContain('| 190 passed, bound 191 |')
 })
