@@ -13,6 +13,7 @@ const SPECIAL = [
   'within',
   'ahead',
   'cancel',
+  'settle',
   'refund',
   'reconcile',
   'restore',
@@ -21,7 +22,7 @@ const SPECIAL = [
   'renew',
 ]
 /** Functions that a kernel may omit. */
-const OPTIONAL = ['within', 'ahead', 'cancel', 'restore', 'block', 'unblock', 'renew']
+const OPTIONAL = ['within', 'ahead', 'cancel', 'settle', 'restore', 'block', 'unblock', 'renew']
 /** Functions that the driver calls if a kernel has them. The loop does not know them. */
 const OF_DRIVER = ['may_begin', 'refuse', 'life']
 
@@ -71,6 +72,7 @@ export function kernelLuaOf(text, { CALL_MODES, reserves }) {
     // make their table larger.
     if (has('renew')) fields.push('is_held = true')
     if (!has('restore')) fields.push('is_lost = true')
+    if (has('settle')) fields.push('settles = true')
     return `${common}
 local special
 ${made.join('else')}end
@@ -79,12 +81,14 @@ end
 `
   }
 
-  /** The modes that make a function. A kernel that cannot cancel or release refunds instead. */
+  /** The modes that make a function. A kernel that cannot cancel, settle or release refunds
+   *  instead. */
   function modesOf(name) {
     return Object.keys(CALL_MODES).filter((mode) => {
       if (mode === 'lease') return name === 'ahead'
       if (reserves(mode)) return name === 'within'
-      const { correction } = CALL_MODES[mode]
+      const { correction, settles } = CALL_MODES[mode]
+      if (settles && has('settle')) return name === 'settle'
       const isGivenBack = ['cancel', 'release'].includes(correction) && !has(correction)
       return correction === name || (isGivenBack && name === 'refund')
     })

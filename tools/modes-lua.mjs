@@ -1,7 +1,7 @@
 // Generates what the Lua driver needs to know of a call's mode, from the table of modes
 // (algorithms/modes.ts).
 
-const TRAITS = ['judges', 'changes', 'takes', 'gives', 'marks', 'notes', 'tells']
+const TRAITS = ['judges', 'changes', 'takes', 'gives', 'marks', 'notes', 'settles', 'tells']
 
 /**
  * @param {typeof import('../packages/core/src/algorithms/modes.js')} modes

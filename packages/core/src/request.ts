@@ -90,8 +90,7 @@ export function partOfTarget(target: Target, places: readonly number[]): Target 
   return { policySet: part, key, policyKeys: policyKeys && pick(policyKeys, places) }
 }
 
-/** A request that corrects what a result has charged: it gives back these units or, to settle,
- *  takes those above 0. */
+/** A request that gives back units that a result has charged. */
 export function correctionOf(
   mode: RefundRequest['mode'],
   target: Target,
@@ -112,6 +111,7 @@ export function partOfRequest<Request extends Omit<StoreRequest, 'mode'>>(
     target: partOfTarget(request.target, places),
     costs: pick(request.costs, places),
     untilUs: request.untilUs && pick(request.untilUs, places),
+    charged: request.charged && pick(request.charged, places),
     keep: request.keep && pick(request.keep, places),
     // A turn is reserved only for a set of one policy, not for one policy of a larger set.
     maxWaitMs: isWhole ? request.maxWaitMs : undefined,

@@ -152,6 +152,7 @@ export type StoreRequest =
   | ConsumeRequest
   | PenaltyRequest
   | RefundRequest
+  | SettleRequest
   | ReconcileRequest
   | RestoreRequest
   | BlockRequest
@@ -163,8 +164,11 @@ export type ConsumeRequest = RequestOf<'consume' | 'peek', 'atLeast' | 'maxWaitM
 /** Takes units, past the limit if need be. */
 export type PenaltyRequest = RequestOf<'penalty', never>
 
-/** Gives units back, cancels a reservation, or settles a charge. */
-export type RefundRequest = RequestOf<'refund' | 'cancel' | 'settle', 'untilUs' | 'seenUs'>
+/** Gives units back, or cancels a reservation. */
+export type RefundRequest = RequestOf<'refund' | 'cancel', 'untilUs' | 'seenUs'>
+
+/** Settles a charge. The costs are what was used less what was charged. */
+export type SettleRequest = RequestOf<'settle', 'charged' | 'untilUs' | 'seenUs'>
 
 /** Takes units that were taken elsewhere, as far as they still count. */
 export type ReconcileRequest = RequestOf<'reconcile', 'untilUs'>
@@ -211,7 +215,7 @@ export interface StoreRequestBase {
 /**
  * Fields that requests of some modes have: `consume` and `peek` have `atLeast`, `maxWaitMs` and
  * `keep`; `refund`, `cancel`, `settle`, `restore`, `release` and `renew` have `untilUs` and
- * `seenUs`, `restore` also has `lossUs`; `reconcile` has `untilUs`.
+ * `seenUs`, `restore` also has `lossUs`, `settle` also has `charged`; `reconcile` has `untilUs`.
  */
 export interface StoreRequestFields {
   /**
@@ -230,6 +234,11 @@ export interface StoreRequestFields {
    * `remaining` and `retryAfterMs` are those of a request that must leave these units.
    */
   readonly keep?: readonly number[] | undefined
+  /**
+   * To settle: for each policy, what was charged. With the cost it says what was used, also where
+   * the two are equal. Undefined: only the difference is known.
+   */
+  readonly charged?: readonly number[] | undefined
   /**
    * For each policy, until when the units count, in us of the store's clock: `untilUs` of the
    * result that charged them. Undefined: it is not known which charge it was; reconciled units then

@@ -146,7 +146,7 @@ function requestsOf(
   keys: readonly string[],
   args: readonly string[],
 ): KeyedRequest[] {
-  const { marks, correction } = CALL_MODES[mode]
+  const { marks, settles, correction } = CALL_MODES[mode]
   const stride = marks ? 2 * policies : policies
   const isPlain = args.length < keys.length / stride + 1 && !(reserves(mode) || correction)
   const requests: KeyedRequest[] = []
@@ -183,6 +183,11 @@ function requestsOf(
       if (mode === 'restore') {
         limits = { ...limits, lossUs: timeOf(args[at] as string) }
         at += 1
+      }
+      if (settles) {
+        const charged = args.slice(at, at + policies)
+        at += policies
+        if (!charged.includes('')) limits = { ...limits, charged: charged.map(Number) }
       }
     }
     requests.push({ mode: modeOf(mode), keys: own, costs, count, ...limits })

@@ -61,6 +61,10 @@ export interface Kernel<S extends Scratch = Scratch> {
    *  `chargedUs`, the instant of the charge, is given if units were given back since then, because
    *  the units may then count until another time than `untilUs`. */
   refund(scratch: S, units: number, untilUs: number, chargedUs: number | undefined): void
+  /** Settles a charge of `charged` units, made at `chargedUs`: `actual` units were used, which may
+   *  be as many. Called whether or not the charge still counts, unless the key was forgotten since.
+   *  A kernel without it takes or gives back the difference, if there is one. */
+  settle?(scratch: S, charged: number, actual: number, untilUs: number, chargedUs: number): void
   /** True: a request that this policy alone refuses begins a block, so `refuse` is to be called. */
   mayBegin?(scratch: S): boolean
   /** Notes that a request was refused only by policies that may begin a block. */
@@ -170,9 +174,9 @@ export interface KernelLua {
   readonly shared: string
   /** A function that takes a policy's numbers and makes the kernel's functions. `special` is the
    *  one that the mode needs: `within` to reserve, `ahead` to lease, `cancel` (or else `refund`) to
-   *  cancel, `refund` to refund and to settle, or the one named after the mode (`reconcile`,
-   *  `restore`, `block`, `unblock`, `renew`). A kernel may also have `may_begin`, `refuse` and
-   *  `life`, which are `Kernel`'s `mayBegin`, `refuse` and `lifeUs`. */
+   *  cancel, `settle` (or else `refund`) to settle, or the one named after the mode (`refund`,
+   *  `reconcile`, `restore`, `block`, `unblock`, `renew`). A kernel may also have `may_begin`,
+   *  `refuse` and `life`, which are `Kernel`'s `mayBegin`, `refuse` and `lifeUs`. */
   readonly kernel: string
   /** The kernel's names for a policy's numbers, which also say how many there are; the first is
    *  `@limit`. */

@@ -17,8 +17,9 @@
 --       reserve, preview or lease, the fewest requests to be granted, how many ms the caller waits,
 --       or '' (to lease: how many ms the units may be kept), and for each policy the units that
 --       must remain; where a mode corrects, for each policy until when (in us) the units count, or
---       ''; where the mode has marks, when (in us) they were charged or seen, or ''; and to
---       restore, since when (in us) something may be lost, or ''
+--       ''; where the mode has marks, when (in us) they were charged or seen, or ''; to restore,
+--       since when (in us) something may be lost, or ''; and to settle, for each policy what was
+--       charged, or ''
 -- Reply one msgpack array of whole numbers: now in microseconds, then request by request: how often
 --       it is granted, and for each policy: units left, ms to wait, us to reset
 --       granted  to restore, 0: nothing was lost; to renew, 0: the key was forgotten since. -i: the
@@ -45,7 +46,7 @@ local policies = #counters
 local stride = marks and 2 * policies or policies
 
 -- What a request carries: see ARGV.
-local costs, untils, since, loss = {}, {}, huge, huge
+local costs, untils, since, loss, charged = {}, {}, huge, huge, {}
 local least, patience, keeps = 1, nil, {}
 -- When a kernel takes leased units, if that is not now.
 local aheads = {}
@@ -107,9 +108,14 @@ if marks or corrects then
     end
     if (gives or mode == 'renew') and forgottens[i] >= since then return 0 end
     local is_over = floor(until_us / 1000) <= floor(us / 1000)
-    if is_over and not counter.life and mode ~= 'renew' then return 0 end
+    local settled = settles and counter.settles and charged[i]
+    if is_over and not counter.life and mode ~= 'renew' and not settled then return 0 end
     lives[i] = life_of(counter)
     local special = counter.special
+    if settled then
+      special(settled, settled + costs[i], until_us, since)
+      return 0
+    end
     return (not special or special(units, until_us, given >= since and since) ~= false) and 0
   end
 
@@ -152,6 +158,10 @@ for base = 0, #KEYS - stride, stride do
     if mode == 'restore' then
       loss = tonumber(ARGV[argument]) or huge
       argument = argument + 1
+    end
+    if settles then
+      for i = 1, policies do charged[i] = tonumber(ARGV[argument + i - 1]) end
+      argument = argument + policies
     end
   end
 
@@ -205,8 +215,9 @@ for base = 0, #KEYS - stride, stride do
       local limit = counter.limit - kept
       left = lefts[i]
       -- To restore nothing sets the base.
-      if changes and (units ~= 0 or mode == 'restore') then
-        if corrects and (units < 0 or not takes) then
+      local settled = settles and counter.settles and charged[i]
+      if changes and (units ~= 0 or settled or mode == 'restore') then
+        if corrects and (units < 0 or settled or not takes) then
           wait = correct(i, KEYS[base + policies + i], units > 0 and units or -units)
         else
           counter.take(units, aheads[i])
@@ -239,15 +250,16 @@ for base = 0, #KEYS - stride, stride do
         call('DEL', KEYS[base + i])
         read_mark(i, mark)
         set_mark(i, mark, us)
-      elseif costs[i] ~= 0 and changed[i] then
+      elseif changed[i] and (costs[i] ~= 0 or settles and counter.settles and charged[i]) then
         local reset = reply[at + 1 + 3 * i]
         if reset > 0 then counter.write(KEYS[base + i], reset) else call('DEL', KEYS[base + i]) end
         done = 1
         -- Units charged in the instant of a refund count as charged after it. A state may have been
-        -- written only because it was healed. Units that are held, and have expired, may be
-        -- renewed: no refund forgets them.
+        -- written only because it was healed. Units that have expired may still be renewed or
+        -- settled: no refund forgets them.
         if notes and lives[i] and not counter.is_lost and (costs[i] < 0 or not takes) then
-          set_mark(i, KEYS[base + policies + i], reset == 0 and not counter.is_held and us - 1)
+          local is_over = reset == 0 and not (counter.is_held or counter.settles)
+          set_mark(i, KEYS[base + policies + i], is_over and us - 1)
         end
       end
       if marks and bases[i] then set_mark(i, KEYS[base + policies + i]) end

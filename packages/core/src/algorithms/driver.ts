@@ -22,6 +22,8 @@ export interface CounterRequest {
   readonly aheadMs?: number | undefined
   /** To consume or peek: for each policy, units that must remain. Costs of 0 ignore it. */
   readonly keep?: readonly number[] | undefined
+  /** To settle: for each policy, what was charged. */
+  readonly charged?: readonly number[] | undefined
   /** To give back, reconcile or restore: for each policy, until when (in us) the units count. */
   readonly untilUs?: readonly (number | undefined)[] | undefined
   /** To give back by receipt: when (in us) the units were charged. To restore: when they were
@@ -96,7 +98,7 @@ export function decide(
   nowUs: number,
   readings: readonly Reading[],
 ): number {
-  const { mode, costs, count = 1, atLeast, aheadMs } = request
+  const { mode, costs, count = 1, atLeast, aheadMs, charged } = request
   const { judges, changes, takes, tells } = traitsOf(mode)
   const keep = judges ? request.keep : undefined
   let granted = count
@@ -131,11 +133,11 @@ export function decide(
     const cost = costs[i] as number
     const units = granted * cost
     const kept = keep === undefined || cost === 0 ? 0 : (keep[i] as number)
+    const settles = charged !== undefined && kernel.settle !== undefined
     // To restore nothing sets the base.
-    if (changes && (units !== 0 || mode === 'restore')) {
-      if (takes && units > 0) kernel.take(scratch, units)
-      else
-        correct(counter, keys[i] as string, request, Math.abs(units), request.untilUs?.[i], nowUs)
+    if (changes && (units !== 0 || settles || mode === 'restore')) {
+      if (takes && units > 0 && !settles) kernel.take(scratch, units)
+      else correct(counter, keys[i] as string, request, i, Math.abs(units), nowUs)
       reading.left = Math.max(0, scratch.limit - kernel.used(scratch) - kept)
     }
     if (granted < others && cost > 0) kernel.refuse?.(scratch)
@@ -153,7 +155,8 @@ export function decide(
   let changed = 0
   for (let i = 0; i < counters.length; i += 1) {
     const { kernel, scratch, table, slot } = counters[i] as Counter
-    if (!scratch.dirty || costs[i] === 0) continue
+    if (!scratch.dirty) continue
+    if (costs[i] === 0 && (charged === undefined || kernel.settle === undefined)) continue
     const key = keys[i] as string
     const { resetUs } = readings[i] as Reading
     const lifeUs = kernel.lifeUs === undefined ? resetUs : kernel.lifeUs(scratch)
@@ -216,14 +219,18 @@ function reservable(
 function correct(
   { kernel, scratch, table, slot }: Counter,
   key: string,
-  { mode, seenUs = Number.POSITIVE_INFINITY, lossUs = Number.POSITIVE_INFINITY }: CounterRequest,
+  request: CounterRequest,
+  place: number,
   units: number,
-  untilUs: number = Number.POSITIVE_INFINITY,
   nowUs: number,
 ): void {
+  const { mode, seenUs = Number.POSITIVE_INFINITY, lossUs = Number.POSITIVE_INFINITY } = request
+  const untilUs = request.untilUs?.[place] ?? Number.POSITIVE_INFINITY
+  const charged = kernel.settle && request.charged?.[place]
   const { correction, notes } = traitsOf(mode)
   const isOver = Math.floor(untilUs / 1_000) <= Math.floor(nowUs / 1_000)
-  if (isOver && kernel.lifeUs === undefined && correction !== 'renew') return
+  const isLate = isOver && kernel.lifeUs === undefined
+  if (isLate && correction !== 'renew' && charged === undefined) return
   if (correction === 'reconcile') {
     kernel.reconcile(scratch, units, untilUs)
     return
@@ -260,14 +267,18 @@ function correct(
     return
   }
   const lifeMs = Math.ceil(lifeUsOf(kernel, scratch) / 1_000)
-  if (correction === 'unblock') kernel.unblock?.(scratch)
+  const cost = request.costs[place] as number
+  if (charged !== undefined) kernel.settle?.(scratch, charged, charged + cost, untilUs, seenUs)
+  else if (correction === 'unblock') kernel.unblock?.(scratch)
   else if (correction === 'cancel' && kernel.cancel !== undefined)
     kernel.cancel(scratch, units, untilUs)
   else kernel.refund(scratch, units, untilUs, gaveUs >= seenUs ? seenUs : undefined)
   if (!scratch.dirty || !notes || !kernel.traits.restores) return
+  if (charged !== undefined && cost >= 0) return
   // Units charged in the same instant count as charged after the refund; a reset in that instant
-  // was later. Units that are held, and have expired, may be renewed: no refund forgets them.
-  const isForgotten = !kernel.traits.isHeld && slot >= 0 && kernel.resetAfterUs(scratch) <= 0
+  // was later. Units that have expired may still be renewed or settled: no refund forgets them.
+  const mayReturn = kernel.traits.isHeld || kernel.settle !== undefined
+  const isForgotten = !mayReturn && slot >= 0 && kernel.resetAfterUs(scratch) <= 0
   const mark = { forgottenUs: isForgotten ? nowUs - 1 : 0, gaveUs: nowUs }
   table.marks.set(key, mark, nowUs / 1_000, lifeMs)
 }

@@ -64,6 +64,8 @@ export interface ModeTraits {
   readonly marks: boolean
   /** Notes that it gave units back, so that they are not restored. */
   readonly notes: boolean
+  /** Corrects a charge both ways, so it says what was charged. */
+  readonly settles: boolean
   /** Answers whether it changed anything; other modes answer how often they were granted. */
   readonly tells: boolean
   /** May leave more units than before, so that a remembered denial may no longer hold. */
@@ -88,6 +90,7 @@ function traits(judges: boolean, above?: Effect, below: Effect | undefined = abo
     correction,
     marks: gives || below === 'restore' || below === 'forget' || below === 'renew',
     notes: gives && !releases,
+    settles: takes && gives,
     tells: below === 'restore' || below === 'renew',
     frees: gives || below === 'forget',
     isForStore:

@@ -82,8 +82,10 @@ function rowsOf(request: BatchRequest): Asked {
   const { marks, takes } = traitsOf(mode)
   const keys = target.policySet.policies.map((_, i) => rowKey(target, i))
   // Units that are taken as new ones need no mark.
-  const marked =
-    mode === 'reset' ? keys : keys.filter((_, i) => !takes || Number(request.costs[i]) < 0)
+  const marked = keys.filter((_, i) => {
+    const settles = target.policySet.policies[i]?.kernel?.settle !== undefined
+    return mode === 'reset' || !takes || settles || Number(request.costs[i]) < 0
+  })
   return { request, keys, marks: marks ? marked.map(markKey) : [] }
 }
 

@@ -6,7 +6,7 @@ import { typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'
 import { promiseOf } from '../layer.js'
 import { correctionOf } from '../request.js'
-import type { StoreRequest, StoreResult } from '../store.js'
+import type { SettleRequest, StoreRequest, StoreResult } from '../store.js'
 import { type Cost, chargedCosts, checkedCosts, refundedCosts, settledCosts } from './costs.js'
 import { countCorrection } from './counters.js'
 import { type Decision, Receipt } from './decision.js'
@@ -35,13 +35,11 @@ export async function refundDecision(
   const costs = cost === undefined ? chargedCosts(request) : refundedCosts(request, cost)
   charge.spent = true
   if (costs.every((each) => each === 0)) return
-  const correction = correctionOf('refund', request.target, costs, result)
-  const refunded = await promiseOf(limiter.layer, correction)
-  countCorrection(
-    request,
-    costs.map((each) => -each),
-    refunded,
-  )
+  const back = costs.map((each) => -each)
+  const correction = settlesItself(charge)
+    ? settlementOf(charge, back)
+    : correctionOf('refund', request.target, costs, result)
+  countCorrection(request, back, await promiseOf(limiter.layer, correction))
 }
 
 export async function settleDecision(
@@ -57,10 +55,24 @@ export async function settleDecision(
   if (charge.spent) return
   const costs = result.degraded ? withoutRefunds(all) : all
   charge.spent = true
-  if (costs.every((each) => each === 0)) return
-  const correction = correctionOf('settle', request.target, costs, result)
-  const settled = await promiseOf(limiter.layer, correction)
+  if (costs.every((each) => each === 0) && !settlesItself(charge)) return
+  const settled = await promiseOf(limiter.layer, settlementOf(charge, costs))
   countCorrection(request, settled.degraded ? withoutRefunds(costs) : costs, settled)
+}
+
+/** Whether a kernel decides what a settlement does, also one that changes no charge. */
+function settlesItself({ request, result }: Charge): boolean {
+  const { policies } = request.target.policySet
+  return !result.degraded && policies.some(({ kernel }) => kernel?.settle !== undefined)
+}
+
+/** @param costs what was used less what was charged */
+function settlementOf({ request, result }: Charge, costs: readonly number[]): SettleRequest {
+  const { untilUs, nowUs, degraded } = result
+  // The store does not know of a charge that was made without it.
+  const charged = degraded ? undefined : chargedCosts(request)
+  const { target } = request
+  return { mode: 'settle', target, costs, count: 1, charged, untilUs, seenUs: nowUs }
 }
 
 /** While the store is away, nothing is given back. */

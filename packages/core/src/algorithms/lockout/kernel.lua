@@ -18,7 +18,7 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
   end
 
   -- Drops the block, the count and the level that are over.
-  local function settle()
+  local function catch_up()
     if finish - now > forget then
       finish = now + length_of(level)
       dirty = true
@@ -41,7 +41,7 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
     if units then
       count, began, finish = units + 0, first + 0, last + 0
       level, before = steps + 0, earlier + 0
-      settle()
+      catch_up()
     end
     if count == 0 then
       began = now
@@ -131,7 +131,7 @@ return function(limit, span, forget, excess, one, two, three, four, five, six, s
       if blocked and count < limit then
         level = max(0, level - 1)
         finish, before = before, 0
-        settle()
+        catch_up()
         -- After a step of the clock, the previous block may be in force again, and this count did
         -- not begin it.
         if finish > now then count = 0 end

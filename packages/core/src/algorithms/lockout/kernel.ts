@@ -92,7 +92,7 @@ export const lockout: Kernel = {
       scratch.endMs = cells[offset + END] as number
       scratch.level = cells[offset + LEVELS] as number
       scratch.beforeMs = cells[offset + BEFORE] as number
-      settle(scratch)
+      catchUp(scratch)
     }
     if (scratch.count === 0) scratch.beganMs = nowMs
     else if (scratch.beganMs > nowMs) {
@@ -133,7 +133,7 @@ export const lockout: Kernel = {
     scratch.level = Math.max(0, scratch.level - 1)
     scratch.endMs = scratch.beforeMs
     scratch.beforeMs = 0
-    settle(scratch)
+    catchUp(scratch)
     // After a step of the clock, the previous block may be in force again, and this count did not
     // begin it.
     if (isBlocked(scratch)) scratch.count = 0
@@ -244,7 +244,7 @@ function resetMs(scratch: LockoutScratch): number {
 }
 
 /** Begins a block anew that ends too far ahead, and drops the count and the level that are over. */
-function settle(scratch: LockoutScratch): void {
+function catchUp(scratch: LockoutScratch): void {
   const { nowMs, endMs, forgetMs, beganMs } = scratch
   if (endMs - nowMs > forgetMs) {
     scratch.endMs = nowMs + lengthOf(scratch, scratch.level)

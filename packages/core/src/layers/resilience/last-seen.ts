@@ -218,6 +218,8 @@ const isLostBy: Sign = ({ cost, limit, remaining, policy }, remained, earlierUs,
   // A settlement takes units of some policies and gives back units of others. Slots are released
   // elsewhere, and their holders renew what was lost.
   if (cost < 0 || traits?.restores === false) return false
+  // A kernel that settles by itself takes what it finds right.
+  if (traitsOf(mode).settles && policy.kernel?.settle !== undefined) return false
   if (traits?.drains) return earlierUs > 0
   // A request that leaves nothing and was not judged may exceed the limit by an unknown amount.
   if (!traitsOf(mode).judges && remaining === 0) return false

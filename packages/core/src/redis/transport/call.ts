@@ -147,7 +147,7 @@ export function argumentsOf(call: Call): string[] {
     ? numbersAt(prepared, nowUs ?? (periodUs as number))
     : prepared.policyNumbers
   const args = [script.sha, '']
-  const { marks, correction } = CALL_MODES[mode]
+  const { marks, settles, correction } = CALL_MODES[mode]
   const corrects = correction !== undefined
   const isReserving = reserves(mode)
   // Requests of cost 1, by far the most, need no costs; single ones need nothing at all.
@@ -169,7 +169,7 @@ export function argumentsOf(call: Call): string[] {
   args.push(nowUs === undefined ? '' : String(nowUs), mode)
   if (isPlain && areSingle) return args
   for (const { request, others } of entries) {
-    const { costs, count, untilUs, seenUs, lossUs } = request
+    const { costs, count, charged, untilUs, seenUs, lossUs } = request
     args.push(String(count * (1 + others.length)))
     if (isPlain) continue
     for (const cost of costs) args.push(String(cost))
@@ -181,6 +181,7 @@ export function argumentsOf(call: Call): string[] {
     for (let i = 0; corrects && i < costs.length; i += 1) args.push(String(untilUs?.[i] ?? ''))
     if (corrects && marks) args.push(String(seenUs ?? ''))
     if (mode === 'restore') args.push(String(lossUs ?? ''))
+    for (let i = 0; settles && i < costs.length; i += 1) args.push(String(charged?.[i] ?? ''))
   }
   return args
 }

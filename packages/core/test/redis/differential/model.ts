@@ -37,6 +37,7 @@ export interface Request {
   readonly maxWaitMs?: number | undefined
   readonly aheadMs?: number | undefined
   readonly keep?: readonly number[] | undefined
+  readonly charged?: readonly number[] | undefined
   readonly untilUs?: readonly number[] | undefined
   /** For refunds and settlements by receipt, when the decision was charged. */
   readonly seenUs?: number | undefined

@@ -6,7 +6,7 @@ import { seenUnits } from '../../../src/algorithms/block-code.js'
 import type { Mode } from '../../../src/algorithms/modes.js'
 import { EPOCH_MS } from '../../../src/base/clock.js'
 import { checkBackwards, checkProbes, checkStep, isExcess, isHint, resetUsOf } from './contract.js'
-import { Model, type Reply, type Request, stateOf } from './model.js'
+import { kernels, Model, type Reply, type Request, stateOf } from './model.js'
 import type { Cost, DrawnPolicy, GroupRecipe, Move, StepRecipe, WalkRecipe } from './recipe.js'
 
 /** One call of the driver: requests with one version and mode, at one time. */
@@ -198,8 +198,8 @@ export class Walker {
     const settled = (costs: readonly number[]) => {
       // Policies without slots have none to release or renew.
       const isOfSlots = mode === 'release' || mode === 'renew'
-      if (isOfSlots)
-        return costs.map((cost, i) => (versions[0]?.[i]?.kernel === 'concurrency' ? cost : 0))
+      const isHeld = (i: number) => kernels[versions[0]?.[i]?.kernel as string]?.traits.isHeld
+      if (isOfSlots) return costs.map((cost, i) => (isHeld(i) ? cost : 0))
       if (mode !== 'settle') return costs
       return costs.map((cost, i) => SETTLED[(until + i + 2) % 4]?.(cost) ?? 0)
     }
@@ -208,7 +208,8 @@ export class Walker {
       // From anywhere in the list: receipts may be old, and from other numbers.
       const place = (this.walk.steps * 7) % this.#receipts.length
       return this.#receipts.splice(place, 1).map((receipt) => {
-        return { ...receipt, mode, costs: settled(receipt.costs) }
+        const charged = mode === 'settle' ? receipt.costs : undefined
+        return { ...receipt, mode, costs: settled(receipt.costs), charged }
       })
     }
     const requests = groups.map((group) => this.#request(group, recipe, version))
