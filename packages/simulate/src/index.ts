@@ -42,7 +42,6 @@ export {
   type Advice,
   type CurvePoint,
   type Plateau,
-  type SuggestedAlgorithm,
   type Suggesting,
   type SuggestionOptions,
   type SuggestionReport,

@@ -1,7 +1,7 @@
 // The limit that fits a log: the smallest that refuses no more than the user accepts, with a curve
 // over other limits, for each window.
 
-import { type Cost, type Duration, unlimited } from '@weir/core'
+import { type Algorithm, type Cost, type Duration, unlimited } from '@weir/core'
 import { misuse } from './errors.js'
 import type { Limiter } from './limiters.js'
 import type { LogEntry } from './log/entry.js'
@@ -11,14 +11,13 @@ import { type Share, shareOfKeys } from './run/shares.js'
 import { Timeline } from './run/timeline.js'
 import { checkWhole, keysBy, type SimulationOptions } from './simulation.js'
 import { type Advice, adviceOf } from './suggest/advice.js'
-import { type Candidates, candidatesOf, type SuggestedAlgorithm } from './suggest/candidates.js'
+import { type Candidates, candidatesOf } from './suggest/candidates.js'
 import { Entries } from './suggest/entries.js'
 import { type Plateau, plateausOf } from './suggest/plateau.js'
 import type { Replayed } from './suggest/replay.js'
 import { type Found, search } from './suggest/search.js'
 
 export type { Advice } from './suggest/advice.js'
-export type { SuggestedAlgorithm } from './suggest/candidates.js'
 export type { Plateau } from './suggest/plateau.js'
 
 export interface SuggestionOptions
@@ -32,7 +31,7 @@ export interface SuggestionOptions
   readonly windows?: readonly Duration[] | undefined
   /** The algorithm to find limits for. A bucket's limit is its capacity, which is also what it
    *  refills in one window. Default `'sliding-window'`. */
-  readonly algorithm?: SuggestedAlgorithm | undefined
+  readonly algorithm?: Algorithm | undefined
   /** Units that a request takes. Default: the value of the field that `fields.cost` names, or 1. */
   readonly cost?: ((entry: LogEntry) => Cost) | undefined
   /** Returns true for an entry to leave out. Default: none is left out. */
@@ -52,7 +51,7 @@ export interface Suggesting {
 export interface SuggestionReport extends TimelineReport {
   readonly affect: number
   readonly of: 'keys' | 'requests'
-  readonly algorithm: SuggestedAlgorithm
+  readonly algorithm: Algorithm
   readonly requests: number
   readonly keys: number
   readonly withoutKey: number
@@ -122,7 +121,7 @@ export function suggestionWith(options: SuggestionOptions): Suggested {
 type Checked = SuggestionOptions & {
   readonly affect: number
   readonly of: 'keys' | 'requests'
-  readonly algorithm: SuggestedAlgorithm
+  readonly algorithm: Algorithm
 }
 
 interface Asked {

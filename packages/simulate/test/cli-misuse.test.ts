@@ -19,7 +19,7 @@ test.each([
   ['simulate', [log, '--window', '1s'], /--limit is missing/],
   ['simulate', [log, '--limit', '5.5', '--window', '1s'], /--limit is "5.5"; give a whole number/],
   ['simulate', [log, '--limit', '5', '--window', 'soon'], /soon/],
-  ['simulate', [log, ...SHORT, '--algorithm', 'x'], /algorithm is "x"; give sliding-window/],
+  ['simulate', [log, ...SHORT, '--algorithm', 'x'], /algorithm is "x"; give token-bucket/],
   ['simulate', [log, log, ...SHORT], /is given twice/],
   [
     'simulate',

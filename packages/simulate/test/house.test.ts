@@ -34,7 +34,12 @@ test('the main entry imports nothing but @weir/core, directly or indirectly', ()
   const reached = ['index.ts', ...reachedFrom('index.ts')]
   expect(reached).toContain('run/limiter-run.ts')
   const others = reached.flatMap(specifiersIn).filter((name) => !name.startsWith('.'))
-  expect([...new Set(others)].sort()).toEqual(['@weir/core', '@weir/core/http', '@weir/core/store'])
+  expect([...new Set(others)].sort()).toEqual([
+    '@weir/core',
+    '@weir/core/http',
+    '@weir/core/store',
+    '@weir/core/testing',
+  ])
 })
 
 test('imports form no cycle, not even of types', () => {

@@ -2,41 +2,26 @@
 // refuses too much.
 
 import {
-  type Duration,
+  type Algorithm,
   fixedWindow,
-  gcra,
-  leakyBucket,
   type Policy,
   RateLimiter,
   slidingCounter,
   slidingLog,
   slidingWindow,
-  tokenBucket,
 } from '@weir/core'
+import { descriptionOf } from '@weir/core/testing'
 import { stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import {
-  type LogEntry,
-  type SuggestedAlgorithm,
-  type SuggestionOptions,
-  simulation,
-  suggestion,
-} from '../src/index.js'
+import { type LogEntry, type SuggestionOptions, simulation, suggestion } from '../src/index.js'
 import { adviceOf, withMargin } from '../src/suggest/advice.js'
+import { SUGGESTED } from '../src/suggest/candidates.js'
 import { Entries } from '../src/suggest/entries.js'
 import { START_US } from './log-lines.js'
 
-const MAKERS: Readonly<Record<SuggestedAlgorithm, (limit: number, window: Duration) => Policy>> = {
-  'sliding-window': (limit, window) => slidingWindow({ limit, window }),
-  'sliding-log': (limit, window) => slidingLog({ limit, window }),
-  'fixed-window': (limit, window) => fixedWindow({ limit, window }),
-  'sliding-counter': (limit, window) => slidingCounter({ limit, window }),
-  'token-bucket': (limit, window) => tokenBucket({ capacity: limit, refill: limit, every: window }),
-  gcra: (limit, window) => gcra({ limit, period: window }),
-  'leaky-bucket': (limit, window) => leakyBucket({ capacity: limit, leak: limit, every: window }),
-}
-const ALGORITHMS = Object.keys(MAKERS) as SuggestedAlgorithm[]
+const policyOf = (algorithm: Algorithm, limit: number): Policy =>
+  descriptionOf(algorithm)?.of(limit, WINDOW) as Policy
 
 interface Log {
   readonly entries: readonly LogEntry[]
@@ -70,14 +55,14 @@ function shareAt(policy: Policy, { entries }: Log, of: 'keys' | 'requests'): num
 
 /** The smallest limit that, like all larger ones, refuses no larger share. */
 function byHand(
-  algorithm: SuggestedAlgorithm,
+  algorithm: Algorithm,
   log: Log,
   { of, affect, least }: { of: 'keys' | 'requests'; affect: number; least: number },
 ): number {
   // From 62 on, `slidingWindow` counts more coarsely than at 61, and so may need a larger limit.
   let limit = Math.max(log.units, 63)
   while (limit > least) {
-    const policy = MAKERS[algorithm](limit - 1, WINDOW)
+    const policy = policyOf(algorithm, limit - 1)
     if (shareAt(policy, log, of) > affect + 1e-12) break
     limit -= 1
   }
@@ -96,7 +81,7 @@ function suggested(options: Omit<SuggestionOptions, 'windows'>, { entries }: Log
 
 const affects = fc.constantFrom(0, 0.1, 0.25, 0.34, 0.5, 1)
 
-describe.each(ALGORITHMS)('%s', (algorithm) => {
+describe.each(SUGGESTED)('%s', (algorithm) => {
   const least = /bucket|gcra/.test(algorithm) ? 1 : 0
 
   test.each(['keys', 'requests'] as const)('is found as by hand, by %s', (of) => {
@@ -128,7 +113,7 @@ describe.each(ALGORITHMS)('%s', (algorithm) => {
         const { curve, limit } = suggested({ algorithm, of: 'requests', affect }, log)
         expect(curve.map((point) => point.limit)).toContain(limit)
         for (const point of curve.slice(0, 6)) {
-          const policy = MAKERS[algorithm](point.limit, WINDOW)
+          const policy = policyOf(algorithm, point.limit)
           expect(point.affectedShare.share).toBe(shareAt(policy, log, 'keys'))
           expect(point.refusedShare).toBeCloseTo(shareAt(policy, log, 'requests'), 12)
         }
@@ -166,7 +151,7 @@ function both(): Log {
 
 test('keys that no limit of a range can refuse are not replayed', () => {
   const decide = vi.spyOn(RateLimiter.prototype, 'decide')
-  const replayed = (algorithm: SuggestedAlgorithm, times: readonly number[]): number => {
+  const replayed = (algorithm: Algorithm, times: readonly number[]): number => {
     decide.mockClear()
     const entries = times.map((ms) => ({ timeUs: START_US + 1 + ms * 1_000, key: 'k', cost: 1 }))
     suggested({ algorithm, affect: 0 }, { entries: entries as unknown as LogEntry[], units: 0 })
@@ -283,9 +268,9 @@ test('requests without a key or a cost, and skipped ones, take no part', () => {
 })
 
 /** The wide stretches of limits that affect equally many keys, by a simulation at each limit. */
-function plateausByHand(algorithm: SuggestedAlgorithm, log: Log, keys: number) {
+function plateausByHand(algorithm: Algorithm, log: Log, keys: number) {
   const affected = Array.from({ length: Math.max(log.units, 63) }, (_, i) =>
-    Math.round(keys * shareAt(MAKERS[algorithm](i + 1, WINDOW), log, 'keys')),
+    Math.round(keys * shareAt(policyOf(algorithm, i + 1), log, 'keys')),
   )
   const all: { affected: number; from: number; to: number }[] = []
   for (const [i, count] of affected.entries()) {
@@ -318,7 +303,7 @@ const abused: fc.Arbitrary<Log> = fc
   })
 
 describe('plateaus', () => {
-  test.each(ALGORITHMS)('are found as by hand, for %s', (algorithm) => {
+  test.each(SUGGESTED)('are found as by hand, for %s', (algorithm) => {
     fc.assert(
       fc.property(abused, affects, (log, affect) => {
         const { plateaus, curve } = suggested({ algorithm, affect }, log)
@@ -411,7 +396,7 @@ test.each<[Partial<SuggestionOptions>, RegExp]>([
   [{ of: 'users' as 'keys' }, /of is "users"; give 'keys' or 'requests'/],
   [{ windows: [] }, /windows is \[\]/],
   [{ windows: ['soon' as '1s'] }, /soon/],
-  [{ algorithm: 'lockout' as 'gcra' }, /algorithm is "lockout"; give sliding-window/],
+  [{ algorithm: 'lockout' as 'gcra' }, /algorithm is "lockout"; give token-bucket/],
   [{ maxKeys: -1 }, /maxKeys is -1/],
 ])('%o is refused', (options, message) => {
   expect(() => suggestion({ affect: 0.1, ...options })).toThrow(message)

@@ -12,8 +12,6 @@ export interface AlgorithmDescription {
   readonly examples: readonly PolicyExample[]
   /** What the parts of a limiter's API do with it. */
   readonly api: ApiTable
-  /** Why requests in a log cannot be decided by it. Undefined: they can. */
-  readonly notInLogs?: string | undefined
 }
 
 /** What a factory's policies promise and cost. */
@@ -30,6 +28,8 @@ export interface PolicyDescription {
   readonly gridMs: (policy: Policy) => readonly number[]
   /** The limits among which one may be suggested for a window. Undefined: none can be suggested. */
   readonly limits?: LimitSearch | undefined
+  /** Why the requests of a log cannot be decided by it. Undefined: they can. */
+  readonly notInLogs?: string | undefined
   /** What a decision costs Redis. */
   readonly cost: DecisionCost
 }

@@ -1,8 +1,9 @@
-// All policies and examples of the algorithms, for suites that look at each of them. Nothing that
-// index.ts imports may import this file, or every bundle would contain all algorithms.
+// All policies and examples of the algorithms, for suites and tools that look at each of them.
+// Nothing that index.ts imports may import this file, or every bundle would contain all algorithms.
 
 import type { Kernel } from '../algorithms/algorithm.js'
 import type { PolicyDescription, PolicyExample } from '../algorithms/description.js'
+import type { Algorithm } from '../algorithms/policy.js'
 import { algorithms } from './algorithms.generated.js'
 
 export { algorithms } from './algorithms.generated.js'
@@ -12,6 +13,16 @@ export const policyFactories: Readonly<Record<string, PolicyDescription>> = Obje
   {},
   ...Object.values(algorithms).map(({ policies }) => policies),
 )
+
+const byAlgorithm: ReadonlyMap<string, PolicyDescription> = new Map(
+  Object.values(policyFactories).map((policy) => [policy.of(1, '1m').algorithm, policy]),
+)
+
+/** What a policy's algorithm says of it, such as `descriptionOf(policy.algorithm).bound(policy)`.
+ *  Undefined for `unlimited`. */
+export function descriptionOf(algorithm: Algorithm): PolicyDescription | undefined {
+  return byAlgorithm.get(algorithm)
+}
 
 export const policyExamples: readonly PolicyExample[] = Object.values(algorithms).flatMap(
   ({ examples }) => examples,

@@ -2,7 +2,7 @@
 // conformance suite), and for tools: what each algorithm promises, costs and means.
 
 export type * from '../algorithms/description.js'
-export { algorithms } from './algorithms.generated.js'
+export { algorithms, descriptionOf } from './algorithms.js'
 export { type FakeClock, fakeClock } from './clock.js'
 export { type ConformanceCase, type ConformanceOptions, storeConformance } from './conformance.js'
 export { replayTrace } from './trace.js'

@@ -71,7 +71,7 @@ function policyOf(result: PolicyResult): Omit<PolicyOf, 'from'> {
     algorithm: policy.algorithm,
     limit: finite(limit) ?? null,
     remaining: finite(remaining) ?? null,
-    windowMs: finite(policy.windowMs),
+    windowMs: policy.kernel?.traits.hasWindow ? finite(policy.windowMs) : undefined,
     retryAfterMs: orNever(retryAfterMs),
     resetAfterMs: finite(resetAfterMs) ?? 0,
     block: block && { level: block.level, blocked: block.isBlocked },

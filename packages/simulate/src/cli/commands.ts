@@ -1,6 +1,6 @@
 // The commands `weir simulate` and `weir suggest`.
 
-import type { Policy } from '@weir/core'
+import type { Algorithm, Policy } from '@weir/core'
 import { quote } from '@weir/core/http'
 import { misuse, misused } from '../errors.js'
 import { policiesIn } from '../files/policies-file.js'
@@ -9,7 +9,7 @@ import type { LogSource } from '../files/texts.js'
 import { isUnnamed, type Limiter, limitersOf, type PoliciesInput, UNNAMED } from '../limiters.js'
 import { compareLogs, simulateLog } from '../node.js'
 import type { SimulationReport } from '../report.js'
-import { candidatesOf, type SuggestedAlgorithm } from '../suggest/candidates.js'
+import { candidatesOf } from '../suggest/candidates.js'
 import { suggestionWith } from '../suggestion.js'
 import type { CommandIo } from './command.js'
 import { asHtml, asMarkdown, asText, type Block } from './document.js'
@@ -110,7 +110,7 @@ export async function suggestCommand(args: readonly string[], io: CommandIo): Pr
     skip,
     affect: ofKeys ?? ofRequests,
     of: ofRequests === undefined ? 'keys' : 'requests',
-    algorithm: values.algorithm as SuggestedAlgorithm | undefined,
+    algorithm: values.algorithm as Algorithm | undefined,
     windows: windowsIn(values.windows) as '1s'[] | undefined,
   })
   const log = await readLogs(read, (entry) => searching.add(entry))

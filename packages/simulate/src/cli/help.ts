@@ -1,3 +1,20 @@
+import { SUGGESTED } from '../suggest/candidates.js'
+
+const DEFAULT = 'sliding-window'
+/** Where the text beside an option begins. */
+const COLUMN = 27
+
+/** The names of the algorithms, beside the option that takes one. */
+const ALGORITHMS = wrapped(
+  `${DEFAULT} (the default), ${SUGGESTED.filter((name) => name !== DEFAULT).join(', ')}`,
+)
+
+/** A text in lines that end by column 100. */
+function wrapped(text: string): string {
+  const lines = text.match(new RegExp(`.{1,${99 - COLUMN}}(?: |$)`, 'g')) ?? []
+  return lines.map((line) => line.trim()).join(`\n${' '.repeat(COLUMN)}`)
+}
+
 const LOGS = `Logs
   LOG              a file, or - for standard input; gzip is recognised. Several are merged by time:
                    give the parts of a rotated log as files, not through zcat
@@ -37,8 +54,8 @@ sent anywhere.
 
 Policies
   --limit N --window D     one policy: at most N requests in a window such as 10s, 1m or 1h
-  --algorithm NAME         that policy's algorithm: sliding-window (the default), sliding-log,
-                           fixed-window, sliding-counter, token-bucket, gcra, leaky-bucket
+  --algorithm NAME         that policy's algorithm:
+                           ${ALGORITHMS}
   --policy FILE            a module whose default export is a policy, a list of policies (one
                            decision), or limiters by name:
                              import { slidingWindow } from '@weir/core'
@@ -83,9 +100,8 @@ first line says which limit to set: half as much again as this log needs, as a r
   --affect P%              the share of keys that may be refused, each at least once; default 0.1%
   --affect-requests P%     instead: the share of requests that may be refused
   --windows LIST           default 1s,10s,1m,1h
-  --algorithm NAME         sliding-window (the default), sliding-log, fixed-window, sliding-counter;
-                           token-bucket, gcra or leaky-bucket, whose limit is the capacity and what
-                           is refilled in the window
+  --algorithm NAME         ${ALGORITHMS};
+                           the limit of a bucket is its capacity, and what is refilled in the window
   --policy FILE            takes key, cost and skip from a limiter in a policies file: see
                            weir simulate --help
   --limiter NAME           which limiter, if the file has several

@@ -1,8 +1,9 @@
 // What is counted of one policy in one run.
 
 import type { Policy } from '@weir/core'
+import type { Bound } from '@weir/core/testing'
 import type { MostReport, PolicyReport } from '../report.js'
-import { type Bound, boundOf, unitOf } from './algorithms.js'
+import { boundOf, unitOf } from './algorithms.js'
 import { KeyTable } from './key-table.js'
 import { MostInPeriod, MostInWindow } from './most-in-window.js'
 

@@ -60,9 +60,9 @@ function outcome({ passes, cost, limit, retryAfterMs, block }: Finding): string 
 function state(finding: Finding): readonly string[] {
   const { use, limit, used, remaining, resetAfterMs, turns, block } = finding
   if (limit === Number.POSITIVE_INFINITY) return []
-  const isOfSlots = use.policy.algorithm === 'concurrency'
+  const isHeld = use.policy.kernel?.traits.isHeld
   const reset = resetAfterMs === 0 ? '' : `; ${endText(finding)} in ${lasting(resetAfterMs)}`
-  const lines = [`${used} of ${limit} ${isOfSlots ? 'held' : 'used'}, ${remaining} left${reset}`]
+  const lines = [`${used} of ${limit} ${isHeld ? 'held' : 'used'}, ${remaining} left${reset}`]
   if (turns !== undefined) {
     const next = `the next turn is in ${lasting(turns.nextMs)}`
     lines.push(`${plural(turns.units, 'unit')} ahead, by turns in the queue or penalties; ${next}`)
@@ -76,7 +76,7 @@ function state(finding: Finding): readonly string[] {
 
 function endText({ use: { policy }, block }: Finding): string {
   if (block?.isBlocked) return 'the block ends'
-  if (policy.algorithm === 'concurrency') return 'unless renewed, all are free'
+  if (policy.kernel?.traits.isHeld) return 'unless renewed, all are free'
   return 'all is forgotten'
 }
 

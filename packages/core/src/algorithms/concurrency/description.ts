@@ -8,6 +8,7 @@ export const description: AlgorithmDescription = {
       of: (limit, window, name) => concurrency({ name, limit, holdTimeout: window }),
       bound: (policy) => inAnyWindow(policy.limit, policy, 'at any instant: the limit'),
       gridMs: noGrid,
+      notInLogs: 'a log says when a request began or ended, not both',
       cost: {
         first: 'get set',
         next: 'get set',
@@ -41,5 +42,4 @@ export const description: AlgorithmDescription = {
     header: 'has no window',
     'after a loss': 'is renewed',
   },
-  notInLogs: 'a log says when a request began or ended, not both',
 }

@@ -25,9 +25,7 @@ export function gauge(row: Row): HTMLElement {
   fill.style.width = `${Math.round(100 * Math.min(1, Math.max(0, left)))}%`
   const about = [
     row.algorithm.replaceAll('-', ' '),
-    ...(row.windowMs === undefined || row.algorithm === 'concurrency'
-      ? []
-      : [`in ${duration(row.windowMs)}`]),
+    ...(row.windowMs === undefined ? [] : [`in ${duration(row.windowMs)}`]),
     FROM[row.from],
   ].filter((each) => each !== '')
   return el(
