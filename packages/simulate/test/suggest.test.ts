@@ -1,15 +1,7 @@
 // A limit is found as by hand: by a simulation at each limit, from the largest down, until one
 // refuses too much.
 
-import {
-  type Algorithm,
-  fixedWindow,
-  type Policy,
-  RateLimiter,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
-} from '@weir/core'
+import { type Algorithm, type Policy, RateLimiter, slidingLog, slidingWindow } from '@weir/core'
 import { descriptionOf } from '@weir/core/testing'
 import { stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
