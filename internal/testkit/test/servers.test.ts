@@ -1,5 +1,5 @@
-// What servers do while all is well, and when they are killed, is seen by every test that uses them.
-// That none is left over is seen by nobody.
+// What servers do while all is well, and when they are killed, is seen by every test that uses
+// them. That none is left over is seen by nobody.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { expect, test } from 'vitest'
