@@ -14,7 +14,7 @@ export default defineConfig({
       'test/{house,style}.test.ts',
       'test/{allocations,alone,changing,outages}/**',
       onRedis
-        ? 'test/redis/{concurrency,conformance,cost-ratios,differential}.test.ts'
+        ? 'test/redis/{concurrency,conformance,differential}.test.ts'
         : 'test/redis/**',
     ],
     globalSetup: onRedis ? ['@weir/testkit/vitest'] : [],

@@ -1,15 +1,16 @@
-// What a decision costs as a multiple of something measured beside it, which holds on a busy
-// machine also. The figures are in docs/benchmarks.md and in internal/benchmarks/results.
+// What a decision costs the server as a multiple of something measured beside it. The figures are
+// in docs/benchmarks.md and in internal/benchmarks/results.
 
-import { type RedisServer, startRedis } from '@weir/testkit'
+import { judged, type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { PolicyDescription } from '../../src/algorithms/description.js'
 import { prepareScript } from '../../src/redis/transport/call.js'
 import { keyFormat } from '../../src/redis/transport/keys.js'
 import { makePolicySet } from '../../src/request.js'
 import { policyFactories } from '../../src/testing/algorithms.js'
-import { patientClient } from './patient.js'
-import { verdictsOf } from './verdicts.js'
+import { patientClient } from '../redis/patient.js'
+import { verdictsOf } from '../redis/verdicts.js'
 
 let server: RedisServer
 let client: Redis
@@ -28,7 +29,7 @@ describe("the server's time, as a multiple of that of a script with INCR and PEX
   const MINIMAL = `local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return count`
-  const ROUNDS = 9
+  const ROUNDS = 5
   const KEYS = 64
 
   /** The microseconds of a script call, according to the server. */
@@ -39,7 +40,9 @@ return count`
     return Number(/^cmdstat_evalsha:calls=\d+,usec=(\d+)/m.exec(stats)?.[1]) / calls
   }
 
-  test.each(Object.entries(policyFactories))('of %s', async (_, { of, cost }) => {
+  test.each(Object.entries(policyFactories))('of %s', (_, policy) => judged(() => costs(policy)))
+
+  async function costs({ of, cost }: PolicyDescription): Promise<void> {
     const policySet = makePolicySet('cost', [of(limit, '10m')])
     const line = prepareScript(keyFormat('weir'), policySet)
     const groups = Array.from({ length: KEYS }, (_, i) => ({
@@ -64,7 +67,7 @@ return count`
     }
     expect(median(ratios.map((each) => each.batched)), 'in a call of 64').toBeLessThan(cost.batched)
     expect(median(ratios.map((each) => each.alone)), 'alone').toBeLessThan(cost.alone)
-  })
+  }
 })
 
 /** Of an odd number of values. */
