@@ -5,11 +5,12 @@
 //   pnpm fleet --write
 //
 // With a seed, it runs one story and prints its end. Otherwise it runs stories, one seed after
-// another, until the given number of requests or minutes is reached. Options (fleet/choices.ts)
-// replace those of a seed. A story that breaks a promise is made as small as possible. Exits with 1
-// if a promise was broken. `--each` prints a line for each story. `--write` writes the tables of
-// bounds into the documents.
+// another, until the given number of requests or minutes is reached, or Ctrl-C. Options
+// (fleet/choices.ts) replace those of a seed. A story that breaks a promise is made as small as
+// possible. Exits with 1 if a promise was broken. `--each` prints a line for each story. `--write`
+// writes the tables of bounds into the documents.
 
+import { setImmediate as turn } from 'node:timers/promises'
 import { type Command, commandOf } from './command.js'
 import { progressLine } from './progress.js'
 import { writePages } from './promises/bound-pages.js'
@@ -65,11 +66,19 @@ async function runMany({ scenario, options, ...until }: Command): Promise<void> 
   let requests = 0
   let broken = 0
   let seed = until.first
+  let isEnded = false
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => {
+      isEnded = true
+    })
   const isOver = (): boolean =>
+    isEnded ||
     requests >= until.requests ||
     elapsedMs() >= until.minutes * 60_000 ||
     (until.untilBroken && broken > 0)
   for (; !isOver(); seed += 1) {
+    // Stories run in virtual time, so nothing else gives signals a turn.
+    await turn()
     const outcome = await runScenario(seed, scenario, options)
     requests += outcome.requests
     for (const [source, count] of Object.entries(outcome.sources))
