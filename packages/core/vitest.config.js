@@ -1,7 +1,8 @@
 import { defineConfig } from 'vitest/config'
 import { ALONE, SHARED } from '../../tools/vitest.mjs'
 
-// The tests import 'ioredis'; scripts/matrix.mjs also runs them with another major, at this path.
+// The tests import 'ioredis'; scripts/other-versions.mjs also runs them with another major, at this
+// path.
 const { WEIR_IOREDIS } = process.env
 const alias = WEIR_IOREDIS ? [{ find: /^ioredis$/, replacement: WEIR_IOREDIS }] : []
 
