@@ -12,7 +12,7 @@ const ROOM = 0.05
  */
 export const RECORDED = {
   '@weir/compat': { files: 41, code: 134_100 },
-  '@weir/core': { files: 52, code: 937_800 },
+  '@weir/core': { files: 65, code: 994_600 },
   '@weir/dashboard': { files: 9, code: 356_200 },
   '@weir/express': { files: 12, code: 11_800 },
   '@weir/koa': { files: 12, code: 15_700 },
@@ -25,7 +25,7 @@ export const RECORDED = {
  * The limit for each package, whatever is recorded.
  * @type {{ files: number, bytes: number }}
  */
-export const MOST = { files: 60, bytes: 1_000_000 }
+export const MOST = { files: 70, bytes: 1_100_000 }
 
 /** The bytes of all files, and of those that are not documents.
  * @typedef {{ files: number, bytes: number, code: number }} Size */

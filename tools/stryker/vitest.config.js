@@ -13,9 +13,7 @@ export default defineConfig({
     exclude: [
       'test/{house,style}.test.ts',
       'test/{allocations,alone,changing,outages}/**',
-      onRedis
-        ? 'test/redis/{concurrency,conformance,differential}.test.ts'
-        : 'test/redis/**',
+      onRedis ? 'test/redis/{concurrency,conformance,differential}.test.ts' : 'test/redis/**',
     ],
     globalSetup: onRedis ? ['@weir/testkit/vitest'] : [],
     testTimeout: 30_000,

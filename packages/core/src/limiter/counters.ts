@@ -50,9 +50,11 @@ export const REASONS = [
   'blocked',
 ] as const
 type DenialReason = (typeof REASONS)[number]
+/** A number, so that bundlers see that what adds to it has no side effects. */
+const REASON_COUNT: (typeof REASONS)['length'] = 5
 /** The first cell for blocks begun, one for each level; the last one counts its level and all
  *  above. */
-export const BLOCKS: number = DENIALS + REASONS.length
+export const BLOCKS: number = DENIALS + REASON_COUNT
 export const LEVELS = 8
 /** Slots that are held here now, and those that expired before they were released or renewed. */
 export const SLOTS_HELD: number = BLOCKS + LEVELS
