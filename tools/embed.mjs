@@ -64,6 +64,16 @@ ${factories.map(({ name }) => `  '${kebabCase(name)}': ${name},\n`).join('')}}
 `,
 )
 
+writeIfChanged(
+  'algorithms/repository.generated.ts',
+  `import type { AlgorithmInRepository } from './repository.js'
+${importsOf('repository', '.')}
+/** All algorithms, by the names of their folders. */
+export const inRepository: Readonly<Record<string, AlgorithmInRepository>> = {
+${folders.map((folder) => `  '${folder}': ${camelCase(folder)},\n`).join('')}}
+`,
+)
+
 /** Imports what each algorithm exports under this name, as the name of its folder. */
 function importsOf(name, from) {
   return folders

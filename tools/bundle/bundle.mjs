@@ -88,6 +88,8 @@ const ROOMS = {
         name(path) {
           const [room, ...rest] = relative(resolve('src'), path).split(sep)
           if (room === 'index.ts' || room === 'cli') return null
+          // What algorithms say of themselves is for tools and tests.
+          if (/^description\.ts$/.test(rest.at(-1))) return 'testing'
           // Stays in its entry, so that nobody loads the adapter of a client that they do not use.
           if (/^clients[\\/](node-redis|glide)/.test(rest.join(sep))) return null
           return ['redis', 'http', 'testing', 'database'].includes(room) ? room : 'core'

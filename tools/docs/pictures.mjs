@@ -10,6 +10,9 @@ import { loadTs } from '../load-ts.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const weir = await loadTs(join(root, 'packages/core/src/index.ts'))
+const { inRepository } = await loadTs(
+  join(root, 'packages/core/src/algorithms/repository.generated.ts'),
+)
 const { fakeClock } = await loadTs(join(root, 'packages/core/src/testing/clock.ts'))
 
 const LIMIT = 10
@@ -19,28 +22,15 @@ const END_S = 130
 /** When requests come, in seconds: one, a burst, another one ten seconds later, then a trickle. */
 const demand = [0, ...burst(50), ...burst(60), ...trickle(72)]
 
-const limit = { limit: LIMIT, window: '1m' }
-const pictures = {
-  'sliding-window': panel('slidingWindow({ limit: 10, window: "1m" })', weir.slidingWindow(limit)),
-  'sliding-log': panel('slidingLog({ limit: 10, window: "1m" })', weir.slidingLog(limit)),
-  'fixed-window': panel('fixedWindow({ limit: 10, window: "1m" })', weir.fixedWindow(limit)),
-  'sliding-counter': panel(
-    'slidingCounter({ limit: 10, window: "1m" })',
-    weir.slidingCounter(limit),
-  ),
-  'token-bucket': panel(
-    'tokenBucket({ capacity: 10, refill: 10, every: "1m" })',
-    weir.tokenBucket({ capacity: 10, refill: 10, every: '1m' }),
-  ),
-  gcra: panel(
-    'gcra({ limit: 10, period: "1m", burst: 2 })',
-    weir.gcra({ limit: 10, period: '1m', burst: 2 }),
-  ),
-  'leaky-bucket': panel(
-    'leakyBucket({ capacity: 5, leak: 10, every: "1m" })',
-    weir.leakyBucket({ capacity: 5, leak: 10, every: '1m' }),
-  ),
-}
+const pictures = Object.fromEntries(
+  Object.values(inRepository)
+    .flatMap(({ policies }) => Object.entries(policies))
+    .filter(([, { picture }]) => picture !== undefined)
+    .map(([name, { picture }]) => {
+      const policy = weir[name](picture)
+      return [policy.algorithm, panel(`${name}(${optionsText(picture)})`, policy)]
+    }),
+)
 const files = Object.entries(pictures).map(([name, one]) => [`${name}.svg`, svg([one])])
 files.push([
   'burst.svg',
@@ -64,6 +54,11 @@ if (process.argv.includes('--check')) {
 } else {
   mkdirSync(folder, { recursive: true })
   for (const [name, text] of wrong) writeFileSync(join(folder, name), text)
+}
+
+function optionsText(options) {
+  const texts = Object.entries(options).map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
+  return `{ ${texts.join(', ')} }`
 }
 
 function burst(fromS) {

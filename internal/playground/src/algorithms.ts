@@ -1,17 +1,10 @@
 // Every algorithm, as a policy with the page's settings, and the most that it lets through in any
-// window, by the formulas that also generate the table in docs/algorithms.md.
+// window, from the descriptions of algorithms.
 
-import {
-  fixedWindow,
-  gcra,
-  leakyBucket,
-  type Policy,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-} from '@weir/core'
-import { aimedAtGrid, anyWindow, aroundEdge, fromBucket } from '../../fleet/src/promises/bounds.js'
+import { type Policy, slidingWindow } from '@weir/core'
+import { algorithms, type PolicyDescription } from '@weir/core/testing'
+import { inRepository } from '../../../packages/core/src/algorithms/repository.generated.js'
+import type { Card, Stored } from '../../../packages/core/src/algorithms/repository.js'
 import { type Settings, WINDOWS } from './settings.js'
 
 /** The settings that a policy is made from. */
@@ -31,99 +24,45 @@ export interface Algorithm {
   readonly because: string
   /** Whether its windows begin on the clock's. */
   readonly isOnClock: boolean
+  readonly stored: Stored
 }
 
-const AROUND_EDGE = 'twice the limit, around an edge'
+const SOME: Numbers = { limit: 20, window: '1m', burst: 20 }
+const { algorithm: DEFAULT } = slidingWindow({ limit: 1, window: '1m' })
 
-export const ALGORITHMS: readonly Algorithm[] = [
-  {
-    id: 'sliding-window',
-    title: 'Sliding window',
-    says: 'The default. Strict; above a limit of 61, what was taken comes back by sixtieths of the window.',
-    policy: ({ limit, window }) => slidingWindow({ limit, window }),
-    call: ({ limit, window }) => `slidingWindow({ limit: ${limit}, window: '${window}' })`,
-    bound: ({ limit }) => anyWindow(limit),
-    because: 'the limit',
-    isOnClock: false,
-  },
-  {
-    id: 'sliding-log',
-    title: 'Sliding log',
-    says: 'Exact to the millisecond: each unit comes back one window after it was taken.',
-    policy: ({ limit, window }) => slidingLog({ limit, window }),
-    call: ({ limit, window }) => `slidingLog({ limit: ${limit}, window: '${window}' })`,
-    bound: ({ limit }) => anyWindow(limit),
-    because: 'the limit',
-    isOnClock: false,
-  },
-  {
-    id: 'fixed-window',
-    title: 'Fixed window',
-    says: 'Begins with a key’s first request. All comes back when the window ends.',
-    policy: ({ limit, window }) => fixedWindow({ limit, window }),
-    call: ({ limit, window }) => `fixedWindow({ limit: ${limit}, window: '${window}' })`,
-    bound: ({ limit }) => aroundEdge(limit),
-    because: AROUND_EDGE,
-    isOnClock: false,
-  },
-  {
-    id: 'fixed-window-aligned',
-    title: 'Fixed window, aligned',
-    says: 'Windows of the clock, marked below. All comes back at each edge.',
-    policy: ({ limit, window }) => fixedWindow({ limit, window, aligned: true }),
-    call: ({ limit, window }) =>
-      `fixedWindow({ limit: ${limit}, window: '${window}', aligned: true })`,
-    bound: ({ limit }) => aroundEdge(limit),
-    because: AROUND_EDGE,
-    isOnClock: true,
-  },
-  {
-    id: 'sliding-counter',
-    title: 'Sliding counter',
-    says: 'Two counts on the clock’s windows, the older one weighted: an estimate, and small.',
-    policy: ({ limit, window }) => slidingCounter({ limit, window }),
-    call: ({ limit, window }) => `slidingCounter({ limit: ${limit}, window: '${window}' })`,
-    bound: ({ limit }) => aimedAtGrid(limit),
-    because: 'less than twice the limit, aimed at its grid',
-    isOnClock: true,
-  },
-  {
-    id: 'token-bucket',
-    title: 'Token bucket',
-    says: 'Holds one burst, and fills up steadily by the limit in each window.',
-    policy: ({ limit, window, burst }) =>
-      tokenBucket({ capacity: burst, refill: limit, every: window }),
-    call: ({ limit, window, burst }) =>
-      `tokenBucket({ capacity: ${burst}, refill: ${limit}, every: '${window}' })`,
-    bound: ofBucket,
-    because: 'burst + limit − 1',
-    isOnClock: false,
-  },
-  {
-    id: 'gcra',
-    title: 'GCRA',
-    says: 'The token bucket’s arithmetic, in the words of traffic shaping: the same picture.',
-    policy: ({ limit, window, burst }) => gcra({ limit, period: window, burst }),
-    call: ({ limit, window, burst }) =>
-      `gcra({ limit: ${limit}, period: '${window}', burst: ${burst} })`,
-    bound: ofBucket,
-    because: 'burst + limit − 1',
-    isOnClock: false,
-  },
-  {
-    id: 'leaky-bucket',
-    title: 'Leaky bucket',
-    says: 'The token bucket seen from below: requests fill it, and it leaks. The same picture.',
-    policy: ({ limit, window, burst }) =>
-      leakyBucket({ capacity: burst, leak: limit, every: window }),
-    call: ({ limit, window, burst }) =>
-      `leakyBucket({ capacity: ${burst}, leak: ${limit}, every: '${window}' })`,
-    bound: ofBucket,
-    because: 'burst + limit − 1',
-    isOnClock: false,
-  },
-]
+/** The default first. */
+export const ALGORITHMS: readonly Algorithm[] = Object.entries(algorithms)
+  .flatMap(([folder, { policies }]) =>
+    Object.entries(policies).flatMap(([name, description]) => {
+      const { cards = [], stored } = inRepository[folder]?.policies[name] ?? {}
+      return stored === undefined ? [] : cards.map((card) => shown(name, description, card, stored))
+    }),
+  )
+  .sort((one, other) => Number(other.id === DEFAULT) - Number(one.id === DEFAULT))
 
-function ofBucket({ limit, window, burst }: Numbers): number {
-  return fromBucket(burst, limit, WINDOWS[window], WINDOWS[window])
+function shown(
+  name: string,
+  { create, bound }: PolicyDescription,
+  { title, says, options, isOnClock = false }: Card,
+  stored: Stored,
+): Algorithm {
+  const policy = (numbers: Numbers): Policy => create(options(numbers) as never)
+  return {
+    id: title.toLowerCase().replace(/\W+/g, '-'),
+    title,
+    says,
+    policy,
+    call: (numbers) => `${name}(${codeOf(options(numbers))})`,
+    bound: (numbers) => bound(policy(numbers), WINDOWS[numbers.window]).units,
+    because: bound(policy(SOME)).says,
+    isOnClock,
+    stored,
+  }
+}
+
+function codeOf(options: Readonly<Record<string, unknown>>): string {
+  const texts = Object.entries(options).map(([name, value]) => {
+    return `${name}: ${typeof value === 'string' ? `'${value}'` : value}`
+  })
+  return `{ ${texts.join(', ')} }`
 }

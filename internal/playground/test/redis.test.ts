@@ -5,8 +5,9 @@ import { RateLimiter, recommendedRedisOptions, redisStore } from '@weir/core'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { kernels } from '../../../packages/core/src/testing/algorithms.js'
 import { ALGORITHMS } from '../src/algorithms.js'
-import { askedOf, growthOf, LIMITER } from '../src/redis.js'
+import { askedOf, LIMITER } from '../src/redis.js'
 import { DEFAULTS } from '../src/settings.js'
 
 let server: RedisServer
@@ -32,7 +33,7 @@ describe.each(ALGORITHMS)('of $id', (algorithm) => {
   const settings = { ...DEFAULTS, limit: 3, burst: 3, window: '1h' as const }
   const policy = algorithm.policy(settings)
   const key = `u${ALGORITHMS.indexOf(algorithm)}`
-  const asked = askedOf(policy, key)
+  const asked = askedOf(policy, algorithm.stored, key)
 
   test('the key, the arguments and the commands are those of a real decision', async () => {
     const sent: string[][] = []
@@ -68,8 +69,9 @@ describe.each(ALGORITHMS)('of $id', (algorithm) => {
   })
 
   test('the commands are all that its Lua has for plain requests', () => {
-    const folder = `../../../packages/core/src/algorithms/${folderOf(policy.kernel?.id)}`
-    const lua = readFileSync(new URL(`${folder}/kernel.lua`, import.meta.url), 'utf8')
+    const [folder] = Object.entries(kernels).find(([, { id }]) => id === policy.kernel?.id) ?? []
+    const path = `../../../packages/core/src/algorithms/${folder}`
+    const lua = readFileSync(new URL(`${path}/kernel.lua`, import.meta.url), 'utf8')
     const commands = [...lua.matchAll(/\bp?call\('(\w+)'/g)].map(([, name]) => String(name))
     expect([...new Set(commands)].sort()).toEqual([...asked.reads, ...asked.writes].sort())
   })
@@ -79,7 +81,7 @@ describe.each(ALGORITHMS)('of $id', (algorithm) => {
     const [, section = ''] = docs.split('\n## Memory\n')
     const factory = policy.algorithm.replace(/-(\w)/g, (_, letter) => letter.toUpperCase())
     const row = section.split('\n').find((line) => line.includes(`\`${factory}\``))
-    const { kept, most = 'no more' } = growthOf(policy)
+    const { kept, most = 'no more' } = asked
     expect(row?.split('|').slice(2, 4)).toEqual([` ${kept} `, ` ${most} `])
   })
 
@@ -92,13 +94,3 @@ describe.each(ALGORITHMS)('of $id', (algorithm) => {
     expect(row).toContain(form ?? 'one whole number')
   })
 })
-
-function folderOf(kernel: string | undefined): string {
-  const folders: Readonly<Record<string, string>> = {
-    bucket1: 'bucket',
-    fixed1: 'fixed-window',
-    log1: 'sliding-log',
-    counter1: 'sliding-counter',
-  }
-  return folders[String(kernel)] as string
-}

@@ -1,17 +1,14 @@
 // The policies of stories.
 
+import type { PolicyDescription } from '../../../../packages/core/src/algorithms/description.js'
+import { inRepository } from '../../../../packages/core/src/algorithms/repository.generated.js'
 import {
   concurrency,
-  fixedWindow,
-  gcra,
-  leakyBucket,
   lockout,
   type Policy,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
   tokenBucket,
 } from '../../../../packages/core/src/index.js'
+import { algorithms } from '../../../../packages/core/src/testing/algorithms.js'
 
 /** Longer than any story, so that everything that was admitted still counts. */
 const WINDOW = '1h'
@@ -20,56 +17,49 @@ const FULL = '40d'
 
 type Make = (limit: number, name: string) => Policy
 
-export type StoryAlgorithm =
-  | 'token-bucket'
-  | 'gcra'
-  | 'leaky-bucket'
-  | 'fixed-window'
-  | 'aligned-window'
-  | 'calendar-window'
-  | 'sliding-window'
-  | 'sliding-counter'
-  | 'sliding-log'
+/** Makes a policy that counts units with any limit, always on the same time scale: by the name of
+ *  its algorithm, or of another form of it. */
+const MAKERS: Readonly<Record<string, Make>> = Object.fromEntries(
+  Object.entries(algorithms)
+    .filter(([, { api }]) => api.consume === 'takes 3')
+    .flatMap(([folder, { policies }]) =>
+      Object.entries(policies).flatMap(([name, policy]) => {
+        return makersFor(policy, inRepository[folder]?.policies[name]?.forms)
+      }),
+    ),
+)
 
-/** Makes a policy with any limit; its time scale is always the same. */
-const MAKERS: Readonly<Record<StoryAlgorithm, Make>> = {
-  'token-bucket': (limit, name) =>
-    tokenBucket({ name, capacity: limit, refill: limit, every: FULL }),
-  gcra: (limit, name) => gcra({ name, burst: limit, limit, period: FULL }),
-  'leaky-bucket': (limit, name) => leakyBucket({ name, capacity: limit, leak: limit, every: FULL }),
-  'fixed-window': (limit, name) => fixedWindow({ name, limit, window: WINDOW }),
-  'aligned-window': (limit, name) => fixedWindow({ name, limit, window: WINDOW, aligned: true }),
-  'calendar-window': (limit, name) =>
-    fixedWindow({ name, limit, window: 'month', timeZone: 'America/New_York' }),
-  'sliding-window': (limit, name) => slidingWindow({ name, limit, window: WINDOW }),
-  'sliding-counter': (limit, name) => slidingCounter({ name, limit, window: WINDOW }),
-  'sliding-log': (limit, name) => slidingLog({ name, limit, window: WINDOW }),
+function makersFor(
+  { create, of }: PolicyDescription,
+  forms: Readonly<Record<string, object>> = {},
+): readonly (readonly [string, Make])[] {
+  const { algorithm, kernel } = of(1, '1m')
+  const window = kernel?.traits.drains ? FULL : WINDOW
+  const plain: Make = (limit, name) => of(limit, window, name)
+  const others = Object.entries(forms).map(([form, options]): readonly [string, Make] => {
+    return [form, (limit, name) => create({ ...options, limit, name } as never)]
+  })
+  return [[algorithm, plain], ...others]
 }
 
-export const ALGORITHMS: readonly StoryAlgorithm[] = Object.keys(MAKERS) as StoryAlgorithm[]
+export const ALGORITHMS: readonly string[] = Object.keys(MAKERS)
 
 /** The limits of several policies, relative to the first one. */
 const PARTS = [1, 0.85, 1.2]
 
 /** Functions that make the policies of a decision, the first one by the named algorithm. */
-export function makersOf(
-  algorithm: StoryAlgorithm,
-  count: number,
-): readonly ((limit: number) => Policy)[] {
+export function makersOf(algorithm: string, count: number): readonly ((limit: number) => Policy)[] {
   return Array.from({ length: count }, (_, i) => {
     const own = ALGORITHMS[(ALGORITHMS.indexOf(algorithm) + 2 * i) % ALGORITHMS.length]
     const part = PARTS[i % PARTS.length] as number
     // In all stories, a name belongs to one algorithm.
-    return (limit) => MAKERS[own as StoryAlgorithm](Math.ceil(part * limit), `${own}-${i}`)
+    return (limit) => (MAKERS[own ?? ''] as Make)(Math.ceil(part * limit), `${own}-${i}`)
   })
 }
 
 /** Functions that make policies, the first one a lock-out whose window and block outlast a
  *  story. */
-export function guardsOf(
-  algorithm: StoryAlgorithm,
-  count: number,
-): readonly ((limit: number) => Policy)[] {
+export function guardsOf(algorithm: string, count: number): readonly ((limit: number) => Policy)[] {
   const times = { window: WINDOW, block: ['2h'], forget: '1d' } as const
   const first = (limit: number) => lockout({ name: 'guesses', limit, ...times })
   return [first, ...makersOf(algorithm, count).slice(1)]

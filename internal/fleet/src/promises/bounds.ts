@@ -1,33 +1,9 @@
-// The most that may pass, as formulas: while all is well, by algorithm (docs/algorithms.md, "What
-// each promises"), and when Redis fails (docs/resilience.md, "What may be lost"). The tables there
-// are generated from these functions. The simulation, the fault matrix and the attackers of
-// packages/core check them.
+// The most that may pass when Redis fails, as formulas (docs/resilience.md, "What may be lost").
+// The table there is generated from these functions. The simulation and the fault matrix check
+// them. What passes while all is well, the descriptions of algorithms say.
 
-/** A sliding log or window: units in any window. */
-export function anyWindow(limit: number): number {
-  return limit
-}
-
-/** A fixed window: units in any span as long as a window, which may contain an edge. */
-export function aroundEdge(limit: number): number {
-  return 2 * limit
-}
-
-/** A sliding counter: units in any window, if requests are aimed at its grid. */
-export function aimedAtGrid(limit: number): number {
-  return 2 * limit - 1
-}
-
-/**
- * A bucket: units in any span, its end excluded.
- * @param ms the length of the span, above 0
- */
-export function fromBucket(capacity: number, refill: number, everyMs: number, ms: number): number {
-  return capacity + Math.ceil((refill * ms) / everyMs) - 1
-}
-
-// When Redis fails: units in one window of a limit, whichever algorithm counts them. What flows
-// back into a bucket in that time comes in addition.
+// Units are those in one window of a limit, whichever algorithm counts them. What flows back into a
+// bucket in that time comes in addition.
 
 /** The local quotas of `processes` that share a limit, by rank. They add up to it; some may be
  *  0. */

@@ -1,6 +1,5 @@
 // The table "What may be lost" of docs/resilience.md, with a row for each formula.
 
-import type { AlgorithmFormula } from './algorithm-rows.js'
 import { type BoundRow, example, LIMIT, tableOf } from './bound-row.js'
 import * as bounds from './bounds.js'
 
@@ -8,7 +7,7 @@ const PROCESSES = 4
 const quotas: readonly number[] = bounds.localQuotas(LIMIT, PROCESSES)
 const q = quotas[0] as number
 
-export type LossFormula = Exclude<keyof typeof bounds, AlgorithmFormula | 'localQuotas'>
+export type LossFormula = Exclude<keyof typeof bounds, 'localQuotas'>
 
 export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
   wholeOutage: {

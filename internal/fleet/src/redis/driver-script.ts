@@ -3,8 +3,6 @@
 // compares it with a real server, call by call.
 
 import { type Kernel, lifeUsOf } from '../../../../packages/core/src/algorithms/algorithm.js'
-import { bucket } from '../../../../packages/core/src/algorithms/bucket/kernel.js'
-import { concurrency } from '../../../../packages/core/src/algorithms/concurrency/kernel.js'
 import {
   type Counter,
   type CounterRequest,
@@ -12,24 +10,18 @@ import {
   FORGOTTEN_MS,
   type Reading,
 } from '../../../../packages/core/src/algorithms/driver.js'
-import { fixedWindow } from '../../../../packages/core/src/algorithms/fixed-window/kernel.js'
-import { lockout } from '../../../../packages/core/src/algorithms/lockout/kernel.js'
 import {
   CALL_MODES,
   type CallMode,
   type Mode,
   reserves,
 } from '../../../../packages/core/src/algorithms/modes.js'
-import { slidingCounter } from '../../../../packages/core/src/algorithms/sliding-counter/kernel.js'
-import { slidingLog } from '../../../../packages/core/src/algorithms/sliding-log/kernel.js'
+import { kernels } from '../../../../packages/core/src/testing/algorithms.js'
 import type { Keyspace } from './keyspace.js'
 import { packNumbers } from './pack.js'
 
 const KERNELS: ReadonlyMap<string, Kernel> = new Map(
-  [bucket, concurrency, fixedWindow, lockout, slidingCounter, slidingLog].map((kernel) => [
-    kernel.id,
-    kernel,
-  ]),
+  Object.values(kernels).map((kernel) => [kernel.id, kernel]),
 )
 
 /** Finds where the source of a script makes its counters, and each of them. */

@@ -1,5 +1,6 @@
 // The kinds of policies in walks, as data that any version can read.
 
+import { algorithms } from '@weir/core/testing'
 import type { Random } from '@weir/testkit/virtual-time'
 
 /** The input of `policyFrom`. */
@@ -46,8 +47,8 @@ function windowed(
   }
 }
 
-/** By algorithm; and fixed windows of the calendar. */
-export const KINDS: Readonly<Record<string, Kind>> = {
+/** Kinds with more to draw than a limit and a window; and fixed windows of the calendar. */
+const OTHERS: Readonly<Record<string, Kind>> = {
   'token-bucket': bucket((random) => {
     const [capacity, refill, every] = [random.pick(LIMITS), random.whole(1, 50), random.pick(SPANS)]
     const algorithm = 'token-bucket'
@@ -74,8 +75,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     window: random.pick(SPANS),
     ...(random.chance(0.5) ? { parts: random.whole(2, 60) } : {}),
   })),
-  'sliding-log': windowed('sliding-log', 'sliding-log'),
-  'sliding-counter': windowed('sliding-counter', 'sliding-counter'),
   lockout: windowed('lockout', 'lockout', (random) => {
     const [block, next] = [random.pick(SPANS), random.whole(1, 5)]
     return {
@@ -88,6 +87,19 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   concurrency: windowed('concurrency', 'concurrency', (random) => ({
     holdTimeout: random.pick(SPANS.filter((span) => span >= 1_000)),
   })),
+}
+
+/** By algorithm, with those others. */
+export const KINDS: Readonly<Record<string, Kind>> = {
+  ...Object.fromEntries(
+    Object.entries(algorithms).flatMap(([folder, { policies }]) =>
+      Object.values(policies).map(({ of }) => {
+        const { algorithm } = of(1, '1s')
+        return [algorithm, windowed(folder, algorithm)]
+      }),
+    ),
+  ),
+  ...OTHERS,
 }
 
 /** The kinds that use these kernels. */

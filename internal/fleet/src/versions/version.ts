@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Policy, RedisStore, RedisStoreOptions } from '@weir/core'
+import { algorithms } from '@weir/core/testing'
 import type { Redis } from 'ioredis'
 import { root } from '../places/places.js'
 
@@ -56,37 +57,33 @@ export function storeOf(
 /** A policy of this version, with the same kernel as a policy of another version. */
 export function policyLike({ core }: Version, { algorithm, kernel, timeScale }: Policy): Policy {
   if (kernel?.periodAt === undefined)
-    return core.policyFrom({ algorithm, ...ALGORITHMS[algorithm][1] })
+    return core.policyFrom({ algorithm, ...ALGORITHMS.get(algorithm)?.[1] })
   const [, window, weekStart, timeZone] = /^(\w+)(?:-(\w+))?@(.+)$/.exec(timeScale) ?? []
   const week = weekStart === undefined ? {} : { weekStart }
   return core.policyFrom({ algorithm, limit: 1, window, timeZone, ...week })
 }
 
-const SECOND = { limit: 1, window: '1s' }
 /** For each algorithm, the folder of its kernel, and the smallest policy. */
-const ALGORITHMS: Readonly<Record<Policy['algorithm'], readonly [folder: string, object]>> = {
-  unlimited: ['', {}],
-  'token-bucket': ['bucket', { capacity: 1, refill: 1, every: '1s' }],
-  gcra: ['bucket', { limit: 1, period: '1s' }],
-  'leaky-bucket': ['bucket', { capacity: 1, leak: 1, every: '1s' }],
-  'fixed-window': ['fixed-window', SECOND],
-  'sliding-window': ['sliding-log', SECOND],
-  'sliding-log': ['sliding-log', SECOND],
-  'sliding-counter': ['sliding-counter', SECOND],
-  lockout: ['lockout', { ...SECOND, block: ['1s'], forget: '1s' }],
-  concurrency: ['concurrency', { limit: 1, holdTimeout: '1s' }],
-}
+const ALGORITHMS: ReadonlyMap<string, readonly [folder: string, smallest: object]> = new Map(
+  Object.entries(algorithms).flatMap(([folder, { policies }]) =>
+    Object.values(policies).map(({ of }) => {
+      const { algorithm, options } = of(1, '1s')
+      // Without the options that are undefined, which an earlier version may not know.
+      return [algorithm, [folder, JSON.parse(JSON.stringify(options))]] as const
+    }),
+  ),
+)
 
 /** The algorithms of these kernel folders. */
 export function algorithmsOn(folders: readonly string[]): Policy['algorithm'][] {
-  const all = Object.entries(ALGORITHMS) as [Policy['algorithm'], readonly [string, object]][]
-  return all.filter(([, [folder]]) => folders.includes(folder)).map(([name]) => name)
+  const on = [...ALGORITHMS].filter(([, [folder]]) => folders.includes(folder))
+  return on.map(([name]) => name as Policy['algorithm'])
 }
 
 /** The ids of a version's kernels, by the names of their folders. */
 export function kernelsOf({ core }: Version): ReadonlyMap<string, string> {
   const ids = new Map<string, string>()
-  for (const [algorithm, [folder, smallest]] of Object.entries(ALGORITHMS)) {
+  for (const [algorithm, [folder, smallest]] of ALGORITHMS) {
     const kernel = isKnown(core, algorithm) && core.policyFrom({ algorithm, ...smallest }).kernel
     if (kernel) ids.set(folder, kernel.id)
   }

@@ -107,7 +107,7 @@ function axis({ window }: Settings, { endMs }: Traffic): HTMLElement {
 }
 
 function inRedis({ algorithm, settings, traffic }: Shown): HTMLElement {
-  const asked = askedOf(algorithm.policy(settings), traffic.keys[0] as string)
+  const asked = askedOf(algorithm.policy(settings), algorithm.stored, traffic.keys[0] as string)
   const row = (what: string, ...texts: readonly (Node | string)[]): Node[] => [
     element('dt', {}, what),
     element('dd', {}, ...texts),

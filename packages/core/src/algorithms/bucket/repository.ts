@@ -1,0 +1,62 @@
+import type { AlgorithmInRepository, Promised, Stored } from '../repository.js'
+
+const promise: Promised = {
+  passes: 'L (the capacity) + rate × t in any time t',
+  example: 'at 100 a minute, in a minute',
+  terms: (limit) => `${limit} + ${limit} - 1`,
+  exact:
+    'whole eighths of a microsecond; the rate is too low by less than 1 part in 8 × (microseconds ' +
+    'per unit). A rate that this would change by over 1 % is refused',
+}
+
+const stored: Stored = {
+  reads: ['GET'],
+  writes: ['SET', 'INCRBY'],
+  state: 'STRING, one number: when all that was taken has drained',
+  kept: 'a number',
+}
+
+export const repository: AlgorithmInRepository = {
+  policies: {
+    tokenBucket: {
+      promise,
+      stored,
+      picture: { capacity: 10, refill: 10, every: '1m' },
+      cards: [
+        {
+          title: 'Token bucket',
+          says: 'Holds one burst, and fills up steadily by the limit in each window.',
+          options: ({ limit, window, burst }) => ({
+            capacity: burst,
+            refill: limit,
+            every: window,
+          }),
+        },
+      ],
+    },
+    gcra: {
+      promise,
+      stored,
+      picture: { limit: 10, period: '1m', burst: 2 },
+      cards: [
+        {
+          title: 'GCRA',
+          says: 'The token bucket’s arithmetic, in the words of traffic shaping: the same picture.',
+          options: ({ limit, window, burst }) => ({ limit, period: window, burst }),
+        },
+      ],
+    },
+    leakyBucket: {
+      promise,
+      stored,
+      picture: { capacity: 5, leak: 10, every: '1m' },
+      cards: [
+        {
+          title: 'Leaky bucket',
+          says: 'The token bucket seen from below: requests fill it, and it leaks. The same picture.',
+          options: ({ limit, window, burst }) => ({ capacity: burst, leak: limit, every: window }),
+        },
+      ],
+    },
+  },
+}
