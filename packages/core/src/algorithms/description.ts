@@ -12,6 +12,9 @@ export interface AlgorithmDescription {
   readonly examples: readonly PolicyExample[]
   /** What the parts of a limiter's API do with it. */
   readonly api: ApiTable
+  /** The longest time, in ms, for which a step back of the clock may block a key: letter (h) of the
+   *  contract. */
+  readonly longestMs: (policy: Pick<Policy, 'numbers' | 'windowMs'>) => number
 }
 
 /** What a factory's policies promise and cost. */
@@ -157,6 +160,9 @@ export function inAnyWindow(units: number, { windowMs }: Policy, says: string): 
 export function ofWindows({ windowMs }: Policy): readonly number[] {
   return [windowMs]
 }
+
+/** Two full resets of a window. */
+export const twoWindows = ({ windowMs }: Pick<Policy, 'windowMs'>): number => 2 * windowMs
 
 export const noGrid = (): readonly number[] => []
 

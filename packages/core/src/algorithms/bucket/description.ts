@@ -85,5 +85,10 @@ export const description: AlgorithmDescription = {
       },
     },
   ],
+  // Prices are rounded.
+  longestMs({ numbers: [limit = 0, full = 0, wait = 0] }) {
+    const span = limit > 0 ? limit * Math.ceil(full / limit) : 0
+    return (1.02 * span + wait) / 8_000 + 3.03
+  },
   api: { ...UNITS, wait: 'reserves a turn' },
 }

@@ -1,4 +1,10 @@
-import { type AlgorithmDescription, inAnyWindow, noGrid, UNITS } from '../description.js'
+import {
+  type AlgorithmDescription,
+  inAnyWindow,
+  noGrid,
+  twoWindows,
+  UNITS,
+} from '../description.js'
 import { concurrency } from './policies.js'
 
 export const description: AlgorithmDescription = {
@@ -29,6 +35,7 @@ export const description: AlgorithmDescription = {
       exempt: ['b', 'by-key'],
     },
   ],
+  longestMs: twoWindows,
   api: {
     ...UNITS,
     consume: 'takes 1',

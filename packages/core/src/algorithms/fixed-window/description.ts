@@ -3,6 +3,7 @@ import {
   counted,
   inAnyWindow,
   ofWindows,
+  twoWindows,
   UNITS,
 } from '../description.js'
 import { fixedWindow } from './policies.js'
@@ -55,5 +56,6 @@ export const description: AlgorithmDescription = {
       },
     },
   ],
+  longestMs: twoWindows,
   api: UNITS,
 }

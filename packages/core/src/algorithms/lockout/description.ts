@@ -48,6 +48,8 @@ export const description: AlgorithmDescription = {
       exempt: ['a', 'd', 'k'],
     },
   ],
+  // A block lasts at most as long as the time after which it is forgotten.
+  longestMs: ({ windowMs, numbers }) => Math.max(windowMs, numbers[2] as number) + 1,
   api: {
     ...UNITS,
     consume: 'takes 1',

@@ -42,5 +42,7 @@ export const description: AlgorithmDescription = {
         slidingCounter({ name: 'counter', limit, window: times * 10_000 }),
     },
   ],
+  // A full reset takes two windows.
+  longestMs: ({ windowMs }) => 4 * windowMs,
   api: UNITS,
 }

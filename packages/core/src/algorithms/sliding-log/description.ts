@@ -66,5 +66,6 @@ export const description: AlgorithmDescription = {
         slidingWindow({ name: 'log', limit, window: times * 7_000, parts: 10 }),
     },
   ],
+  longestMs: ({ windowMs, numbers }) => 2 * (windowMs + (numbers[2] as number)),
   api: UNITS,
 }

@@ -1,11 +1,14 @@
 // The contract of every kernel (its letters (a) to (k)), for one step of a walk.
 
 import { strict as assert } from 'node:assert'
+import type { Traits } from '../../../src/algorithms/algorithm.js'
 import { withoutBlock } from '../../../src/algorithms/block-code.js'
 import type { BucketNumbers } from '../../../src/algorithms/bucket/kernel.js'
+import { twoWindows } from '../../../src/algorithms/description.js'
 import type { Reading } from '../../../src/algorithms/driver.js'
 import type { Mode } from '../../../src/algorithms/modes.js'
-import type { Reply, Request } from './model.js'
+import { algorithms } from '../../../src/testing/algorithms.js'
+import { kernels, type Reply, type Request } from './model.js'
 import type { DrawnPolicy } from './recipe.js'
 import type { Walker } from './walk.js'
 
@@ -56,27 +59,31 @@ export function checkStep(step: Step): void {
   if (reply.granted === 0) assert.ok(!wrote || mayWrite, '(a) a denial wrote')
 }
 
+function traitsOf(policy: DrawnPolicy | undefined): Traits | undefined {
+  return policy && kernels[policy.kernel]?.traits
+}
+
 const GIVING: readonly Mode[] = ['refund', 'cancel', 'release']
 
 /** Whether a refusal may begin a block. */
 export function isExcess({ kernel, numbers }: DrawnPolicy): boolean {
-  return kernel === 'lockout' && numbers[3] === 1
+  return kernels[kernel]?.traits.blocks === true && numbers[3] === 1
 }
 
 /** Whether the wait only says when to ask again: for slots, a second; a shorter wait is exact. */
 export function isHint({ waitMs }: Reading, policy: DrawnPolicy | undefined): boolean {
-  return policy?.kernel === 'concurrency' && waitMs >= 1_000
+  return traitsOf(policy)?.isHint === true && waitMs >= 1_000
 }
 
 /** The reset of a reading, without what a lock-out adds to it. */
 export function resetUsOf({ resetUs }: Reading, policy: DrawnPolicy | undefined): number {
-  return policy?.kernel === 'lockout' ? withoutBlock(resetUs) : resetUs
+  return traitsOf(policy)?.blocks ? withoutBlock(resetUs) : resetUs
 }
 
 /** The reply to a request that begins no block. */
 export function withoutBegun(reply: Reply, policies: readonly DrawnPolicy[]): Reply {
   const readings = reply.readings.map((reading, i) => {
-    if (policies[i]?.kernel !== 'lockout') return reading
+    if (!traitsOf(policies[i])?.blocks) return reading
     return { ...reading, resetUs: reading.resetUs - (reading.resetUs % 2) }
   })
   return { ...reply, readings }
@@ -132,7 +139,7 @@ function checkLimited({ request, policies, before, reply }: Step): void {
   if (!mayReserve || granted === 0) return
   const resetUs = reply.readings[0]?.resetUs as number
   const [{ kernel, numbers }] = policies as readonly [DrawnPolicy]
-  if (kernel !== 'bucket') return
+  if (!kernels[kernel]?.traits.drains) return
   const turnUs = resetUs - spanOf(numbers) / 8
   const price = spanOf(numbers) / Math.max(1, numbers[0] as number)
   const keptUs = (costs[0] === 0 ? 0 : (keep?.[0] as number)) * (price / 8)
@@ -191,15 +198,11 @@ export function checkBackwards(walker: Walker, key: string, earlierUs: number): 
   })
 }
 
-/** The longest time after which a key is as good as new: two full resets. */
-function longestUs({ kernel, numbers, windowMs }: DrawnPolicy): number {
-  if (kernel === 'sliding-counter') return 4_000 * windowMs
-  if (kernel === 'sliding-log') return 2_000 * (windowMs + (numbers[2] as number))
-  // Prices are rounded.
-  if (kernel === 'bucket') return (1.02 * spanOf(numbers) + (numbers[2] as number)) / 8 + 3_030
-  // A block lasts at most as long as the time after which it is forgotten.
-  if (kernel === 'lockout') return 1_000 * (Math.max(windowMs, numbers[2] as number) + 1)
-  return 2_000 * windowMs
+/** The longest time after which a key is as good as new. */
+function longestUs(policy: DrawnPolicy): number {
+  // A window of the calendar is one of its fixed form.
+  const { longestMs = twoWindows } = algorithms[policy.kernel] ?? {}
+  return 1_000 * longestMs(policy)
 }
 
 /** The price of all units of a bucket, rounded up. */

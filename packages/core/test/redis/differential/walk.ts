@@ -237,7 +237,8 @@ export class Walker {
 
   /** For a lock-out, units that were seen with some state of a block. */
   #seen(version: number, place: number, units: number, until: number): number {
-    if (this.walk.versions[version]?.[place]?.kernel !== 'lockout' || units > 2 ** 30) return units
+    const { kernel = '' } = this.walk.versions[version]?.[place] ?? {}
+    if (!kernels[kernel]?.traits.blocks || units > 2 ** 30) return units
     const block = { level: Math.abs(until) % 4, isBlocked: until % 2 !== 0, hasBegun: false }
     return seenUnits(units, block)
   }
