@@ -116,7 +116,7 @@ test('RateLimit.also asks the default policy as well, on a class and on a method
   }
   const app = await started([One], { policy: thrice, policies: { wide: once } })
   expect((await app.get('/a/x')).headers.get('RateLimit-Policy')).toBe(
-    '"fixed-window-1h";q=3;w=3600, "group.fixed-window-1h";q=2;w=3600',
+    '"default";q=3;w=3600, "group";q=2;w=3600',
   )
   expect(await app.statuses('/a/x', '/a/y', '/a/x')).toEqual([200, 200, 429])
 })

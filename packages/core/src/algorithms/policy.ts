@@ -73,6 +73,20 @@ export function checkedName(name: string, what: string): string {
   throw invalid('WEIR_INVALID_NAME', what, name, right, 'string')
 }
 
+/** What limiters with a name call a policy that the user did not name. */
+function ownName(policy: Pick<Policy, 'algorithm' | 'timeScale'>): string {
+  return `${policy.algorithm}-${scaleOf(policy)}`
+}
+
+function scaleOf({ timeScale }: Pick<Policy, 'timeScale'>): string {
+  return timeScale.replace(/[^\w.-]+/g, '-')
+}
+
+/** Whether a policy of a limiter with a name has the name that it has where the user gave none. */
+export const isUnnamed: (policy: Policy) => boolean = memoized(
+  (policy) => policy.name === ownName(policy),
+)
+
 /** What a factory says about a policy. */
 type PolicyParts = Omit<Policy, 'name' | 'unit' | 'nameWithoutLimit' | 'signature' | 'options'> & {
   /** As the user named it; undefined: it is named after what it does. */
@@ -83,13 +97,12 @@ type PolicyParts = Omit<Policy, 'name' | 'unit' | 'nameWithoutLimit' | 'signatur
 
 /** Completes and freezes a policy. For factories only. */
 export function makePolicy(parts: PolicyParts): Policy {
-  const { algorithm, limit, timeScale } = parts
-  const scale = timeScale.replace(/[^\w.-]+/g, '-')
+  const { algorithm, limit } = parts
   if (parts.name !== undefined) checkedName(parts.name, 'policy name')
   const { unit } = (parts.options ?? {}) as Pick<Policy, 'unit'>
   if (unit !== undefined) checkedName(unit, 'unit')
-  const nameWithoutLimit = parts.name === undefined ? `${algorithm}-${scale}` : undefined
-  const name = parts.name ?? `${algorithm}-${limit}-per-${scale}`
+  const nameWithoutLimit = parts.name === undefined ? ownName(parts) : undefined
+  const name = parts.name ?? `${algorithm}-${limit}-per-${scaleOf(parts)}`
   return finished({ ...parts, name, nameWithoutLimit, ...(unit !== undefined && { unit }) })
 }
 

@@ -55,8 +55,8 @@ export const RATE_LIMIT_HEADERS: readonly string[] = Object.freeze([
 export interface HeaderItem {
   /** Name of the limiter. */
   readonly limiter: string
-  /** The policy's name in the response: its own, unless another limiter has a policy of that
-   *  name. */
+  /** The policy's name in the response: its own; or its limiter's, if it is the only policy and has
+   *  no name; or both, if another limiter has a policy of that name. */
   readonly name: string
   readonly result: PolicyResult
   /** True if this policy denied the request. */
@@ -82,8 +82,7 @@ export function fieldsOf(formats: readonly HeaderFormat[]): readonly Field[] {
   return [...fields.values()]
 }
 
-/** The parts of a policy that are the same in every response: made once, where its own name is
- *  shown. */
+/** The parts of a policy that are the same in every response: made once. */
 interface Constants {
   readonly name: string
   /** Its window in whole seconds, as shown; undefined: it is not shown. */
@@ -91,13 +90,17 @@ interface Constants {
   readonly policy8: string
   readonly policy6: string
   readonly live8: string
+  /** The same under the last other name that a response had for it. */
+  renamed: Constants | undefined
 }
 
 const constantsByOwnName = memoized((policy: Policy) => makeConstants(policy.name, policy))
 
 function constantsOf({ name, result: { policy } }: HeaderItem): Constants {
   const known = constantsByOwnName(policy)
-  return known.name === name ? known : makeConstants(name, policy)
+  if (known.name === name) return known
+  if (known.renamed?.name !== name) known.renamed = makeConstants(name, policy)
+  return known.renamed
 }
 
 function makeConstants(name: string, policy: Policy): Constants {
@@ -113,6 +116,7 @@ function makeConstants(name: string, policy: Policy): Constants {
     policy8: `${quoted};q=${limit}${unit}${span}`,
     policy6: limit + span,
     live8: `${quoted};r=`,
+    renamed: undefined,
   }
 }
 

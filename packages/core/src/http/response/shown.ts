@@ -1,5 +1,6 @@
 // What a response shows of the decisions that its request carries.
 
+import { isUnnamed, type Policy } from '../../algorithms/policy.js'
 import type { Clock } from '../../base/clock.js'
 import { isViolated } from '../../limiter/binding.js'
 import type { Decision, Denied } from '../../limiter/decision.js'
@@ -41,17 +42,17 @@ function fieldsOfAll(
 /** The names, in the response, of the policies that denied a request, without the hidden ones. */
 export function violatedNames(
   carried: Carried,
-  { policies }: Denied,
+  denied: Denied,
   { limiter, hidden }: ResponseSettings,
 ): string[] {
   const items = itemsOf(carried)
-  return policies
+  return denied.policies
     .filter((result) => isViolated(result) && !hidden.has(result.policy.name))
-    .map(({ policy: { name } }) => {
+    .map(({ policy }) => {
       const item = items.find(
-        (each) => each.limiter === limiter && each.result.policy.name === name,
+        (each) => each.limiter === limiter && each.result.policy.name === policy.name,
       )
-      return item?.name ?? name
+      return item?.name ?? nameShown(policy, denied, limiter)
     })
 }
 
@@ -92,7 +93,8 @@ function itemsOf({ all, [SETTINGS]: allSettings }: Carried): readonly HeaderItem
       const result = shownResult(policies[j] as PolicyResult, decision)
       const { kernel, name } = result.policy
       if (kernel === undefined || (hidden.size > 0 && hidden.has(name))) continue
-      const item = { limiter, name, result, isViolated: !allowed && isViolated(result) }
+      const shown = nameShown(result.policy, decision, limiter)
+      const item = { limiter, name: shown, result, isViolated: !allowed && isViolated(result) }
       items = items.length === 0 ? [item] : withItem(items, item)
     }
   }
@@ -100,6 +102,12 @@ function itemsOf({ all, [SETTINGS]: allSettings }: Carried): readonly HeaderItem
 }
 
 const NONE: readonly HeaderItem[] = []
+
+/** A limiter's only policy has the limiter's name, unless the user has named it: clients know that
+ *  name, and not the algorithm's. */
+function nameShown(policy: Policy, { policies }: Decision, limiter: string): string {
+  return policies.length === 1 && isUnnamed(policy) ? limiter : policy.name
+}
 
 /** Where the store could not be asked, only the time to try again is known. */
 function shownResult(result: PolicyResult, decision: Decision): PolicyResult {

@@ -37,7 +37,7 @@ import {
   unlimited,
 } from '../../../src/index.js'
 import { fakeClock } from '../../../src/testing/index.js'
-import { asWritten, FakeResponse, limitOn } from '../exchange.js'
+import { asWritten, type FakeRequest, FakeResponse, limitOn } from '../exchange.js'
 
 test.each([1_000, 1_500])(
   'while the store is away, a refusal names one wait: %i ms',
@@ -682,6 +682,57 @@ describe('several limiters on one request', () => {
     expect(headers['RateLimit-Policy']).toBe('"one";q=10;w=60')
     expect(headers['X-RateLimit-Limit']).toBe('10')
     expect(told([both], ALL, ['one', 'two'])).toEqual({})
+  })
+})
+
+describe('a policy without a name', () => {
+  const bucket = tokenBucket({ capacity: 5, refill: 1, every: '1s' })
+  const window = fixedWindow({ limit: 9, window: '1m' })
+
+  /** The names in the response to a request, which is the second one of its client. */
+  async function namesFor(...limiters: Parameters<typeof limitOn>[0][]) {
+    const refusals: unknown[] = []
+    let shown: Record<string, string> = {}
+    const all = limiters.map((options) => limitOn(options))
+    for (let i = 0; i < 2; i += 1) {
+      const [request, response] = [{}, new FakeResponse()]
+      for (const { send } of all) refusals[i] = (await send(request, response))?.content
+      shown = response.headers
+    }
+    const names = parseList(shown.RateLimit ?? '').map(([name]) => name)
+    return { names, violated: (refusals[1] as object | undefined)?.['violated-policies' as never] }
+  }
+
+  test('has the name of its limiter in fields and bodies, if it is the only one', async () => {
+    const one = fixedWindow({ limit: 1, window: '1m' })
+    expect(await namesFor({ name: 'api', policy: bucket })).toEqual({ names: ['api'] })
+    expect(await namesFor({ name: 'api', policy: [bucket] })).toEqual({ names: ['api'] })
+    expect(await namesFor({ name: 'api', policy: () => bucket })).toEqual({ names: ['api'] })
+    const refused = { names: ['api'], violated: ['api'] }
+    expect(await namesFor({ name: 'api', policy: one })).toEqual(refused)
+    expect(await namesFor({ name: 'api', policy: one, headers: false })).toEqual({
+      ...refused,
+      names: [],
+    })
+  })
+
+  test('beside a policy of that name in another limiter, also has that of its limiter', async () => {
+    const named = fixedWindow({ name: 'api', limit: 1, window: '1m' })
+    expect(await namesFor({ name: 'all', policy: named }, { name: 'api', policy: bucket })).toEqual(
+      { names: ['api', 'api.api'] },
+    )
+  })
+
+  test('is called by its algorithm beside others of its limiter, and in one without a name', async () => {
+    const names = ['token-bucket-5s', 'fixed-window-1m']
+    expect(await namesFor({ name: 'api', policy: [bucket, window] })).toEqual({ names })
+    expect(await namesFor({ policy: bucket })).toEqual({ names: ['token-bucket-5-per-5s'] })
+  })
+
+  test('keeps its name in decisions, and so its counter', async () => {
+    const request: FakeRequest = {}
+    await limitOn({ name: 'api', policy: bucket }).send(request)
+    expect(request.rateLimit?.policy.name).toBe('token-bucket-5s')
   })
 })
 
