@@ -18,12 +18,6 @@ declare function eventually(check: () => Promise<void>): Promise<void>
 /** Sends a request to the server that listens. */
 declare function ask(path: string, init?: RequestInit): Promise<Response>
 
-declare namespace Express {
-  interface Request {
-    user?: { id: string }
-  }
-}
-
 /** The part that the SQLite recipe uses, which is missing in the types of Node 20. */
 declare module 'node:sqlite' {
   export class DatabaseSync {

@@ -21,7 +21,7 @@ const WELL_KNOWN_NAT64: Bits = [0x64, 0xff9b, 0, 0, 0, 0, 0, 0]
  * @throws {RangeError} WEIR_INVALID_OPTION
  * @example
  * const clientKey = addressKey()
- * rateLimit({ limit: 100, window: '1m', key: (req) => req.user?.id ?? clientKey(req.ip) })
+ * rateLimit({ limit: 9, window: '1s', key: (req, res) => res.locals.user ?? clientKey(req.ip) })
  */
 export function addressKey(
   options: AddressOptions = {},
