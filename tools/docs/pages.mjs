@@ -81,7 +81,8 @@ limiters. [Algorithms](../algorithms.md) says how each works.`,
   {
     file: 'rate-limit.md',
     title: 'rateLimit, for Express and Koa',
-    about: 'the middleware of Express and Koa, and its options.',
+    about:
+      'the middleware of Express and Koa, its options, `addressKey`, `setRateLimitHeaders`, `HttpAdapter`.',
     intro: `Functions among the options get \`(req, res)\` of Express, or the context of Koa. Each may
 be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome, res)\` of Express.`,
     sections: [
@@ -92,6 +93,8 @@ be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome,
       { name: 'ResponseOutcome', from: 'http' },
       { name: 'addressKey', from: 'http' },
       { name: 'RATE_LIMIT_HEADERS', from: 'http' },
+      { name: 'setRateLimitHeaders', from: 'http' },
+      { name: 'HttpAdapter', from: 'http' },
     ],
   },
   {

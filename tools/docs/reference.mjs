@@ -47,6 +47,7 @@ const ENTRIES = {
   prometheus: '@weir/metrics/prometheus',
   otel: '@weir/metrics/otel',
   'nest-metrics': '@weir/metrics/nest',
+  http: '@weir/core/http',
 }
 
 const FOREIGN = [
@@ -318,7 +319,9 @@ function withImports(text, from) {
     const symbol = exportsOf(entry).get(name)
     return (symbol?.flags & SymbolFlags.Value) > 0 && !isMoved(symbol)
   }
-  const entries = [...new Set([from, ...Object.keys(ENTRIES)])].filter((entry) => entry in ENTRIES)
+  // What adapters export as well is imported from them.
+  const first = from in ENTRIES && from !== 'http' ? [from] : []
+  const entries = [...new Set([...first, ...Object.keys(ENTRIES)])]
   const used = [...words].filter((word) => entries.some((entry) => hasValue(entry, word)))
   const whole = entries.find((entry) => used.every((word) => hasValue(entry, word)))
   const lines = entries.map((entry) => {

@@ -1,7 +1,14 @@
 // Each header format, over real HTTP, parsed by an independent parser.
 
-import { fixedWindow, memoryStore, type Store, slidingWindow, tokenBucket } from '@weir/core'
-import type { HeaderFormat } from '@weir/core/http'
+import {
+  fixedWindow,
+  memoryStore,
+  RateLimiter,
+  type Store,
+  slidingWindow,
+  tokenBucket,
+} from '@weir/core'
+import { type HeaderFormat, RATE_LIMIT_HEADERS, setRateLimitHeaders } from '@weir/core/http'
 import { fakeClock } from '@weir/core/testing'
 import { type Item, parseDictionary, parseItem, parseList } from 'structured-headers'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -127,6 +134,70 @@ describe.each(servers)('$name', (kind) => {
     expect(line(answer, 'ratelimit')).toContain('"burst";r=2;t=1')
     expect(line(answer, 'ratelimit-remaining')).toBe('2')
     expect(line(answer, 'x-ratelimit-remaining')).toBe('2')
+  })
+
+  test('setRateLimitHeaders sets the same fields for the same decision', async () => {
+    const policy = [
+      tokenBucket({ name: 'burst', capacity: 2, refill: 1, every: '7s' }),
+      fixedWindow({ name: 'daily', limit: 100, window: '1d' }),
+    ]
+    const headers = ['draft-8', 'legacy-delta'] as const
+    const { url } = await serve(kind, {
+      limiters: [{ store, name: 'api', policy, key: () => 'k', headers }],
+    })
+    const elsewhere = memoryStore({ clock: fakeClock() })
+    const limiter = new RateLimiter({ store: elsewhere, name: 'api', policy })
+    const statuses: number[] = []
+    for (let i = 0; i < 3; i += 1) {
+      const answer = await ask(url)
+      const set = new Headers()
+      setRateLimitHeaders(set, await limiter.consume('k'), { headers })
+      const ours = Object.entries(answer.headers).filter(([name]) =>
+        [...RATE_LIMIT_HEADERS, 'Cache-Control'].some((each) => each.toLowerCase() === name),
+      )
+      expect(Object.fromEntries(set)).toEqual(Object.fromEntries(ours))
+      statuses.push(answer.status)
+    }
+    expect(statuses).toEqual([200, 200, 429])
+  })
+
+  describe('a gateway whose upstream sends limits of its own', () => {
+    /** What clients of a gateway get that copies the headers of an upstream, except for some. */
+    async function throughGateway(isKept: (name: string) => boolean): Promise<Answer> {
+      const upstream = await serve(kind, {
+        limiters: [{ name: 'upstream', limit: 9, window: '1s', headers: ['draft-7', 'legacy'] }],
+        handler: () => ({ status: 503, headers: { 'retry-after': '5' }, body: 'busy' }),
+      })
+      const { url } = await serve(kind, {
+        limiters: [{ store, name: 'gateway', limit: 100, window: '1m' }],
+        handler: async () => {
+          const { status, headers } = await fetch(upstream.url)
+          const kept = [...headers].filter(([name]) => isKept(name))
+          return { status, headers: Object.fromEntries(kept), body: 'busy' }
+        },
+      })
+      return ask(url)
+    }
+
+    test('sends a mixture, if it copies them', async () => {
+      const { headers } = await throughGateway(
+        (name) => name.includes('ratelimit') && name !== 'ratelimit-policy',
+      )
+      expect(headers['ratelimit-policy']).toBe('"gateway";q=100;w=60')
+      expect(headers.ratelimit).toBe('limit=9, remaining=8, reset=1')
+      expect(headers['x-ratelimit-limit']).toBe('9')
+    })
+
+    test("sends its own, if it leaves upstream's out, and passes Retry-After on", async () => {
+      const { headers } = await throughGateway((name) => {
+        const isLimit = RATE_LIMIT_HEADERS.some((each) => each.toLowerCase() === name)
+        return name === 'retry-after' || !(isLimit || /^(content|transfer)-/.test(name))
+      })
+      expect(headers['ratelimit-policy']).toBe('"gateway";q=100;w=60')
+      expect(headers.ratelimit).toBe('"gateway";r=99;t=60')
+      expect(headers['x-ratelimit-limit']).toBeUndefined()
+      expect(headers['retry-after']).toBe('5')
+    })
   })
 
   test.each([[false], [[]]] as const)('none with %j', async (headers) => {

@@ -17,7 +17,8 @@ import type { WhenUnavailable } from './store.js'
 /**
  * Who is limited: a text of 1 to 8,192 characters, a whole number from -(2^53 - 1) to 2^53 - 1, or
  * a bigint. A number is the same key as its text: 42, 42n and '42' are one. A text of more than 256
- * characters (UTF-16 units) is counted under `#` and the SHA-256 of its UTF-8.
+ * characters (UTF-16 units) is counted under `#` and the SHA-256 of its UTF-8. Pass an address
+ * through `addressKey` of `@weir/core/http`: an IPv6 client has at least 2^64 of them.
  */
 export type Key = string | number | bigint
 

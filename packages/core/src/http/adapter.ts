@@ -15,8 +15,7 @@ export type Trust = 'nobody' | 'listed' | 'everybody' | 'inert'
 
 /**
  * How to read a framework's request and write its response. The functions are called without their
- * object, so they must not use `this`. `Rest`: the arguments of the options' functions besides the
- * request.
+ * object, so they must not use `this`. `Rest`: what the options' functions get besides the request.
  * @experimental
  */
 export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
@@ -27,6 +26,7 @@ export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
   address(request: Req): string | undefined
   /** The address of the other end of the connection. */
   peer(request: Req): string | undefined
+  /** Which proxies the framework trusts; for warnings only. */
   trust(request: Req): Trust
   /** Method in upper case; `''` where there is none. */
   method(request: Req): string
@@ -36,22 +36,23 @@ export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
   header(request: Req, name: string): string | undefined
   /** All headers, by lower-case name. Saves calls of `header` where several are needed. */
   headers?(request: Req): Readonly<Record<string, unknown>>
-  /** What stands under this name where the framework's users look for the decision, whether `place`
-   *  put it there or somebody else. */
+  /** Reads the property in which the framework's users find the decision, whoever has set it. */
   placed(request: Req, rest: Rest, property: string): unknown
+  /** Sets that property. */
   place(request: Req, decision: RequestDecision, rest: Rest, property: string): void
   /** True: the request makes several calls that are limited one by one, as a GraphQL query does for
-   *  its fields. What earlier limiters charged may have been for another call, so it is not given
-   *  back. */
+   *  its fields. A refusal then gives nothing back: what earlier limiters charged may have been for
+   *  another call. */
   isShared?(request: Req, rest: Rest): boolean
+  /** Whether it is too late to set headers. */
   headersSent(response: Res): boolean
   /** Replaces the header. */
   setHeader(response: Res, name: string, value: string): void
   /** Calls back exactly once, when the response has ended or its connection has closed: see
    *  `afterNodeResponse`. */
   afterResponse(response: Res, done: (outcome: ResponseOutcome) => void): void
-  /** False: nothing ensures that `afterResponse` calls back, so slots are not renewed. Missing: it
-   *  is true of all responses. See `hasNodeConnection`. */
+  /** False: `afterResponse` may never call back for this response, so its slots are not renewed.
+   *  Missing: all responses call back. See `hasNodeConnection`. */
   hasConnection?(response: Res): boolean
   /** Closes a response's connection or stream. Missing: a response that takes too long goes on. */
   cutOff?(response: Res): void

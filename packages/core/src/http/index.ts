@@ -48,3 +48,4 @@ export { abandonHandler, beginHandler, heldBy, type RequestHold } from './respon
 export type { RefundWhen, Settle } from './response/refund.js'
 export type { DenialOptions, Refusal } from './response/refusal.js'
 export type { RequestDecision } from './response/request-decision.js'
+export { setRateLimitHeaders } from './response/set-headers.js'

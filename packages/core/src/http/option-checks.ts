@@ -89,6 +89,12 @@ export function checkOptions(options: object): void {
   }
 }
 
+/** @throws {TypeError} WEIR_INVALID_OPTION */
+export function checkHeaderOptions(options: Pick<LimitSettings<never>, 'headers' | 'hide'>): void {
+  const { headers, hide } = CHECKS
+  checkAll(options, 'setRateLimitHeaders', { headers, hide })
+}
+
 /** Options that do nothing without another one, or beside another one. */
 const IDLE: readonly (readonly [name: string, isIdle: (all: Given) => boolean, right: string])[] = [
   ['reserve', ({ priority }) => priority === undefined, 'without priority: give both, or neither'],

@@ -11,7 +11,6 @@ import { type Consumed, InvalidCost, Undecided } from './consume.js'
 import { headerFormats } from './option-checks.js'
 import type { LimitOptions } from './options.js'
 import { canSeeEnd, type ResponseOutcome } from './response/ending.js'
-import { retryAfterSeconds } from './response/headers.js'
 import { holdUntilEnd } from './response/in-progress.js'
 import { refundEarlier, refundIf, settleAs } from './response/refund.js'
 import { clientLeft, denial, invalidCost, type Refusal } from './response/refusal.js'
@@ -23,7 +22,7 @@ import {
   withDecision,
   withHold,
 } from './response/request-decision.js'
-import { longestWaitMs, violatedNames, writeHeaders } from './response/shown.js'
+import { longestWaitMs, violatedNames, writeHeaders, writeRefusal } from './response/shown.js'
 
 export type Respond<Req, Res, Rest extends unknown[]> = (
   request: Req,
@@ -142,15 +141,13 @@ export function refundCharged(holder: object): void {
   refundEarlier(last, undefined)
 }
 
-/** Sets the headers of a refusal: when to come again, and that no cache may keep it. */
+/** Sets the headers of a refusal, where there still is a response to set them on. */
 function setRefusalHeaders<Res>(
   refusal: Refusal,
   response: Res | undefined,
   { headersSent, setHeader }: Pick<HttpAdapter<never, Res>, 'headersSent' | 'setHeader'>,
 ): Refusal {
-  if (response === undefined || headersSent(response)) return refusal
-  const wait = retryAfterSeconds(refusal.retryAfterMs ?? Number.POSITIVE_INFINITY)
-  if (wait !== undefined) setHeader(response, 'Retry-After', String(wait))
-  setHeader(response, 'Cache-Control', 'no-store')
+  if (response !== undefined && !headersSent(response))
+    writeRefusal(refusal.retryAfterMs ?? Number.POSITIVE_INFINITY, response, setHeader)
   return refusal
 }

@@ -11,18 +11,13 @@ import type { PolicyResult } from '../../store.js'
 /**
  * How headers show limits.
  *
- * - `draft-8`: `RateLimit-Policy: "api";q=120;w=60` and `RateLimit: "api";r=87;t=42`, revisions 08
- *   to 11
- * - `draft-7`: `RateLimit-Policy: 120;w=60` and `RateLimit: limit=120, remaining=87, reset=42`
- * - `draft-6`: `RateLimit-Policy: 120;w=60` and `RateLimit-Limit`, `-Remaining`, `-Reset`
- * - `legacy`: `X-RateLimit-Limit`, `-Remaining` and `-Reset`, in seconds since 1970, as GitHub's
- *   clients read it
- * - `legacy-delta`: the same with `-Reset` in seconds from now
- * - `openai`: `X-RateLimit-Limit-Requests`, `-Remaining-Requests` and `-Reset-Requests` for a
- *   policy named `requests`, and the same for one named `tokens`, as clients of OpenAI's API read
- *   them: `-Reset` is the time until nothing counts any more, such as `120ms` or `6m0s`
- *
- * A format that has room for only one policy shows the binding one.
+ * - `draft-8`: `RateLimit: "api";r=87;t=42` and RateLimit-Policy, revisions 08 to 11
+ * - `draft-7`: `RateLimit: limit=120, remaining=87, reset=42` and RateLimit-Policy
+ * - `draft-6`: RateLimit-Limit, -Remaining, -Reset and -Policy
+ * - `legacy`: X-RateLimit-Limit, -Remaining and -Reset, in seconds since 1970, as GitHub's clients
+ *   read it
+ * - `legacy-delta`: the same with -Reset in seconds from now
+ * - `openai`: X-RateLimit-Limit-Requests and others, as clients of OpenAI's API read them
  */
 export type HeaderFormat = 'draft-8' | 'draft-7' | 'draft-6' | 'legacy' | 'legacy-delta' | 'openai'
 

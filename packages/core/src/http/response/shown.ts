@@ -5,7 +5,13 @@ import type { Clock } from '../../base/clock.js'
 import { isViolated } from '../../limiter/binding.js'
 import type { Decision, Denied } from '../../limiter/decision.js'
 import type { PolicyResult } from '../../store.js'
-import { type Field, fieldsOf, type HeaderItem, itemBindsMore } from './headers.js'
+import {
+  type Field,
+  fieldsOf,
+  type HeaderItem,
+  itemBindsMore,
+  retryAfterSeconds,
+} from './headers.js'
 import { type Carried, type ResponseSettings, SETTINGS } from './request-decision.js'
 
 /**
@@ -26,6 +32,17 @@ export function writeHeaders<Res>(
     const value = field.write(items, clock)
     if (value !== undefined) setHeader(response, field.name, value)
   }
+}
+
+/** Sets the headers of a refusal: when to come again, and that no cache may keep it. */
+export function writeRefusal<Res>(
+  waitMs: number,
+  response: Res,
+  setHeader: (response: Res, name: string, value: string) => void,
+): void {
+  const wait = retryAfterSeconds(waitMs)
+  if (wait !== undefined) setHeader(response, 'Retry-After', String(wait))
+  setHeader(response, 'Cache-Control', 'no-store')
 }
 
 function fieldsOfAll(
