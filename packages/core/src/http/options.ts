@@ -56,10 +56,10 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
    *  others, with a warning. Choose by what the server knows, never by a header that clients set.
    *  Default: no class, which leaves nothing to others. */
   readonly priority?: ClassName<Class> | Asked<Req, Rest, ClassName<Class>> | undefined
-  /** How long a request may be delayed until it may pass, instead of being refused; a request that
-   *  would have to wait longer is refused at once. A fixed bucket that decides alone and has no
-   *  `maxWait` takes it as its `maxWait`, if it is longer than the time in which the empty bucket
-   *  fills up. 0, the default: nobody waits. */
+  /** How long a request may wait for its turn instead of being refused. A request that would have
+   *  to wait longer is refused at once. If the only policy is a bucket without a `maxWait`, and not
+   *  a function, a `wait` longer than the bucket takes to fill up becomes its `maxWait`. 0, the
+   *  default: nobody waits. */
   readonly wait?: Duration | undefined
   /** True: this request is not limited. */
   readonly skip?: Asked<Req, Rest, boolean> | undefined

@@ -71,7 +71,7 @@ export function responder<Req, Res, Rest extends unknown[]>(
         writeHeaders(time, placed, settings, response, adapter.setHeader)
       if (goesOn) correctLater?.(request, response, decision, rest)
     }
-    // In shadow mode it is over by another limiter, whose slot the request had.
+    // The client has left. A limiter in shadow mode goes by the slots of other limiters.
     if ((goesOn || shadow) && held?.isOver) return clientLeft()
     if (shadow || goesOn) return undefined
     if (isInvalid) void limiter.release(decision).catch(() => {})
