@@ -150,6 +150,17 @@ test('a memory store that is closed decides nothing, so that no limit starts aga
   await expect(limiter.reset('k')).rejects.toEqual(closed)
 })
 
+test('only a memory store that is not closed has a timer, so Jest finds no leak in one that is', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const store = memoryStore()
+  const limiter = new RateLimiter({ store, policy: fixedWindow({ limit: 1, window: '1h' }) })
+  await limiter.consume('k')
+  expect(vi.getTimerCount()).toBe(1)
+  store.close()
+  expect(vi.getTimerCount()).toBe(0)
+})
+
 describe('the options of a memory store', () => {
   test.each([0, -1, 1.5, 2 ** 24 + 1, Number.NaN, '5', null])(
     'have a whole number of keys, not %s',
