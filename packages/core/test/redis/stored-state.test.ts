@@ -48,7 +48,9 @@ const recorded: Readonly<Record<string, readonly Policy[]>> = {
 /** Algorithms that came later, by their names. */
 const later = Object.values(policyFactories)
   .map(({ of }) => [of(25, window, name)])
-  .filter(([made]) => Object.values(recorded).every(([one]) => one?.kernel?.id !== made?.kernel?.id))
+  .filter(([made]) =>
+    Object.values(recorded).every(([one]) => one?.kernel?.id !== made?.kernel?.id),
+  )
   .map((made) => [made[0]?.algorithm as string, made] as const)
 
 const policies = { ...recorded, ...Object.fromEntries(later) }
