@@ -1,8 +1,8 @@
 // Runs core's tests on what differs from a plain `npm test` in all three: the newest Node, Valkey,
-// and ioredis 5. The jobs of .github/workflows/ci.yml run `npm test` on each Node, with each server.
+// and ioredis 5. The jobs of .github/workflows/ci.yml run `npm test` on each Node and server.
 //
 //   node scripts/other-versions.mjs            the tests that use Redis
-//   node scripts/other-versions.mjs --short    those in which scripts, commands and clients differ most
+//   node scripts/other-versions.mjs --short    those in which scripts and clients differ most
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { delimiter, dirname } from 'node:path'
