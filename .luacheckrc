@@ -22,8 +22,8 @@ files['packages/core/src/algorithms/*/kernel.lua'] = {
 -- A script makes the counters of its policies before the driver, and says what its mode does.
 files['packages/core/src/algorithms/driver.lua'] = {
   read_globals = {
-    'counters', 'numbers', 'judges', 'changes', 'takes', 'gives', 'marks', 'notes', 'tells', 'corrects', 'reserves', 'leases',
-    'begins',
+    'counters', 'numbers', 'judges', 'changes', 'takes', 'gives', 'marks', 'notes', 'tells', 'corrects', 'reserves', 'settles',
+    'leases', 'begins',
     unpack(prologue),
   },
 }
