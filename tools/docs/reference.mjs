@@ -106,7 +106,7 @@ have the same comments, also for plain results that these pages leave out. This 
 }
 
 function pageOf({ file, title, intro, sections }) {
-  const start = '<!-- Written by `pnpm docs:reference` from the comments in the source. -->'
+  const start = '<!-- Written by docs:reference. -->'
   return `${[`# ${title}`, start, ...(intro ? [flow(intro)] : []), ...sections.map((section) => sectionOf(section, file))].join('\n\n')}\n`
 }
 

@@ -77,9 +77,8 @@ export type RateLimitMiddleware<StateT = DefaultState, ContextT = DefaultContext
 }
 
 /**
- * Limits requests: `{ limit, window }`, or `{ policy }`. By default it counts by client address, in
- * memory, and refuses with 429 and a problem document, without throwing. Errors of the store and of
- * the options' functions are thrown.
+ * Limits requests, as in Express; a refusal throws nothing. Errors of the store and of the options'
+ * functions are thrown.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION,
  * WEIR_INVALID_NAME, WEIR_INVALID_PRIORITY
  * @example new Koa().use(rateLimit({ limit: 100, window: '1m' }))

@@ -12,7 +12,7 @@ export type { Algorithm } from './names.generated.js'
  * hand.
  */
 export interface Policy {
-  /** The policy's name in headers and in the store's keys. */
+  /** The policy's name in the store's keys and, unless its limiter's stands there, in headers. */
   readonly name: string
   /** What is counted, as the `RateLimit-Policy` header says; undefined: requests. */
   readonly unit?: string | undefined

@@ -6,8 +6,8 @@ import { type Kernel, MAX_UNITS, type PolicyNumbers } from './algorithm.js'
 import { type Algorithm, checkedCount, makePolicy, type Policy } from './policy.js'
 
 export interface WindowOptions {
-  /** Part of the counter's identity, and the policy's name in headers. Default: the algorithm and
-   *  the window, such as `sliding-window-1m`; in a limiter without a name, also the limit, such as
+  /** Part of the counter's identity. Default: the algorithm and the window, such as
+   *  `sliding-window-1m`; in a limiter without a name, also the limit, such as
    *  `sliding-window-100-per-1m`. */
   readonly name?: string | undefined
   /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,

@@ -40,9 +40,8 @@ export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
   placed(request: Req, rest: Rest, property: string): unknown
   /** Sets that property. */
   place(request: Req, decision: RequestDecision, rest: Rest, property: string): void
-  /** True: the request makes several calls that are limited one by one, as a GraphQL query does for
-   *  its fields. A refusal then gives nothing back: what earlier limiters charged may have been for
-   *  another call. */
+  /** True: the request makes several calls that are limited one by one, such as fields of GraphQL,
+   *  so a refusal gives nothing back that may have been charged for another call. */
   isShared?(request: Req, rest: Rest): boolean
   /** Whether it is too late to set headers. */
   headersSent(response: Res): boolean
@@ -52,7 +51,7 @@ export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
    *  `afterNodeResponse`. */
   afterResponse(response: Res, done: (outcome: ResponseOutcome) => void): void
   /** False: `afterResponse` may never call back for this response, so its slots are not renewed.
-   *  Missing: all responses call back. See `hasNodeConnection`. */
+   *  See `hasNodeConnection`. */
   hasConnection?(response: Res): boolean
   /** Closes a response's connection or stream. Missing: a response that takes too long goes on. */
   cutOff?(response: Res): void

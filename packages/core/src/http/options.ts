@@ -29,10 +29,9 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
   extends Omit<RateLimiterOptions, 'policy' | 'reserve'>,
     DenialOptions<Req, Rest>,
     AddressOptions {
-  /** Returns who is limited: a string that is not empty, a whole number or a bigint; 42 and '42'
-   *  are the same key. Anything else is no usable key; a string of more than 8,192 characters is
-   *  answered with 400. Default: the client's address, for IPv6 its network of `ipv6Prefix`
-   *  bits. */
+  /** Returns who is limited. What is no `Key` is no usable key; a string of more than 8,192
+   *  characters is answered with 400. Default: the client's address, for IPv6 its network of
+   *  `ipv6Prefix` bits. */
   readonly key?: Asked<Req, Rest, MaybeKey> | undefined
   /**
    * What becomes of a request without a usable key:
@@ -72,7 +71,7 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
    *  that looks like one, so count them where a handler does work for `OPTIONS`. */
   readonly preflight?: 'skip' | 'count' | undefined
   /** The name under which the decision is placed on the request (on `ctx.state` of Koa). Default
-   *  `'rateLimit'`. Choose another if something else has that name. */
+   *  `'rateLimit'`. */
   readonly requestProperty?: string | undefined
   /** The formats in which headers show limits. Default `'draft-8'`; `false` or `[]`: none.
    *  `Retry-After` is always sent. */

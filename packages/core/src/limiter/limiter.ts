@@ -37,9 +37,6 @@ import { type LimiterStats, statsOf } from './stats.js'
 /**
  * Limits how often things may happen. Most callers want `consume`.
  *
- * A key is a text of 1 to 8,192 characters, a whole number or a bigint; a number is the same key as
- * its text.
- *
  * Methods throw, and the asynchronous ones reject with:
  * - WEIR_INVALID_KEY, WEIR_INVALID_COST, WEIR_INVALID_PRIORITY or WEIR_INVALID_OPTION, as TypeError
  *   or RangeError, before the store is asked
@@ -94,8 +91,8 @@ export class RateLimiter {
    * if that would take longer than `timeout`. Where one bucket decides alone, the store reserves
    * the turn: turns are in order across processes, and `consume` sees reserved units as used.
    * Elsewhere, calls that wait in this process pass in order, and ask again after the wait that the
-   * store names. May end later than `timeout` by the time that calls to the store take: one for a
-   * turn of a bucket, otherwise two, and one more for each change of cost in the queue ahead.
+   * store names. A wait may exceed `timeout` by the time of one call to the store for a turn of a
+   * bucket, otherwise of two, and of one more for each change of cost in the queue ahead.
    *
    * The first calls of a process wait until Redis has said how many processes there are, for up to
    * a second: see docs/waiting.md.
@@ -123,8 +120,7 @@ export class RateLimiter {
 
   /**
    * `consume` without a promise where the store answers at once, as the memory store does: for
-   * adapters that want to go on in the same turn of the event loop. Throws, or rejects with, what
-   * `consume` rejects with.
+   * adapters that want to go on in the same turn of the event loop.
    */
   decide(key: Key, options?: DecideOptions): Decision | Promise<Decision> {
     return observed(this.#parts, 'consume', decide(this.#parts, 'consume', key, options))
@@ -178,7 +174,6 @@ export class RateLimiter {
    * nothing the second time, or for a decision that took no slots. Slots that are not released
    * expire, as do those released while the store is away. Throws WEIR_INVALID_RECEIPT as `refund`
    * does.
-   * @example await limiter.release(decision)
    */
   release(decision: Decision): Promise<void> {
     return releaseDecision(this.#parts, decision)
@@ -275,10 +270,6 @@ export class RateLimiter {
    * Ends a key's blocks, begun by hand or not, under the same lock-outs as `block`. Levels stay;
    * `reset` forgets them as well. Other processes, which may remember a denial, learn of that
    * within a second. Rejects as `block` does.
-   * @example
-   * const guesses = lockout({ limit: 5, window: '15m', block: ['1m', '5m', '1h'], forget: '1d' })
-   * const limiter = new RateLimiter({ name: 'login', policy: guesses })
-   * await limiter.unblock('u42')
    */
   unblock(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
     return unblockKey(this.#parts, key, options)

@@ -17,9 +17,9 @@ export interface RateLimiterOptions {
   /** What is allowed, or a function of the key (as text) that returns it. */
   readonly policy: PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
   /** What to do when the store cannot decide, for policies that do not say. A policy given here
-   *  decides in their place, in each process by itself: for limits below the number of processes.
-   *  Only on stores made by `redisStore`, `resilient` and `memoryStore` (which always decides).
-   *  Default: the store's own option, which is `'local'` for a Redis store. */
+   *  decides in their place, in each process by itself, as small limits need. Only on stores made
+   *  by `redisStore`, `resilient` and `memoryStore` (which always decides). Default: the store's
+   *  own option, which is `'local'` for a Redis store. */
   readonly whenUnavailable?: WhenUnavailable | undefined
   /** What holds when the policy function fails for a key that it has never been asked about:
    *  `'deny'`, `'allow'`, or other policies. `consume`, `consumeUpTo`, `wait` and `peek` then

@@ -8,9 +8,9 @@ import { type Algorithm, changed, checkedCount, makePolicy, type Policy } from '
 import { type BucketNumbers, bucket } from './kernel.js'
 
 export interface TokenBucketOptions {
-  /** Part of the counter's identity, and the policy's name in headers. Default: the algorithm and
-   *  the time in which it fills up, such as `token-bucket-10s`; in a limiter without a name, also
-   *  the capacity, such as `token-bucket-20-per-10s`. */
+  /** Part of the counter's identity. Default: the algorithm and the time in which it fills up, such
+   *  as `token-bucket-10s`; in a limiter without a name, also the capacity, such as
+   *  `token-bucket-20-per-10s`. */
   readonly name?: string | undefined
   /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
    *  `'content-bytes'`. Follows the rules of policy names. Default: requests, which the header does
@@ -44,9 +44,8 @@ export function tokenBucket(options: TokenBucketOptions): Policy {
 }
 
 export interface GcraOptions {
-  /** Part of the counter's identity, and the policy's name in headers. Default: the algorithm and
-   *  the time in which it fills up, such as `gcra-10s`; in a limiter without a name, also the
-   *  capacity, such as `gcra-20-per-10s`. */
+  /** Part of the counter's identity. Default: the algorithm and the time in which it fills up, such
+   *  as `gcra-10s`; in a limiter without a name, also the capacity, such as `gcra-20-per-10s`. */
   readonly name?: string | undefined
   /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
    *  `'content-bytes'`. Follows the rules of policy names. Default: requests, which the header does
@@ -87,9 +86,9 @@ export function gcra(options: GcraOptions): Policy {
 }
 
 export interface LeakyBucketOptions {
-  /** Part of the counter's identity, and the policy's name in headers. Default: the algorithm and
-   *  the time in which it fills up, such as `leaky-bucket-10s`; in a limiter without a name, also
-   *  the capacity, such as `leaky-bucket-20-per-10s`. */
+  /** Part of the counter's identity. Default: the algorithm and the time in which it fills up, such
+   *  as `leaky-bucket-10s`; in a limiter without a name, also the capacity, such as
+   *  `leaky-bucket-20-per-10s`. */
   readonly name?: string | undefined
   /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
    *  `'content-bytes'`. Follows the rules of policy names. Default: requests, which the header does

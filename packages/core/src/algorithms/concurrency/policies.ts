@@ -5,8 +5,8 @@ import { checkedCount, makePolicy, type Policy } from '../policy.js'
 import { concurrency as kernel } from './kernel.js'
 
 export interface ConcurrencyOptions {
-  /** Part of the counter's identity, and the policy's name in headers. Default: the algorithm and
-   *  `holdTimeout`, such as `concurrency-30s`; in a limiter without a name, also the limit, such as
+  /** Part of the counter's identity. Default: the algorithm and `holdTimeout`, such as
+   *  `concurrency-30s`; in a limiter without a name, also the limit, such as
    *  `concurrency-5-per-30s`. */
   readonly name?: string | undefined
   /** What is counted, for clients that read the `RateLimit-Policy` header. Default

@@ -5,9 +5,9 @@ import { checkedCount, makePolicy, type Policy } from '../policy.js'
 import { lockout as kernel } from './kernel.js'
 
 export interface LockoutOptions {
-  /** Part of the counter's identity, and the policy's name in headers. Default: the algorithm, the
-   *  window and the time to forget, such as `lockout-15m-forget-1d`; in a limiter without a name,
-   *  also the limit, such as `lockout-5-per-15m-forget-1d`. */
+  /** Part of the counter's identity. Default: the algorithm, the window and the time to forget,
+   *  such as `lockout-15m-forget-1d`; in a limiter without a name, also the limit, such as
+   *  `lockout-5-per-15m-forget-1d`. */
   readonly name?: string | undefined
   /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
    *  `'content-bytes'`. Follows the rules of policy names. Default: requests, which the header does

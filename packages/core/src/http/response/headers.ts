@@ -9,15 +9,9 @@ import { bindsMore } from '../../limiter/binding.js'
 import type { PolicyResult } from '../../store.js'
 
 /**
- * How headers show limits.
- *
- * - `draft-8`: `RateLimit: "api";r=87;t=42` and RateLimit-Policy, revisions 08 to 11
- * - `draft-7`: `RateLimit: limit=120, remaining=87, reset=42` and RateLimit-Policy
- * - `draft-6`: RateLimit-Limit, -Remaining, -Reset and -Policy
- * - `legacy`: X-RateLimit-Limit, -Remaining and -Reset, in seconds since 1970, as GitHub's clients
- *   read it
- * - `legacy-delta`: the same with -Reset in seconds from now
- * - `openai`: X-RateLimit-Limit-Requests and others, as clients of OpenAI's API read them
+ * How headers show limits: see docs/headers.md. `draft-8`, the default, is `RateLimit:
+ * "api";r=87;t=42` and RateLimit-Policy, by revisions 08 to 11 of the IETF draft; GitHub's clients
+ * read `legacy`, those of OpenAI's API `openai`.
  */
 export type HeaderFormat = 'draft-8' | 'draft-7' | 'draft-6' | 'legacy' | 'legacy-delta' | 'openai'
 
@@ -25,8 +19,7 @@ export type HeaderFormat = 'draft-8' | 'draft-7' | 'draft-6' | 'legacy' | 'legac
  * Every header that a limiter may send. Browsers hide them from pages of other origins unless they
  * are exposed.
  * @example
- * // For the cors middleware, which goes before the limiter, so that a 429 is readable.
- * const options = { exposedHeaders: [...RATE_LIMIT_HEADERS] }
+ * const corsOptions = { exposedHeaders: [...RATE_LIMIT_HEADERS] }
  */
 export const RATE_LIMIT_HEADERS: readonly string[] = Object.freeze([
   'RateLimit',
