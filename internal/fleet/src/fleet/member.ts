@@ -75,6 +75,8 @@ export class Member {
   hasNoticed = false
   /** Its decisions without Redis since Redis last wrote for it. */
   failedInARow = 0
+  /** Decisions that it has given. */
+  answers = 0
   /** When it first came back since it last lost Redis: its breaker was half-open. */
   backUs: number | undefined = undefined
   /** If processes count each other: whether it and its peers have done so before they lost Redis.
