@@ -1,5 +1,6 @@
 // The page computes what the kernels decide.
 
+import { gcra, leakyBucket, type Policy, tokenBucket } from '@weir/core'
 import { traces } from '@weir/core/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -128,6 +129,19 @@ describe('the attacker', () => {
     ])
     expect(found).toEqual(bounds)
   })
+})
+
+test('gcra and leakyBucket decide as the card of tokenBucket says', () => {
+  const { limit, window, burst } = { ...DEFAULTS, burst: 7 }
+  const bucket = tokenBucket({ capacity: burst, refill: limit, every: window })
+  for (const traffic of TRAFFICS) {
+    const requests = trafficOf({ ...DEFAULTS, traffic })
+    const picture = (policy: Policy) => runOf(policy, requests, WINDOWS[window]).columns
+    expect(picture(gcra({ limit, period: window, burst }))).toEqual(picture(bucket))
+    expect(picture(leakyBucket({ capacity: burst, leak: limit, every: window }))).toEqual(
+      picture(bucket),
+    )
+  }
 })
 
 describe('what is left', () => {

@@ -173,7 +173,7 @@ function seedRow(set: Set, shows: Shows): HTMLElement {
   return element(
     'div',
     { class: 'setting' },
-    element('span', {}, 'Chance ', element('small', {}, 'its seed')),
+    element('span', {}, 'Seed ', element('small', {}, 'of the random numbers')),
     button,
     output,
   )

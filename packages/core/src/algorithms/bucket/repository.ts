@@ -25,7 +25,7 @@ export const repository: AlgorithmInRepository = {
       cards: [
         {
           title: 'Token bucket',
-          says: 'Holds one burst, and fills up steadily by the limit in each window.',
+          says: 'Holds one burst, and fills up steadily by the limit in each window. So do gcra and leakyBucket, in other words.',
           options: ({ limit, window, burst }) => ({
             capacity: burst,
             refill: limit,
@@ -38,25 +38,11 @@ export const repository: AlgorithmInRepository = {
       promise,
       stored,
       picture: { limit: 10, period: '1m', burst: 2 },
-      cards: [
-        {
-          title: 'GCRA',
-          says: 'The token bucket’s arithmetic, in the words of traffic shaping: the same picture.',
-          options: ({ limit, window, burst }) => ({ limit, period: window, burst }),
-        },
-      ],
     },
     leakyBucket: {
       promise,
       stored,
       picture: { capacity: 5, leak: 10, every: '1m' },
-      cards: [
-        {
-          title: 'Leaky bucket',
-          says: 'The token bucket seen from below: requests fill it, and it leaks. The same picture.',
-          options: ({ limit, window, burst }) => ({ capacity: burst, leak: limit, every: window }),
-        },
-      ],
     },
   },
 }
