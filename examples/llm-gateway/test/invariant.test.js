@@ -75,7 +75,7 @@ async function storesOf(kind, clock) {
   }
 }
 
-test.each(['memory', 'Redis'])(
+test.each(isWeekly ? ['memory', 'Redis'] : ['Redis'])(
   'of thousands of requests, with clients that leave, models that fail and workers that crash, no more passes than the limit and what was in flight beyond its estimate, and what is counted is what was used, and the estimates of crashed ones; and as many streams are open as are in progress, and for 61/60 of their time those of crashed ones: %s',
   async (kind) => {
     const time = virtualTime()

@@ -14,7 +14,7 @@ vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
  *  each change one algorithm walks, and weekly all of them do. */
 const isWalk = /** @param {string} name */ (name) => /walk|in any order/.test(name)
 const isAsked = /** @param {string} name */ (name) =>
-  isWeekly || !isWalk(name) || name.startsWith('sliding window')
+  isWeekly || !isWalk(name) || name.startsWith('fixed window, aligned')
 
 describe.concurrent('a store on PostgreSQL keeps the contract of a store', () => {
   for (const { name, run } of storeConformance((clock) =>

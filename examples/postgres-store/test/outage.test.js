@@ -38,7 +38,7 @@ async function ask(limiter, key, asks) {
   }
 }
 
-/** @param {import('@weir/core').ResilientStore} store */
+/** @param {import('@weir/core/store').ResilientStore} store */
 async function recovered(store) {
   await vi.waitFor(() => {
     expect(store.health()).toMatchObject({ state: 'closed', localKeys: 0 })
