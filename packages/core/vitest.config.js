@@ -17,7 +17,7 @@ export default defineConfig({
           name: 'unit',
           setupFiles: [...SHARED.setupFiles, './test/seed.ts'],
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{allocations,alone,changing,outages,redis}/**'],
+          exclude: ['test/{allocations,alone,changing,outages,ratios,redis}/**'],
         },
       },
       {
@@ -50,6 +50,16 @@ export default defineConfig({
           globalSetup: ['@weir/testkit/vitest'],
           ...ALONE,
           fileParallelism: false,
+        },
+      },
+      {
+        step: 'ratios',
+        extends: true,
+        test: {
+          name: 'ratios',
+          include: ['test/ratios/*.test.ts'],
+          globalSetup: ['@weir/testkit/vitest'],
+          ...ALONE,
         },
       },
       {

@@ -245,8 +245,8 @@ const others = {
     commands: [{ run: ['node', 'internal/fleet/sabotage.mjs'], shown: true }],
   },
   'all-benchmarks': {
-    title: 'Benchmarks: every scenario runs',
-    commands: [weekly(testsOf('benchmarks', 'smoke'))],
+    title: 'Benchmarks: every scenario runs; ratios of costs',
+    commands: [weekly(testsOf('benchmarks', 'smoke')), testsOf('ratios')],
   },
   'release-tools': {
     title: 'What is packed, its changelogs, and what docs/approving.md says of it',

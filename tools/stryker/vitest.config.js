@@ -12,7 +12,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: [
       'test/{house,style}.test.ts',
-      'test/{allocations,alone,changing,outages}/**',
+      'test/{allocations,alone,changing,outages,ratios}/**',
       onRedis ? 'test/redis/{concurrency,conformance,differential}.test.ts' : 'test/redis/**',
     ],
     globalSetup: onRedis ? ['@weir/testkit/vitest'] : [],

@@ -1,5 +1,5 @@
-// A silent connection is given up, so that a new one is made, perhaps to another host. The tests
-// wait most of the time, and so run at once.
+// A silent connection is given up, so that a new one is made, perhaps to another host. Tests that
+// wait most of the time run at once.
 
 import { startCluster, startProxy, startRedis, waitUntil } from '@weir/testkit'
 import { Cluster, Redis } from 'ioredis'
@@ -102,7 +102,7 @@ test.concurrent('a connection that is slow, but answers, is kept', async (contex
   expect(proxy.stats.connections).toBe(1)
 })
 
-test.concurrent('the connection to a silent node of a Cluster is given up, and the others are kept', async (context) => {
+test('the connection to a silent node of a Cluster is given up, and the others are kept', async (context) => {
   const ends = endsOf(context)
   const servers = await startCluster({ masters: 3, replicas: 0 })
   ends(() => servers.stop())
@@ -130,7 +130,7 @@ test.concurrent('the connection to a silent node of a Cluster is given up, and t
   expect(closed).toEqual([silent?.port])
 })
 
-test.concurrent('a node of a Cluster that is silent while clients start is given up, so that they start again', async (context) => {
+test('a node of a Cluster that is silent while clients start is given up, so that they start again', async (context) => {
   const ends = endsOf(context)
   const servers = await startCluster({ masters: 3, replicas: 0 })
   ends(() => servers.stop())

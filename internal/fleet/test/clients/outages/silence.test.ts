@@ -1,5 +1,5 @@
 // A silent connection is given up, so that a new one is made, perhaps to another host. (GLIDE
-// cannot be told to.) The tests wait most of the time, and so run at once.
+// cannot be told to.) Tests that wait most of the time run at once.
 
 import { type RedisStoreOptions, recommendedRedisOptions, redisStore } from '@weir/core'
 import { fromNodeRedis, recommendedNodeRedisOptions } from '@weir/core/node-redis'
@@ -98,7 +98,7 @@ test.concurrent(
   }),
 )
 
-test.concurrent(
+test(
   'with node-redis, that to a silent node of a Cluster is given up, and the others are kept',
   attempt(async (ends) => {
     const servers = await startCluster({ masters: 3, replicas: 0 })
