@@ -34,8 +34,15 @@ describe('faults', () => {
   }
 })
 
+/** The least room have the calm row, and a Cluster, which has the most servers: they come when the
+ *  outages of the other step are over. */
+const LAST = ['22', 'hostile keys', '1']
+const alone = short
+  .filter((row) => row.alone)
+  .sort((one, other) => LAST.indexOf(one.number) - LAST.indexOf(other.number))
+
 describe('faults that need the machine for themselves', () => {
-  for (const row of short.filter(({ alone }) => alone)) {
+  for (const row of alone) {
     test(`${idOf(row)}: ${row.fault}`, (context) => passes(row, context))
   }
 })

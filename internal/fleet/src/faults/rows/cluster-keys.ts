@@ -51,6 +51,7 @@ export const hostileKeys: Row = {
   fault: 'hash tags and other shapes of keys, Cluster',
   must: 'count each key for itself, let none choose its slot',
   pass: '= L for each key; no shard holds more than 60 % of the keys',
+  alone: true,
   async run(stage, length) {
     const cluster = await stage.cluster({ replicas: 0 })
     const keys = [...HOSTILE, ...STEERING]

@@ -13,6 +13,7 @@ const MARGIN_MS = 1
 export const none: Row = {
   number: '1',
   fault: 'none',
+  alone: true,
   notWithLeases:
     'windows are told apart by their ends, which a decision out of a lease knows less exactly',
   must: 'exact',

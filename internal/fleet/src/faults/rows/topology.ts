@@ -116,6 +116,7 @@ function shardRow(variant: string, signal: NodeJS.Signals): Row {
     number: '22',
     variant,
     fault: `one Cluster shard ${variant}`,
+    alone: true,
     must: 'only its keys degrade',
     pass: 'other keys: 0 local decisions',
     async run(stage, length) {
