@@ -53,7 +53,7 @@ export default defineConfig({
         },
       },
       {
-        step: 'ratios',
+        step: 'all-benchmarks',
         extends: true,
         test: {
           name: 'ratios',

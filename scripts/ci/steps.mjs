@@ -246,7 +246,7 @@ const others = {
   },
   'all-benchmarks': {
     title: 'Benchmarks: every scenario runs; ratios of costs',
-    commands: [weekly(testsOf('benchmarks', 'smoke')), testsOf('ratios')],
+    commands: [weekly(testsOf('benchmarks', 'smoke')), testsOf('all-benchmarks')],
   },
   'release-tools': {
     title: 'What is packed, its changelogs, and what docs/approving.md says of it',
