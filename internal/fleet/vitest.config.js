@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config'
 import { ALONE, SHARED } from '../../tools/vitest.mjs'
 
 const judging = 'test/faults/{figures,judge,report}.test.ts'
+const calm = 'test/faults/calm.test.ts'
 
 export default defineConfig({
   test: {
@@ -16,10 +17,11 @@ export default defineConfig({
         test: {
           name: 'matrix',
           include: ['test/faults/*.test.ts'],
-          exclude: [judging],
+          exclude: [judging, calm],
           maxConcurrency: 3,
         },
       },
+      { step: 'calm', test: { name: 'calm', include: [calm] } },
       {
         step: 'versions',
         test: {

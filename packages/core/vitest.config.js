@@ -53,7 +53,7 @@ export default defineConfig({
         },
       },
       {
-        step: 'all-benchmarks',
+        step: 'calm',
         extends: true,
         test: {
           name: 'ratios',

@@ -2,9 +2,9 @@
 //
 //   bash .ci/run [--list | STEP...]
 //
-// Steps run two at a time, those that wait for servers beside them, and those that judge real time
-// after all others. Prints a line for each step that passes, the whole log of one that fails, and
-// at the end the totals of vitest's summary lines.
+// Steps run two at a time, those that wait for servers beside them, then those that judge real
+// time, and last those that must be alone. Prints a line for each step that passes, the whole log
+// of one that fails, and at the end the totals of vitest's summary lines.
 import { spawn, spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -46,7 +46,7 @@ rmSync(work, { recursive: true, force: true })
 
 /**
  * Steps that need no installation come first, so that what an installation brings cannot hide what
- * they miss. Of the rest, those that judge real time come last.
+ * they miss. Of the rest, those that judge real time come last, one by one if they must be alone.
  * @returns {Promise<number>} how many have failed
  */
 async function runAll(steps) {
@@ -62,10 +62,12 @@ async function runAll(steps) {
   const env = rest.length > 1 ? { VITEST_MAX_WORKERS: '1' } : {}
   const judging = rest.filter((step) => step.clock)
   const waiting = rest.filter((step) => step.waits)
-  const computing = rest.filter((step) => !step.clock && !step.waits)
+  const alone = rest.filter((step) => step.alone)
+  const computing = rest.filter((step) => !step.clock && !step.waits && !step.alone)
   for (const each of await Promise.all([runEach(computing, lanes, env), runEach(waiting, 1, env)]))
     failed += each
-  return failed + (await runEach(judging, lanes, env))
+  failed += await runEach(judging, lanes, env)
+  return failed + (await runEach(alone, 1, env))
 }
 
 async function runEach(steps, lanes, env = {}) {

@@ -9,6 +9,7 @@
 //   waits     for servers, most of its time: such steps run one after another beside two others
 //   clock     it judges real time: nothing else runs meanwhile but steps that do so too, since they
 //             wait most of the time
+//   alone     it judges real time, and nothing runs beside it: such steps come last
 //   commands  what it runs, one after another; each an array, or an object:
 //     run       the command and its arguments
 //     cwd, env  its folder, and variables in addition to those of this process
@@ -38,6 +39,7 @@ import { valkeyServerBinary } from '../../internal/testkit/servers/redis.mjs'
  * @property {boolean} [bare]
  * @property {boolean} [waits]
  * @property {boolean} [clock]
+ * @property {boolean} [alone]
  * @property {readonly (readonly string[] | Command)[]} commands
  */
 
@@ -178,6 +180,11 @@ const change = {
     clock: true,
     commands: [judging('outages')],
   },
+  calm: {
+    title: 'What needs the machine for itself: rows of the fault matrix, ratios of costs',
+    alone: true,
+    commands: [judging('calm')],
+  },
 }
 
 /**
@@ -245,8 +252,8 @@ const others = {
     commands: [{ run: ['node', 'internal/fleet/sabotage.mjs'], shown: true }],
   },
   'all-benchmarks': {
-    title: 'Benchmarks: every scenario runs; ratios of costs',
-    commands: [weekly(testsOf('benchmarks', 'smoke')), testsOf('all-benchmarks')],
+    title: 'Benchmarks: every scenario runs',
+    commands: [weekly(testsOf('benchmarks', 'smoke'))],
   },
   'release-tools': {
     title: 'What is packed, its changelogs, and what docs/approving.md says of it',

@@ -46,10 +46,9 @@ const all: readonly Row[] = [
 /**
  * Rows of the full matrix alone. Connections that are reset (11) show what those that Redis closes
  * (12) do; tests of core without outages hold a failed load of the script (7), clocks of processes
- * that differ (19), and slots that move under load. A Cluster that loses a shard (22) keeps its
- * 150 ms with 20 ms to spare, alone.
+ * that differ (19), and slots that move under load.
  */
-const FULL_ONLY = ['7', '12', '19', '22', 'moving slots']
+const FULL_ONLY = ['7', '12', '19', 'moving slots']
 
 /** The short form takes the first row of each other number. */
 const plain = all.map((row, i): Row => {

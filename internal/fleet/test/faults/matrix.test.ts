@@ -1,6 +1,6 @@
 // The fault matrix in its short form: fewer rows than `pnpm faults`, with the same bounds, in less
-// time.
-import { describe, expect, type TestContext, test } from 'vitest'
+// time. Rows that need the machine for themselves are in calm.test.ts.
+import { expect, type TestContext, test } from 'vitest'
 import { judge, judgeAgain, type Verdict } from '../../src/faults/judge.js'
 import { SHORT } from '../../src/faults/outage.js'
 import { line } from '../../src/faults/report.js'
@@ -26,26 +26,8 @@ function told(verdict: Verdict): void {
   if (verdict.state !== 'passed') expect.fail(line(verdict))
 }
 
-const short = rows.filter(({ fullOnly }) => !fullOnly)
-
-describe('faults', () => {
-  for (const row of short.filter(({ alone }) => !alone)) {
-    test.concurrent(`${idOf(row)}: ${row.fault}`, (context) => passes(row, context))
-  }
-})
-
-/** The least room have the calm row, and a Cluster, which has the most servers: they come when the
- *  outages of the other step are over. */
-const LAST = ['hostile keys', '1']
-const alone = short
-  .filter((row) => row.alone)
-  .sort((one, other) => LAST.indexOf(one.number) - LAST.indexOf(other.number))
-
-describe('faults that need the machine for themselves', () => {
-  for (const row of alone) {
-    test(`${idOf(row)}: ${row.fault}`, (context) => passes(row, context))
-  }
-})
+for (const row of rows.filter(({ fullOnly, alone }) => !fullOnly && !alone))
+  test.concurrent(`${idOf(row)}: ${row.fault}`, (context) => passes(row, context))
 
 // A row that a busy machine left unjudged has not passed. If the machine is too busy even for that
 // row alone, the test fails.
