@@ -38,6 +38,16 @@ describe.each(Object.entries(sections))('%s', (_, section) => {
   })
 })
 
+test('the table of the rooms of core, and their picture, have all of them, and no others', () => {
+  const [, table = ''] = guide.split('`packages/core/src`, from the ground up:')
+  const there = readdirSync(join(root, 'packages/core/src')).filter((name) => name !== 'index.ts')
+  expect(pathsIn(table.split('\n\n')[1] ?? '').sort()).toEqual(there.sort())
+  const texts = [...read('docs/images/architecture.svg').matchAll(/class="name"[^>]*>([^<]+)</g)]
+  const names = texts.flatMap(([, text = '']) => text.split(', '))
+  const rooms = there.map((name) => name.replace('.ts', ''))
+  expect(names.filter((name) => /^[a-z-]+$/.test(name)).sort()).toEqual(rooms.sort())
+})
+
 /** Whether a list of paths contains a file; a folder contains all its files. */
 function names(paths: readonly string[], file: string): boolean {
   return paths.some((path) => file === path || (path.endsWith('/') && file.startsWith(path)))

@@ -214,8 +214,8 @@ for base = 0, #KEYS - stride, stride do
       local units, kept = granted * cost, keeps[i] or 0
       local limit = counter.limit - kept
       left = lefts[i]
-      -- To restore nothing sets the base.
       local settled = settles and counter.settles and charged[i]
+      -- To restore nothing sets the base.
       if changes and (units ~= 0 or settled or mode == 'restore') then
         if corrects and (units < 0 or settled or not takes) then
           wait = correct(i, KEYS[base + policies + i], units > 0 and units or -units)
