@@ -55,7 +55,7 @@ export interface LimitSearch {
   readonly isMonotone: boolean
 }
 
-/** A range of limits for all of which a key's count is the same. */
+/** A range of limits under each of which a key's count is the same. */
 export interface LimitRange {
   readonly least: number
   readonly most: number
