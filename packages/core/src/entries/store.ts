@@ -1,5 +1,5 @@
-// `@weir/core/store`: for authors of stores, the contract, the driver for a store on a database, and
-// the layers that `resilient` puts around a store; and the types that make up results and stats.
+// `@weir/core/store`: for authors of stores, the contract, the driver for a store on a database,
+// and the layers that `resilient` puts around a store; the types that make up results and stats.
 
 export type { BlockState } from '../algorithms/block-code.js'
 export type { StoreCall } from '../base/calls.js'
