@@ -1,13 +1,12 @@
 // The servers for the tests of internal/behaviour, by the names in WEIR_SERVERS.
 
-import { expressServer } from '../../test/servers/express.js'
+import { adapters } from '../../test/servers/adapters.js'
 import type { ServerKind } from '../../test/servers/kind.js'
-import { koaServer } from '../../test/servers/koa.js'
 import { nestOn } from '../../test/servers/nest.js'
 import { platform as express } from '../../test/servers/platform.js'
 import { platform as fastify } from './fastify.js'
 
 const wanted = process.env.WEIR_SERVERS?.split(', ') ?? []
-const all = [expressServer, koaServer, nestOn(express), nestOn(fastify)]
+const all = [...adapters, nestOn(express), nestOn(fastify)]
 
 export const servers: readonly ServerKind[] = all.filter(({ name }) => wanted.includes(name))

@@ -62,6 +62,14 @@ export interface ServerKind {
   start(setup: Setup): Promise<Running>
 }
 
+/** A framework whose limiters are middlewares. `packages/NAME/test/behaviour.ts` exports one. */
+export interface AdapterKind extends ServerKind {
+  /** Starts a server that answers 'ok' behind one limiter, which is mounted this many times. */
+  mount(options: LimitOptions<object>, times: number): Promise<Running>
+  /** Starts a server that makes a limiter for each request, by mistake. */
+  mountAnew(options: LimitOptions<object>): Promise<Running>
+}
+
 /** The default handler: returns the path, what is left, and how many limiters have decided. */
 export function told({ url, placed }: Exchange): Reply {
   const left = placed?.remaining

@@ -13,8 +13,8 @@ import ky from 'ky'
 import * as rax from 'retry-axios'
 import { Agent, RetryAgent, request } from 'undici'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { adapter as expressServer } from '../../../../../packages/express/test/behaviour.js'
 import { type AtEnd, ask, serve } from '../../../test/client.js'
-import { expressServer } from '../../../test/servers/express.js'
 import type { Settings } from '../../../test/servers/kind.js'
 
 const START_US = Date.UTC(2026, 0, 1) * 1_000

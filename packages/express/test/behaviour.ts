@@ -1,21 +1,21 @@
-// Express.
+// The server for the behaviour of all adapters (internal/behaviour).
 
 import { Readable } from 'node:stream'
 import { type RateLimitOptions, rateLimit } from '@weir/express'
 import express, { type NextFunction, type Request, type Response } from 'express'
 import {
+  type AdapterKind,
   type Exchange,
   listen,
   optionsFor,
   type Reply,
-  type ServerKind,
   type Settings,
   told,
-} from './kind.js'
+} from '../../../internal/behaviour/test/servers/kind.js'
 
 const TRUST = { nobody: false, everybody: true, hop: 1 } as const
 
-export const expressServer: ServerKind = {
+export const adapter: AdapterKind = {
   name: 'Express',
   start: ({ limiters, handler = told, trust = 'nobody', around, host }) => {
     const app = express().disable('x-powered-by')
@@ -30,6 +30,16 @@ export const expressServer: ServerKind = {
         .then((reply) => send(reply, res), next)
     })
     return listen(app, host)
+  },
+  mount: (options, times) => {
+    const limiter = rateLimit(options)
+    const app = express()
+    for (let n = 0; n < times; n += 1) app.use(limiter)
+    return listen(app.use((_req, res) => void res.end('ok')))
+  },
+  mountAnew: (options) => {
+    const app = express().use((req, res, next) => rateLimit(options)(req, res, next))
+    return listen(app.use((_req, res) => void res.end('ok')))
   },
 }
 

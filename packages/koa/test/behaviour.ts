@@ -1,17 +1,18 @@
-// Koa.
+// The server for the behaviour of all adapters (internal/behaviour).
 
 import { Readable } from 'node:stream'
 import { type RateLimitOptions, rateLimit } from '@weir/koa'
 import Koa, { type ParameterizedContext } from 'koa'
 import {
+  type AdapterKind,
   type Exchange,
   listen,
   optionsFor,
   type Reply,
-  type ServerKind,
+  type Running,
   type Settings,
   told,
-} from './kind.js'
+} from '../../../internal/behaviour/test/servers/kind.js'
 
 const TRUST = {
   nobody: {},
@@ -19,7 +20,7 @@ const TRUST = {
   hop: { proxy: true, maxIpsCount: 1 },
 } as const
 
-export const koaServer: ServerKind = {
+export const adapter: AdapterKind = {
   name: 'Koa',
   start: ({ limiters, handler = told, trust = 'nobody', around, host }) => {
     const app = new Koa(TRUST[trust])
@@ -31,6 +32,21 @@ export const koaServer: ServerKind = {
     const listener = app.callback()
     return listen((req, res) => void listener(req, res), host)
   },
+  mount: (options, times) => {
+    const limiter = rateLimit(options)
+    const app = new Koa()
+    for (let n = 0; n < times; n += 1) app.use(limiter)
+    return serveOk(app)
+  },
+  mountAnew: (options) => serveOk(new Koa().use((ctx, next) => rateLimit(options)(ctx, next))),
+}
+
+function serveOk(app: Koa): Promise<Running> {
+  app.use((ctx) => {
+    ctx.body = 'ok'
+  })
+  const listener = app.callback()
+  return listen((req, res) => void listener(req, res))
 }
 
 function optionsOf(settings: Settings): RateLimitOptions {
