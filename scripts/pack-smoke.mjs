@@ -1,26 +1,19 @@
 // Packs the published packages as a release would, installs the tarballs in an empty folder, and
-// uses them from CommonJS and ESM, and from TypeScript with the types of the older majors of
-// Express and Koa (typescript-versions.mjs has the newest). Then it compiles and starts the first
+// uses them from CommonJS and ESM, and from TypeScript with the types of the oldest majors of the
+// frameworks (typescript-versions.mjs has the newest). Then it compiles and starts the first
 // program of each README, without a Redis. Needs a build.
 //
 //   node scripts/pack-smoke.mjs [a folder with tarballs to use instead]
 import { execFileSync, spawnSync } from 'node:child_process'
-import {
-  copyFileSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { packAll, packedIn } from '../tools/release/pack.mjs'
 import { publishedPackages } from '../tools/release/packages.mjs'
+import { copyConsumers, frameworks } from './consumers.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const consumers = fileURLToPath(new URL('consumers/', import.meta.url))
 
 // A package that npm packs could not be installed, so packing with npm is refused.
 const byNpm = spawnSync('npm', ['pack', '--dry-run'], { cwd: join(root, 'packages/core') })
@@ -41,17 +34,21 @@ try {
   const packed = given === undefined ? packAll(root, folder) : packedIn(root, resolve(given))
   const tarballs = packed.map(({ tarball }) => tarball)
 
-  for (const file of readdirSync(consumers)) copyFileSync(join(consumers, file), join(folder, file))
+  for (const file of ['consumer.mjs', 'consumer.cjs'])
+    copyFileSync(join(root, 'scripts', file), join(folder, file))
+  copyConsumers(folder)
   writeFileSync(join(folder, 'package.json'), '{"private": true}\n')
-  const paths = { express: ['./node_modules/express4-types'], koa: ['./node_modules/koa2-types'] }
+  const used = frameworks()
+  const paths = Object.fromEntries(
+    used.map(({ name, older }) => [name, [`./node_modules/${older.folder}`]]),
+  )
   const older = { ...compilerOptions, module: 'nodenext', paths }
-  const files = ['express.mts', 'koa.mts']
+  const files = used.map(({ consumer }) => consumer)
   writeFileSync(join(folder, 'older.json'), JSON.stringify({ compilerOptions: older, files }))
 
   const others = [
-    'express@5',
+    ...used.map(({ newest }) => newest),
     'express-rate-limit@8',
-    'koa@3',
     '@nestjs/common@11',
     '@nestjs/core@11',
     '@opentelemetry/api@1.9',
@@ -61,10 +58,7 @@ try {
   ]
   const types = [
     'typescript@7.0.2',
-    '@types/express@5',
-    'express4-types@npm:@types/express@4',
-    '@types/koa@3',
-    'koa2-types@npm:@types/koa@2',
+    ...used.flatMap(({ types, older }) => [...types, older.install]),
     '@types/node@20',
   ]
   run(

@@ -6,12 +6,13 @@
 //
 // --short: only the oldest with Nest 11 and the newest with Nest 12, both as `nodenext`
 import { execFileSync, spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { packAll, packedIn } from '../tools/release/pack.mjs'
+import { copyConsumers, frameworks } from './consumers.mjs'
 
 /** 25.9.2 is the last of @types/node for compilers before 5.6. */
 const COMPILERS = [
@@ -25,8 +26,7 @@ const COMPILERS = [
   { typescript: '7.0.2', node: '26.6.6' },
 ]
 const TYPED = [
-  '@types/express@5',
-  '@types/koa@3',
+  ...frameworks().flatMap(({ types, newest }) => (types.length > 0 ? types : newest)),
   '@opentelemetry/api@1.9',
   'ioredis@6',
   'reflect-metadata@0.2',
@@ -67,7 +67,6 @@ const STRICT = {
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const consumers = join(root, 'scripts/consumers')
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { short: { type: 'boolean', default: false } },
@@ -135,11 +134,5 @@ function compile(folder, title, compilerOptions, files) {
 function consumersIn(folder) {
   mkdirSync(folder)
   writeFileSync(join(folder, 'package.json'), '{"private": true}\n')
-  return readdirSync(consumers)
-    .filter((file) => file.endsWith('.mts'))
-    .flatMap((file) => {
-      const both = [file, file.replace('.mts', '.cts')]
-      for (const name of both) copyFileSync(join(consumers, file), join(folder, name))
-      return both
-    })
+  return copyConsumers(folder, ['mts', 'cts'])
 }

@@ -13,6 +13,7 @@ import { join } from 'node:path'
  * @property {Record<string, unknown>} [exports]
  * @property {Record<string, string>} [engines]
  * @property {Record<string, string>} [dependencies]
+ * @property {Record<string, string>} [devDependencies]
  * @property {Record<string, string>} [peerDependencies]
  * @property {Record<string, { optional?: boolean }>} [peerDependenciesMeta]
  * @property {{ access?: string, provenance?: boolean }} [publishConfig]

@@ -1,11 +1,11 @@
 // A CommonJS application that installed the packed tarballs.
 const assert = require('node:assert/strict')
+const { readdirSync, readFileSync } = require('node:fs')
 const { weirStore } = require('@weir/compat/express-rate-limit')
 const { RateLimiter, fixedWindow, memoryStore } = require('@weir/core')
 const { dashboard } = require('@weir/dashboard')
 const express = require('express')
 const { rateLimit } = require('@weir/express')
-const koa = require('@weir/koa')
 const { MetricsModule } = require('@weir/metrics/nest')
 const { observe } = require('@weir/metrics/otel')
 const { prometheus } = require('@weir/metrics/prometheus')
@@ -13,13 +13,6 @@ const { prometheus } = require('@weir/metrics/prometheus')
 require('reflect-metadata')
 const { RateLimitModule } = require('@weir/nest')
 const { simulation } = require('@weir/simulate')
-
-require('@weir/core/glide')
-require('@weir/core/http')
-require('@weir/core/node-redis')
-require('@weir/core/testing')
-require('@weir/simulate/cli')
-require('@weir/simulate/node')
 
 async function main() {
   const limiter = new RateLimiter({
@@ -45,14 +38,24 @@ async function main() {
     simulation({ policies: fixedWindow({ limit: 1, window: '1m' }) }).report().entries,
     0,
   )
-  assert.equal(typeof koa.rateLimit({ limit: 1, window: '1m' }), 'function')
   assert.match((await prometheus([limiter]).scrape()).body, /outcome="denied"/)
   observe([limiter])()
   const page = dashboard({ limiters: [limiter], log() {} })
   assert.equal((await page.fetch(new Request('http://localhost/'))).status, 401)
   assert.ok(MetricsModule.forRoot().module)
   assert.ok(RateLimitModule.forRoot({ limit: 1, window: '1m' }).module)
+  for (const entry of entries()) require(entry)
   console.log('CommonJS consumer: ok')
+}
+
+/** Each entry of each package. */
+function entries() {
+  const names = readdirSync('node_modules/@weir').map((name) => `@weir/${name}`)
+  return names.flatMap((name) => {
+    const manifest = JSON.parse(readFileSync(`node_modules/${name}/package.json`, 'utf8'))
+    const paths = Object.keys(manifest.exports).filter((path) => path !== './package.json')
+    return paths.map((path) => name + path.slice(1))
+  })
 }
 
 void main()
