@@ -1,9 +1,8 @@
 // The applications that use the packed packages: `packages/NAME/consumer.mts` of each package, and
-// the frameworks of those that are adapters (docs/write-an-adapter.md), whose server for the suite of all
-// adapters is `packages/NAME/test/behaviour.ts`.
-import { copyFileSync, existsSync } from 'node:fs'
+// the frameworks of the adapters.
+import { copyFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { publishedPackages } from '../tools/release/packages.mjs'
+import { adaptersIn, publishedPackages } from '../tools/release/packages.mjs'
 import { root } from './packages.mjs'
 
 /**
@@ -27,10 +26,7 @@ export function copyConsumers(folder, endings = ['mts']) {
  * oldest.
  */
 export function frameworks() {
-  const adapters = publishedPackages(root).filter(({ folder }) =>
-    existsSync(join(root, folder, 'test/behaviour.ts')),
-  )
-  return adapters.flatMap(({ folder, manifest }) =>
+  return adaptersIn(root).flatMap(({ folder, manifest }) =>
     Object.entries(manifest.peerDependencies ?? {}).map(([name, range]) => {
       const majors = [...range.matchAll(/\^(\d+)/g)].map(([, major]) => Number(major))
       const typed = `@types/${name}`

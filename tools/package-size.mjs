@@ -3,23 +3,25 @@
 // with each changelog, and with longer links once the address of the project is known, so they
 // count only towards the limit that no package may exceed.
 import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { publishedPackages } from './release/packages.mjs'
 
 const ROOM = 0.05
 
+const root = fileURLToPath(new URL('..', import.meta.url))
+
 /**
- * In the form that `npm run package:check` prints.
+ * What each package records in `api/size.json`, in the form that `npm run package:check` prints.
  * @type {Record<string, { files: number, code: number }>}
  */
-export const RECORDED = {
-  '@weir/compat': { files: 41, code: 134_100 },
-  '@weir/core': { files: 67, code: 1_062_300 },
-  '@weir/dashboard': { files: 9, code: 356_200 },
-  '@weir/express': { files: 12, code: 11_800 },
-  '@weir/koa': { files: 12, code: 15_700 },
-  '@weir/metrics': { files: 31, code: 119_800 },
-  '@weir/nest': { files: 13, code: 115_400 },
-  '@weir/simulate': { files: 22, code: 414_200 },
-}
+export const RECORDED = Object.fromEntries(
+  publishedPackages(root).flatMap(({ folder, manifest }) => {
+    const file = join(root, folder, 'api/size.json')
+    return existsSync(file) ? [[manifest.name, JSON.parse(readFileSync(file, 'utf8'))]] : []
+  }),
+)
 
 /**
  * The limit for each package, whatever is recorded.
@@ -68,7 +70,7 @@ export function judgeSize(name, size, recorded = RECORDED[name]) {
   return line
 }
 
-const WHERE = 'tools/package-size.mjs'
+const WHERE = 'api/size.json'
 const WRITE = 'if the change is meant, write it there'
 
 /**

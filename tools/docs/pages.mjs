@@ -1,5 +1,7 @@
 // The content of each page of docs/reference, in order. `from` is the entry that exports it; by
 // default, core.
+import { adapters } from './source.mjs'
+import { titleOf } from './text.mjs'
 
 const RATE_LIMIT = `@RateLimit(...names)      // of the module's policies; each decides by itself
 @RateLimit(...policies)   // one decision: all allow and all are charged, or none is
@@ -86,8 +88,12 @@ limiters. [Algorithms](../algorithms.md) says how each works.`,
     intro: `Functions among the options get \`(req, res)\` of Express, or the context of Koa. Each may
 be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome, res)\` of Express.`,
     sections: [
-      { name: 'rateLimit', from: 'express', title: 'rateLimit for Express' },
-      { name: 'rateLimit', from: 'koa', title: 'rateLimit for Koa', members: false },
+      ...adapters.map((from) => ({
+        name: 'rateLimit',
+        from,
+        title: `rateLimit for ${titleOf(from)}`,
+        members: from === 'express',
+      })),
       { name: 'HeaderFormat', from: 'http' },
       { name: 'ProxyOptions', from: 'http' },
       { name: 'ResponseOutcome', from: 'http' },

@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import typescript from '@typescript/typescript6'
 import { pages } from './pages.mjs'
-import { openSource } from './source.mjs'
-import { blocks, code, flow, prose, slug, withLinks } from './text.mjs'
+import { adapters, openSource } from './source.mjs'
+import { blocks, code, flow, prose, slug, titleOf, withLinks } from './text.mjs'
 
 const { displayPartsToString, SignatureKind, SymbolFlags } = typescript
 /** The options that readers look for first. */
@@ -36,8 +36,7 @@ const ENTRIES = {
   adaptive: '@weir/core/adaptive',
   store: '@weir/core/store',
   core: '@weir/core',
-  express: '@weir/express',
-  koa: '@weir/koa',
+  ...Object.fromEntries(adapters.map((name) => [name, `@weir/${name}`])),
   nest: '@weir/nest',
   'node-redis': '@weir/core/node-redis',
   glide: '@weir/core/glide',
@@ -54,12 +53,12 @@ const FOREIGN = [
   ['Redis', "import { Redis } from 'ioredis'"],
   ['createClient', "import { createClient } from 'redis'"],
   ['GlideClient', "import { GlideClient } from '@valkey/valkey-glide'"],
-  ['Koa', "import Koa from 'koa'"],
+  ...adapters.map((name) => [titleOf(name), `import ${titleOf(name)} from '${name}'`]),
 ]
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const folder = join(root, 'docs/reference')
-const { checker, exportsOf } = openSource(root)
+const { checker, exportsOf } = openSource()
 const missing = []
 /** The page of each export. */
 const places = new Map(

@@ -1,10 +1,16 @@
 // The packages as TypeScript's compiler sees them, from their sources, so nothing has to be built.
 // TypeScript 6 is so far the last version with a stable API for this.
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import typescript from '@typescript/typescript6'
+import { adaptersIn } from '../release/packages.mjs'
 
 const { convertCompilerOptionsFromJson, createProgram, readConfigFile, SymbolFlags, sys } =
   typescript
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+/** The name of each adapter's folder, which is the name of its framework. */
+export const adapters = adaptersIn(root).map(({ folder }) => basename(folder))
 
 const ENTRIES = {
   core: 'packages/core/src/index.ts',
@@ -15,8 +21,7 @@ const ENTRIES = {
   'node-redis': 'packages/core/src/redis/clients/node-redis.ts',
   glide: 'packages/core/src/redis/clients/glide.ts',
   testing: 'packages/core/src/testing/index.ts',
-  express: 'packages/express/src/index.ts',
-  koa: 'packages/koa/src/index.ts',
+  ...Object.fromEntries(adapters.map((name) => [name, `packages/${name}/src/index.ts`])),
   nest: 'packages/nest/src/index.ts',
   dashboard: 'packages/dashboard/src/index.ts',
   metrics: 'packages/metrics/src/index.ts',
@@ -25,7 +30,7 @@ const ENTRIES = {
   'nest-metrics': 'packages/metrics/src/nest.ts',
 }
 
-export function openSource(root) {
+export function openSource() {
   const pathOf = (name) => join(root, ENTRIES[name])
   const core = { '@weir/core': [pathOf('core')] }
   const rooms = ['packages/core/src/entries/*.ts', 'packages/core/src/*/index.ts']

@@ -45,3 +45,8 @@ export function slug(heading) {
 export function code(text, language = 'js') {
   return `\`\`\`${language}\n${text}\n\`\`\``
 }
+
+/** The title of a framework, from the name of its package. */
+export function titleOf(name) {
+  return name[0].toUpperCase() + name.slice(1)
+}

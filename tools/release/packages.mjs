@@ -40,3 +40,14 @@ export function publishedPackages(root) {
 export function manifestIn(folder) {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
 }
+
+/**
+ * The packages that adapt a framework's middlewares, by the names of their folders: those that have
+ * a server for the suite of all adapters.
+ * @param {string} root
+ */
+export function adaptersIn(root) {
+  return publishedPackages(root).filter(({ folder }) =>
+    existsSync(join(root, folder, 'test/behaviour.ts')),
+  )
+}
