@@ -101,11 +101,14 @@ export const whenBackWithoutCeiling: Bound = ({ limit, unseen }) => {
   return returnOfProcesses(limit, localQuotas(limit, unseen.length).slice(0, -1))
 }
 
+/** The connection of the only process breaks while nothing is in flight. What the process saw before
+ *  a live change is not taken into account. */
+export const whenOneBlips: Bound = ({ limit, isChanged, unseen }) =>
+  isChanged ? staleView(limit, [unseen[0] ?? 0]) : limit
+
 /** A process that is the only one loses Redis, now and then. */
-export const whenOneIsAway: Bound = ({ limit, mostInFlight, isChanged, unseen }) => {
-  const most = wholeOutage(limit, mostInFlight)
-  return isChanged ? staleView(most, [unseen[0] ?? 0]) : most
-}
+export const whenOneIsAway: Bound = (story) =>
+  whenOneBlips({ ...story, limit: wholeOutage(story.limit, story.mostInFlight) })
 
 /** All processes lose Redis, and each decides by the policy for outages. */
 export const whenEachIsAlone: Bound = ({ limit, unseen, ownLimit }) =>

@@ -1,7 +1,7 @@
 // Processes that are the only ones, or that ignore the others.
 
 import type { Member } from '../../fleet/member.js'
-import { whenEachIsAlone, whenOneIsAway, whenWell } from '../../promises/story.js'
+import { whenEachIsAlone, whenOneBlips, whenOneIsAway } from '../../promises/story.js'
 import type { Scenario } from '../course.js'
 import { forWays, nowAndThen, restart } from './steps.js'
 
@@ -15,7 +15,7 @@ export const ALONE_SCENARIOS: Readonly<Record<AloneScenarioName, Scenario>> = {
   blips: {
     least: 1,
     options: { ...ONE, shared: false },
-    bound: whenWell,
+    bound: whenOneBlips,
     countsAll: true,
     isAway: true,
     goWrong: (fleet) =>
