@@ -1,7 +1,7 @@
 // What runs on one major of Nest, and on one of Express and Koa: the tests of these packages, of
 // the folder above, and in the folders `test` here. They take each package that the folder of the
 // major depends on from there.
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { ALONE, SHARED } from '../../../tools/vitest.mjs'
 
@@ -42,6 +42,14 @@ function testsIn(dir, holds = () => true) {
     .filter((name) => !NOT_OURS.includes(name))
 }
 
+/** The tests of all adapters of middlewares. */
+export function adapters() {
+  const names = readdirSync(at('../../../packages')).filter((name) =>
+    existsSync(at(`../../../packages/${name}/test/behaviour.ts`)),
+  )
+  return names.flatMap(adapter)
+}
+
 /** The tests of an adapter. */
 export function adapter(name) {
   const dir = at(`../../../packages/${name}/test`)
@@ -74,12 +82,12 @@ export function once() {
   return project('once', dir, testsIn(dir), { maxConcurrency: 20 })
 }
 
-/** Those of the folder above that run on every server, on some servers. */
+/** Those of the folder above that run on every server, on some servers; by default, on all. */
 export function behaviour(...servers) {
   const names = testsIn(BEHAVIOUR, (text) => text.includes("from './servers/table.js'"))
   return project('behaviour', BEHAVIOUR, names, {
     alias: { './servers/table.js': at('./nest12/servers.ts') },
-    env: { WEIR_SERVERS: servers.join(', ') },
+    env: servers.length > 0 ? { WEIR_SERVERS: servers.join(', ') } : {},
   })
 }
 

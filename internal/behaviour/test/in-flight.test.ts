@@ -35,7 +35,7 @@ async function leftOf(store: Store, limit: number): Promise<number> {
   return (await limiter.peek('all')).remaining
 }
 
-/** A handler that works until a test ends it. It tells Express when it has ended; other frameworks
+/** A handler that works until a test ends it, and says when it has ended where the adapter does not
  *  know. */
 function worker(kind: ServerKind) {
   const state = { running: 0, most: 0, ended: 0 }
@@ -50,7 +50,7 @@ function worker(kind: ServerKind) {
   }
   function handler({ placed }: Exchange): Promise<Reply> {
     const working = work()
-    if (kind.name.startsWith('Express')) void placed?.held?.until(working)
+    if (kind.knowsHandlers === false) void placed?.held?.until(working)
     return working
   }
   /** Ends all that run. */

@@ -17,6 +17,7 @@ const TRUST = { nobody: false, everybody: true, hop: 1 } as const
 
 export const adapter: AdapterKind = {
   name: 'Express',
+  knowsHandlers: false,
   start: ({ limiters, handler = told, trust = 'nobody', around, host }) => {
     const app = express().disable('x-powered-by')
     // In other environments, Express writes errors to the console.

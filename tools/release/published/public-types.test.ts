@@ -34,7 +34,5 @@ test('a report is there for each entry, and for nothing else', () => {
   const reports = publishedPackages(root).flatMap(({ folder }) =>
     readdirSync(join(root, folder, 'api')).filter((file) => file.endsWith('.md')),
   )
-  expect(reports.sort()).toEqual(
-    entries.map(({ report }) => basename(report)).sort(),
-  )
+  expect(reports.sort()).toEqual(entries.map(({ report }) => basename(report)).sort())
 })

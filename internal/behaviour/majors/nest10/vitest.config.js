@@ -1,5 +1,6 @@
 import {
   adapter,
+  adapters,
   aroundNest,
   behaviour,
   behaviourOf,
@@ -13,10 +14,9 @@ const WEEKLY = process.env.WEIR_WEEKLY === '1' ? [nestOnFastify(), aroundNest()]
 
 export default configOf(
   manifest,
-  adapter('express'),
-  adapter('koa'),
+  ...adapters(),
   adapter('nest'),
-  behaviour('Express', 'Koa', 'Nest on Express', 'Nest on Fastify'),
+  behaviour(),
   behaviourOf('mounting'),
   ...WEEKLY,
 )

@@ -59,6 +59,9 @@ export interface Running {
 
 export interface ServerKind {
   readonly name: string
+  /** False: the adapter cannot know when a handler has ended, so handlers that hold slots give
+   *  their work to `held.until`. Default true. */
+  readonly knowsHandlers?: boolean
   start(setup: Setup): Promise<Running>
 }
 

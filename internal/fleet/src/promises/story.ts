@@ -101,8 +101,8 @@ export const whenBackWithoutCeiling: Bound = ({ limit, unseen }) => {
   return returnOfProcesses(limit, localQuotas(limit, unseen.length).slice(0, -1))
 }
 
-/** The connection of the only process breaks while nothing is in flight. What the process saw before
- *  a live change is not taken into account. */
+/** The connection of the only process breaks while nothing is in flight. What the process saw
+ *  before a live change is not taken into account. */
 export const whenOneBlips: Bound = ({ limit, isChanged, unseen }) =>
   isChanged ? staleView(limit, [unseen[0] ?? 0]) : limit
 

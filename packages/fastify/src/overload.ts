@@ -1,0 +1,58 @@
+// Overload protection for Fastify: core/http has all the logic.
+
+import type { ResponseSignal } from '@weir/core/adaptive'
+import {
+  type OverloadOptions,
+  type OverloadState,
+  overloadGuard,
+  overloadHeaders,
+  recordResponse,
+  refundCharged,
+  withState,
+} from '@weir/core/http'
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+
+type Hook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void
+
+/** The hook, with its state. */
+export type OverloadHook = Hook & OverloadState
+
+/**
+ * Refuses requests with 503 while more are in flight than the process can serve without a queue. It
+ * finds out how many that is. Add it before all other hooks, as `onRequest`. It works in memory and
+ * asks no store. With `reserve` and `priority`, the last part of the limit is left to requests that
+ * matter more.
+ * @experimental
+ * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
+ * @example Fastify().addHook('onRequest', overload())
+ */
+export function overload<Class extends string = never>(
+  options: OverloadOptions<FastifyRequest, Class> = {},
+): OverloadHook {
+  const guard = overloadGuard(options)
+  const hook: Hook = (request, reply, done) => {
+    const refusal = reply.sent ? undefined : guard.admit(request, reply.raw)
+    if (refusal === undefined) {
+      done()
+      return
+    }
+    refundCharged(request)
+    reply.code(refusal.status).headers(overloadHeaders(refusal)).send(Buffer.from(refusal.body))
+  }
+  return withState(hook, guard)
+}
+
+/**
+ * Reports each response to a signal: how long it took, and whether its status is 500 or above. A
+ * client that left first counts as a slow response if it waited longer than `latency`.
+ * @experimental
+ * @example
+ * const signal = responses({ latency: '200ms' })
+ * app.addHook('onRequest', recordResponses(signal))
+ */
+export function recordResponses(signal: ResponseSignal): Hook {
+  return (_, reply, done) => {
+    recordResponse(signal, reply.raw)
+    done()
+  }
+}
