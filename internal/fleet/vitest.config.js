@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { ALONE, SHARED } from '../../tools/vitest.mjs'
 
-const judging = 'test/faults/{figures,judge,report}.test.ts'
+const judging = 'test/faults/judge.test.ts'
 const calm = 'test/faults/calm.test.ts'
 
 export default defineConfig({

@@ -7,18 +7,15 @@ import { report, withPart } from './report.js'
 
 const PAGE = 'docs/benchmarks.md'
 const NOTES = 'internal/benchmarks/results/README.md'
-const TABLES = 'internal/benchmarks/results/tables.md'
 const CHART = 'docs/images/benchmarks.svg'
 
 /** The paths and texts of the files that show a record; they are not written yet. */
 async function filesOf(record: RunRecord): Promise<[path: string, text: string][]> {
-  const { goals, figures } = report(record)
   let page = await read(PAGE)
   for (const [name, text] of Object.entries(partsOf(record))) page = withPart(page, name, text)
   return [
     [PAGE, page],
-    [NOTES, withPart(await read(NOTES), 'goals', goals)],
-    [TABLES, withPart(await read(TABLES), 'figures', figures)],
+    [NOTES, withPart(await read(NOTES), 'goals', report(record).goals)],
     [CHART, chartOf(record)],
   ]
 }

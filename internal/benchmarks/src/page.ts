@@ -71,7 +71,7 @@ export function partsOf(record: RunRecord): Readonly<Record<string, string>> {
   return { ...Object.fromEntries(tables), measured: machineOf(record) }
 }
 
-/** The date and the machine, without the versions of all packages, which are in the notes. */
+/** The date and the machine, without the versions of all packages, which a run prints. */
 function machineOf({ measured }: RunRecord): string {
   return `${measured.split('; ').slice(0, 2).join('; ')}.`
 }

@@ -41,8 +41,7 @@ const base: Scale = {
   oneCore: values['one-core'],
   reference: values.reference,
 }
-const scale: Scale =
-  rounds === undefined ? base : { ...base, rounds, longRounds: Math.ceil(rounds / 3) }
+const scale: Scale = rounds === undefined ? base : { ...base, rounds }
 
 const results: Result[] = []
 for (const scenario of chosen) {

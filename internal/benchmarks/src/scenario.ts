@@ -12,12 +12,6 @@ export interface Scale {
   readonly keys: number
   /** The number of keys for a memory store. */
   readonly manyKeys: number
-  /** The limit up to which a log is filled. */
-  readonly fullLog: number
-  /** How long new keys come, at 100,000 a second. */
-  readonly churnMs: number
-  /** The rounds of long scenarios, which fill millions of keys or wait for windows to end. */
-  readonly longRounds: number
   /** Whether each round of a memory store has a new process. */
   readonly fresh: boolean
   /** Whether client and servers share a core under load: otherwise the system chooses cores,
@@ -32,9 +26,6 @@ export const FULL: Scale = {
   turnMs: 400,
   keys: 100_000,
   manyKeys: 1_000_000,
-  fullLog: 10_000,
-  churnMs: 8_000,
-  longRounds: 3,
   fresh: true,
   oneCore: false,
   reference: undefined,
@@ -45,22 +36,16 @@ export const SHORT: Scale = {
   rounds: 3,
   turnMs: 150,
   manyKeys: 200_000,
-  churnMs: 3_000,
-  longRounds: 1,
 }
 
 /** Just enough to see that everything runs. */
 export const TINY: Scale = {
+  ...FULL,
   rounds: 1,
   turnMs: 10,
   keys: 500,
   manyKeys: 2_000,
-  fullLog: 200,
-  churnMs: 50,
-  longRounds: 1,
   fresh: false,
-  oneCore: false,
-  reference: undefined,
 }
 
 export interface Scenario {

@@ -3,10 +3,8 @@ export interface Subject {
   /** Decides once, by the call that its users make. */
   ask(key: string): unknown
   /** The units left, according to an answer; NaN if the answer does not say. */
-  left(answer: unknown): number | Promise<number>
+  left(answer: unknown): number
   /** Whether an answer that did not reject allows the request; undefined: floors do not refuse. */
   allowed?(answer: unknown): boolean
-  /** Whether it takes units ahead. Units that a busy machine gives back too late stay counted. */
-  readonly takesAhead?: boolean
   close(): unknown
 }

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { bars } from '../src/bars.js'
 import { BEST_PEER, type Goal, judge } from '../src/goals.js'
 import { keptTable, recordOf } from '../src/record.js'
-import { report, tableText, withPart } from '../src/report.js'
+import { report, tableText } from '../src/report.js'
 import type { Scenario } from '../src/scenario.js'
 import { multiple, type Table } from '../src/table.js'
 
@@ -69,18 +68,6 @@ test('a ratio is the median of the ratios of the rounds, since all of a round is
   expect(multiple(uneven, 'nobody', 'floor', 'us')).toBeUndefined()
 })
 
-test('a peer and a floor are shown in the unit of the goal', () => {
-  const [first, , , , plain] = goals.map((goal) => judge(goal, [table]))
-  expect(first?.peer).toEqual({ name: 'slow', value: 2.2 })
-  expect(plain?.floor).toEqual({ name: 'floor', value: 9_000 })
-})
-
-test('a goal for something that is not measured is an error', () => {
-  expect(() => judge({ ...(goals[0] as Goal), metric: 'bytes' }, [table])).toThrow(
-    /nothing measures/,
-  )
-})
-
 const kept = recordOf([{ scenario, tables: [table] }], 'Head.')
 const { goals: judged, figures } = report(kept)
 
@@ -122,23 +109,4 @@ test('the report shows which goals are met', () => {
     | What it costs | rate, x the best peer, quick | at least 5 | Weir 5.00 | quick 1.00 | floor 2.25 | met |
     | What it costs | rate | at least 5 | Weir 20,000 | quick 4,000 | floor 9,000 | not measured |"
   `)
-})
-
-test('the text around the report on a page stays', () => {
-  const page = (text: string): string => `One.\n<!-- goals:start -->${text}<!-- goals:end -->\nTwo.`
-  const first = withPart(page('\n'), 'goals', 'Few.')
-  expect(first).toBe(page('\n\nFew.\n\n'))
-  expect(withPart(first, 'goals', 'All.')).toBe(page('\n\nAll.\n\n'))
-  expect(() => withPart('no marks', 'goals', '')).toThrow(/no place/)
-})
-
-test('a bar is as long as its parts together', () => {
-  const rows = [
-    { name: 'one', isOurs: true, values: [1, 0.5] },
-    { name: 'two', isOurs: false, values: [2, 1] },
-  ]
-  const svg = bars({ title: 'T', parts: ['a', 'b'], groups: [{ title: 'G', rows }] })
-  const all = [...svg.matchAll(/width="([\d.]+)" height="15"/g)].map(([, width]) => Number(width))
-  expect(all).toEqual([136.7, 68.3, 273.3, 136.7])
-  expect(svg).toContain('>3.0</text>')
 })

@@ -13,11 +13,11 @@ import { TINY } from '../src/scenario.js'
 import { distinctKeysLoad } from '../src/scenarios/load.js'
 import { memoryOneKey } from '../src/scenarios/memory.js'
 import { middlewareAlone } from '../src/scenarios/middleware.js'
-import { scriptTimes } from '../src/scenarios/script-time.js'
+import { redisBytes } from '../src/scenarios/redis-bytes.js'
 import { compare, versions } from '../src/scenarios/versions.js'
 import { scenarios } from '../src/scenarios.js'
 
-const some = [distinctKeysLoad, scriptTimes, memoryOneKey, middlewareAlone]
+const some = [distinctKeysLoad, redisBytes, memoryOneKey, middlewareAlone]
 
 test.concurrent.each(isWeekly ? scenarios : some)('$id', async (scenario) => {
   const tables = await scenario.measure(TINY)

@@ -67,7 +67,6 @@ describe('the list for an algorithm', () => {
   const others = [
     // What was measured, or found to differ; comparisons of some algorithms; examples.
     'internal/benchmarks/',
-    'internal/fleet/src/faults/results.md',
     'internal/fleet/src/versions/',
     'tools/release/',
   ]

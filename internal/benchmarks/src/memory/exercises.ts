@@ -1,6 +1,5 @@
 // The exercises of a memory store, each in a separate process.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { checkCount, checkLimit } from '../exactness.js'
 import { randomOrder } from '../redis/keys.js'
 import { collectGarbage, type Turn } from '../rounds.js'
@@ -10,23 +9,18 @@ import type { Exercise, MemorySubjectKind } from './subject.js'
 
 const LIMIT = 10_000_000
 const FEW = 1_000
-const MIB = 2 ** 20
 const DAY_MS = 86_400_000
 const LOOK_EVERY = 64
 const COPIES = 1_024
 /** The turn before the measured one is this many times as long: after 143,000 decisions the reset
  *  of a bucket is beyond 2^31 ms, and V8 recompiles code that was optimized for small integers. */
 const WARM_UP = 3
-/** New keys in a millisecond: few enough that growing a Map does not take the most time. */
-const NEWS_A_MS = 20
 
 export const exercises: Readonly<
   Record<Exercise, (kind: MemorySubjectKind, scale: Scale) => Promise<Turn>>
 > = {
   'one-key': oneKey,
   'many-keys': manyKeys,
-  expiry,
-  churn,
 }
 
 /** One key, again and again. */
@@ -89,89 +83,6 @@ async function manyKeys(kind: MemorySubjectKind, { manyKeys: count }: Scale): Pr
   return { bytes, cpuNs: ((user + system) * 1_000) / random.length }
 }
 
-/**
- * Many keys, all of which have expired when the event loop is free again: its longest turn from
- * then on, while new keys come.
- */
-async function expiry(kind: MemorySubjectKind, { manyKeys: count }: Scale): Promise<Turn> {
-  const windowMs = Math.max(50, Math.round(count / 160))
-  const subject = kind.open({ limit: FEW, windowMs, most: 4 * count })
-  await askAll(kind, subject, namesOf('user', count))
-  collectGarbage()
-  block(windowMs)
-  let news = 0
-  let longestMs = 0
-  let last = moment()
-  let due = last.ms
-  const end = last.ms + 2.5 * windowMs
-  for (let now = last; now.ms < end; last = now, now = moment()) {
-    longestMs = Math.max(longestMs, between(last, now))
-    for (; due <= now.ms; due += 1 / NEWS_A_MS) {
-      await subject.ask(`new-${news}`)
-      news += 1
-    }
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  subject.close()
-  return { longestMs }
-}
-
-/** Blocks the event loop without using CPU. */
-function block(forMs: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, forMs)
-}
-
-interface Moment {
-  readonly ms: number
-  readonly cpuMs: number
-}
-
-function moment(): Moment {
-  const { user, system } = process.cpuUsage()
-  return { ms: performance.now(), cpuMs: (user + system) / 1_000 }
-}
-
-/**
- * How long the event loop was busy between two moments, without the time in which the machine gave
- * it no CPU. Time of helper threads that ran in parallel counts once.
- */
-function between(from: Moment, to: Moment): number {
-  return Math.min(to.ms - from.ms, to.cpuMs - from.cpuMs)
-}
-
-/**
- * New keys at a steady rate, each once: the most memory that they take, and what is left of it
- * afterwards.
- */
-async function churn(kind: MemorySubjectKind, { churnMs }: Scale): Promise<Turn> {
-  const perMs = 100
-  const windowMs = churnMs / 2
-  const subject = kind.open({ limit: FEW, windowMs, most: 2 * perMs * churnMs })
-  const base = weigh()
-  const before = process.cpuUsage()
-  const started = performance.now()
-  let peak = base
-  let asked = 0
-  while (asked < perMs * churnMs) {
-    const target = Math.min((performance.now() - started) * perMs, perMs * churnMs)
-    for (; asked < target; asked += 1) {
-      if (kind.sync) subject.ask(`churn-${asked}`)
-      else await subject.ask(`churn-${asked}`)
-    }
-    peak = Math.max(peak, bytesInUse())
-    await sleep(1)
-  }
-  const { user, system } = process.cpuUsage(before)
-  await sleep(2 * windowMs + Math.min(2_000, churnMs))
-  const left = weigh() - base
-  subject.close()
-  return {
-    peakMib: (peak - base) / MIB,
-    leftMib: left / MIB,
-    cpuUs: (user + system) / asked,
-  }
-}
-
 async function askAll(
   { sync }: MemorySubjectKind,
   subject: Subject,
@@ -200,10 +111,6 @@ function namesOf(prefix: string, count: number): readonly string[] {
 function weigh(): number {
   collectGarbage()
   collectGarbage()
-  return bytesInUse()
-}
-
-function bytesInUse(): number {
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external
 }

@@ -23,4 +23,4 @@ export interface MemorySubjectKind {
   open(options: MemoryOptions): Subject
 }
 
-export type Exercise = 'one-key' | 'many-keys' | 'expiry' | 'churn'
+export type Exercise = 'one-key' | 'many-keys'

@@ -20,8 +20,6 @@ const floor: MemorySubjectKind = {
   name: MAP,
   kind: 'floor',
   sync: true,
-  // It forgets nothing.
-  not: ['expiry', 'churn'],
   open({ limit, windowMs }) {
     const ends = new Map<string, number>()
     const start = Date.now()
@@ -42,7 +40,6 @@ const floorWithTime: MemorySubjectKind = {
   name: MAP_AND_TIME,
   kind: 'floor',
   sync: true,
-  not: ['expiry', 'churn'],
   open({ windowMs }) {
     const ends = new Map<string, number>()
     return {
@@ -93,8 +90,6 @@ const koaRatelimit: MemorySubjectKind = {
   name: 'koa-ratelimit',
   kind: 'peer',
   sync: false,
-  // It forgets nothing.
-  not: ['expiry'],
   open({ limit, windowMs }) {
     const db = new Map<string, unknown>()
     return {
@@ -134,8 +129,8 @@ const nestThrottler: MemorySubjectKind = {
   kind: 'peer',
   sync: false,
   // It keeps an entry for each request of a key and looks at all of them with each request, so the
-  // time has no bound. It forgets keys once a minute.
-  not: ['one-key', 'expiry'],
+  // time has no bound.
+  not: ['one-key'],
   open({ limit, windowMs }) {
     const storage = new ThrottlerStorageService()
     return {

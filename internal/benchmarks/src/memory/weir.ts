@@ -37,7 +37,7 @@ export const weir: readonly MemorySubjectKind[] = [
   {
     ...deciding(CONSUME, bucket),
     sync: false,
-    not: ['many-keys', 'expiry', 'churn'],
+    not: ['many-keys'],
     open: (options) => {
       const limiter = limiterOf(bucket, options)
       return { ...subjectOf(limiter), ask: (key) => limiter.consume(key) }

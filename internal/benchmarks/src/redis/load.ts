@@ -4,8 +4,7 @@ import { checkCount } from '../exactness.js'
 import type { Turn } from '../rounds.js'
 import { quantile } from '../statistics.js'
 import { randomOrder } from './keys.js'
-import { resetStats, sentCommands } from './server-stats.js'
-import { flush, type Opened, type Server } from './stage.js'
+import type { Opened, Server } from './stage.js'
 import { LIMIT } from './subject.js'
 
 export const IN_FLIGHT = 64
@@ -37,41 +36,37 @@ export function distinctKeys(count: number): (prefix: string) => Keys {
  * One turn of one subject on an empty Redis: measures what a decision costs, and checks its count.
  */
 export async function loadTurn(
-  servers: readonly Server[],
+  server: Server,
   { name, subject }: Opened,
   { nameOf, order }: Keys,
   forMs: number,
 ): Promise<Turn> {
-  await flush(servers)
+  await server.command('FLUSHDB')
   let step = 0
   const nextKey = (): string => {
     const place = order[step % order.length] as number
     step += 1
     return nameOf(place)
   }
-  await resetStats(servers)
-  const { decisions, ...cost } = await costOf(servers, () =>
-    keepAsking(subject.ask, nextKey, forMs),
-  )
-  const commands = (await sentCommands(servers)) / decisions
+  const { decisions, ...cost } = await costOf(server, () => keepAsking(subject.ask, nextKey, forMs))
   let ofFirst = 0
   for (let i = 0; i < decisions; i += 1) if (order[i % order.length] === order[0]) ofFirst += 1
   await checkCount(name, subject, nameOf(order[0] as number), ofFirst, LIMIT)
-  return { ...cost, commands }
+  return cost
 }
 
 /** The same with one request in flight, for the first of the keys, with the time of each
  *  request. */
 export async function aloneTurn(
-  servers: readonly Server[],
+  server: Server,
   { name, subject }: Opened,
   { nameOf }: Keys,
   forMs: number,
 ): Promise<Turn> {
   const key = nameOf(0)
-  await flush(servers)
+  await server.command('FLUSHDB')
   const times: number[] = []
-  const { decisions, clientUs, redisUs } = await costOf(servers, async () => {
+  const { decisions, clientUs, redisUs } = await costOf(server, async () => {
     let now = performance.now()
     const end = now + forMs
     // At least once, however late this process runs.
@@ -111,20 +106,19 @@ interface Cost extends Turn {
   readonly decisions: number
   /** Decisions per second. */
   readonly rate: number
-  /** The CPU times of this process and of the main threads of all servers, in microseconds per
-   *  decision. */
+  /** The CPU times of this process and of the server's main thread, in microseconds per decision. */
   readonly clientUs: number
   readonly redisUs: number
 }
 
-async function costOf(servers: readonly Server[], work: () => Promise<number>): Promise<Cost> {
-  const redisBefore = await redisCpuUs(servers)
+async function costOf(server: Server, work: () => Promise<number>): Promise<Cost> {
+  const redisBefore = await redisCpuUs(server)
   const clientBefore = process.cpuUsage()
   const started = performance.now()
   const decisions = await work()
   const ms = performance.now() - started
   const { user, system } = process.cpuUsage(clientBefore)
-  const redisUs = (await redisCpuUs(servers)) - redisBefore
+  const redisUs = (await redisCpuUs(server)) - redisBefore
   return {
     decisions,
     rate: (decisions / ms) * 1_000,
@@ -133,14 +127,10 @@ async function costOf(servers: readonly Server[], work: () => Promise<number>): 
   }
 }
 
-async function redisCpuUs(servers: readonly Server[]): Promise<number> {
-  const infos = await Promise.all(servers.map((server) => server.command('INFO', 'cpu')))
-  let seconds = 0
-  for (const info of infos.map(String)) {
-    // The whole process if a server does not report threads (Redis 6.0).
-    const fields = [...info.matchAll(/used_cpu_(?:sys|user)_main_thread:([\d.]+)/g)]
-    const told = fields.length > 0 ? fields : [...info.matchAll(/used_cpu_(?:sys|user):([\d.]+)/g)]
-    for (const [, value] of told) seconds += Number(value)
-  }
-  return seconds * 1e6
+async function redisCpuUs(server: Server): Promise<number> {
+  const info = String(await server.command('INFO', 'cpu'))
+  // The whole process if a server does not report threads (Redis 6.0).
+  const fields = [...info.matchAll(/used_cpu_(?:sys|user)_main_thread:([\d.]+)/g)]
+  const told = fields.length > 0 ? fields : [...info.matchAll(/used_cpu_(?:sys|user):([\d.]+)/g)]
+  return told.reduce((sum, [, seconds]) => sum + Number(seconds) * 1e6, 0)
 }

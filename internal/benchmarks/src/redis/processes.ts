@@ -1,6 +1,6 @@
 // Subjects that take turns, each in a separate process, as a service has one limiter: in a common
 // process, each would be affected by how V8 optimizes the code that they share. All use the same
-// servers, since two servers that do the same work take different times.
+// server, since two servers that do the same work take different times.
 
 import type { ChildProcess } from 'node:child_process'
 import type { RedisServer } from '@weir/testkit'
@@ -29,15 +29,14 @@ export function contenders(
 
 export type TakeTurns = (count: number, forMs: number) => Promise<Samples[]>
 
-/** @param cores for each client, and for the servers; if undefined, the system chooses */
+/** @param cores for each client, and for the server; if undefined, the system chooses */
 export async function inProcesses(
-  servers: readonly RedisServer[],
-  job: Pick<SubjectJob, 'list' | 'exercise' | 'keys'>,
+  server: RedisServer,
+  job: Pick<SubjectJob, 'exercise' | 'keys'>,
   all: readonly Contender[],
-  cores: readonly [clients: number, servers: number] | undefined,
+  cores: readonly [clients: number, server: number] | undefined,
   work: (takeTurns: TakeTurns) => Promise<Samples[]>,
 ): Promise<readonly Row[]> {
-  const ports = servers.map(({ port }) => port)
   const children: ChildProcess[] = []
   let rounds = 0
   const takeTurns: TakeTurns = (count, forMs) => {
@@ -50,19 +49,19 @@ export async function inProcesses(
     })
   }
   try {
-    // One after another, since each empties the servers to check that its limit holds.
+    // One after another, since each empties the server to check that its limit holds.
     for (const { name, built } of all) {
-      const own: SubjectJob = { ...job, name, ports }
+      const own: SubjectJob = { ...job, name, port: server.port }
       const child = startChild('redis/subject-main.js', own, [], built)
       children.push(child)
       await nextMessage(child)
     }
-    const pids = [...children, ...servers].map(({ pid }) => pid as number)
+    const pids = [...children, server].map(({ pid }) => pid as number)
     const coreOf = cores && pids.map((_, i) => cores[i < children.length ? 0 : 1])
     const samples = await onCores(pids, coreOf, () => work(takeTurns))
     return all.map(({ row, kind }, i) => ({ subject: row, kind, samples: samples[i] ?? {} }))
   } finally {
-    // Before the servers end, and before anything else is measured.
+    // Before the server ends, and before anything else is measured.
     await Promise.all(children.map(endChild))
   }
 }
@@ -75,13 +74,13 @@ const SLICES = 4
 
 /** What a decision costs each of them with many requests in flight, turn by turn. */
 export function underLoad(
-  servers: readonly RedisServer[],
-  job: Pick<SubjectJob, 'list' | 'exercise'>,
+  server: RedisServer,
+  exercise: SubjectJob['exercise'],
   all: readonly Contender[],
   { rounds, turnMs, keys, oneCore }: Scale,
 ): Promise<readonly Row[]> {
   const cores = oneCore ? ([0, 0] as const) : undefined
-  return inProcesses(servers, { ...job, keys }, all, cores, async (takeTurns) => {
+  return inProcesses(server, { exercise, keys }, all, cores, async (takeTurns) => {
     await takeTurns(Math.min(rounds, WARM_ROUNDS), turnMs)
     return takeTurns(rounds * SLICES, turnMs / SLICES)
   })

@@ -4,8 +4,8 @@
 // alone and pipelined, which are one subject, asked one by one or many at once; and many keys in a
 // call, as Weir sends the requests of a turn.
 
-import { type Cluster, Redis } from 'ioredis'
-import { connected, connectedToCluster } from './client.js'
+import type { Redis } from 'ioredis'
+import { connected } from './client.js'
 import { type RedisSubject, type RedisSubjectKind, UNIT_MS } from './subject.js'
 import { LARGEST_CALL } from './weir.js'
 
@@ -14,12 +14,10 @@ export const SMALLEST_BATCHED: string = `Smallest script, ${LARGEST_CALL} in a c
 
 /**
  * Makes keys as long as those of Weir's bucket, which contain the limiter, the policy and the time
- * scale, so that limiters can share a server and a policy can change. SET and GET of such a key
- * take Redis longer than those of a key of 15 bytes; one row has short keys.
+ * scale, so that limiters can share a server and a policy can change.
  */
 const asLongAsWeirs = (key: string): string =>
   `weir:{${key}}:minimal:token-bucket-10000000-per-1000d:bucket1-1000d`
-const asShort = (key: string): string => `s:${key}`
 
 /**
  * ARGV: the price of a unit in us, and the capacity. A script for each limit would need neither,
@@ -91,27 +89,14 @@ export const smallest: RedisSubjectKind = {
   open: async (port, limit) => oneByOne(await connected(port), limit),
 }
 
-export const smallestOnCluster: RedisSubjectKind = {
-  ...smallest,
-  open: async (port, limit) => oneByOne(await connectedToCluster(port), limit),
-}
-
 export const smallestBatched: RedisSubjectKind = {
   name: SMALLEST_BATCHED,
   kind: 'floor',
-  largestCall: LARGEST_CALL,
-  open: async (port, limit) => inCalls(await connected(port), limit, asLongAsWeirs),
+  open: async (port, limit) => inCalls(await connected(port), limit),
 }
 
-export const smallestWithShortKeys: RedisSubjectKind = {
-  ...smallestBatched,
-  name: `${SMALLEST_BATCHED}, short keys`,
-  open: async (port, limit) => inCalls(await connected(port), limit, asShort),
-}
-
-async function oneByOne(client: Redis | Cluster, limit: number): Promise<RedisSubject> {
-  const nodes = client instanceof Redis ? [client] : client.nodes('master')
-  const [sha] = await Promise.all(nodes.map((node) => node.script('LOAD', ONE)))
+async function oneByOne(client: Redis, limit: number): Promise<RedisSubject> {
+  const sha = await client.script('LOAD', ONE)
   return subjectOf(client, (key) =>
     client
       .callBuffer('evalsha', sha as string, 1, asLongAsWeirs(key), PRICE_US, limit)
@@ -119,11 +104,7 @@ async function oneByOne(client: Redis | Cluster, limit: number): Promise<RedisSu
   )
 }
 
-async function inCalls(
-  client: Redis,
-  limit: number,
-  nameOf: (key: string) => string,
-): Promise<RedisSubject> {
+async function inCalls(client: Redis, limit: number): Promise<RedisSubject> {
   const sha = (await client.script('LOAD', MANY)) as string
   let open: Map<string, ((answer: Answer) => void)[]> = new Map()
   let failures: ((error: unknown) => void)[] = []
@@ -134,7 +115,7 @@ async function inCalls(
     open = new Map()
     failures = []
     const args: (string | number)[] = []
-    for (const key of asked.keys()) args.push(nameOf(key))
+    for (const key of asked.keys()) args.push(asLongAsWeirs(key))
     args.push(PRICE_US, limit)
     // One count for each key, which is in the call once.
     if (failed.length > asked.size) for (const { length } of asked.values()) args.push(length)
@@ -177,10 +158,7 @@ function handOut(
   }
 }
 
-function subjectOf(
-  client: Redis | Cluster,
-  decide: (key: string) => Promise<Answer>,
-): RedisSubject {
+function subjectOf(client: Redis, decide: (key: string) => Promise<Answer>): RedisSubject {
   return {
     ask: decide,
     left: (answer) => (answer as Answer)[2],

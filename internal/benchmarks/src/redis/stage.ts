@@ -18,27 +18,22 @@ export async function onRedis<Result>(
 ): Promise<Result> {
   const server = await startRedis()
   try {
-    return await withSubjects([server], kinds, (opened) => work(server, opened))
+    return await withSubjects(server, kinds, (opened) => work(server, opened))
   } finally {
     await server.stop()
   }
 }
 
-export async function flush(servers: readonly Server[]): Promise<void> {
-  await Promise.all(servers.map((server) => server.command('FLUSHDB')))
-}
-
 export async function withSubjects<Result>(
-  servers: readonly Server[],
+  server: Server,
   kinds: readonly RedisSubjectKind[],
   work: (opened: readonly Opened[]) => Promise<Result>,
 ): Promise<Result> {
-  const { port } = servers[0] as Server
   const opened: Opened[] = []
   try {
-    for (const kind of kinds) await checkedLimit(servers, port, kind)
-    await flush(servers)
-    for (const kind of kinds) opened.push({ ...kind, subject: await kind.open(port, LIMIT) })
+    for (const kind of kinds) await checkedLimit(server, kind)
+    await server.command('FLUSHDB')
+    for (const kind of kinds) opened.push({ ...kind, subject: await kind.open(server.port, LIMIT) })
     return await work(opened)
   } finally {
     await Promise.all(opened.map(({ subject }) => subject.close()))
@@ -49,14 +44,10 @@ export async function withSubjects<Result>(
  * Checks a second time if needed: on a busy machine a decision may be made without Redis, and then
  * its count is wrong.
  */
-async function checkedLimit(
-  servers: readonly Server[],
-  port: number,
-  { name, open }: RedisSubjectKind,
-): Promise<void> {
+async function checkedLimit(server: Server, { name, open }: RedisSubjectKind): Promise<void> {
   const check = async (): Promise<void> => {
-    await flush(servers)
-    await checkLimit(name, (limit) => open(port, limit), true)
+    await server.command('FLUSHDB')
+    await checkLimit(name, (limit) => open(server.port, limit), true)
   }
   await check().catch(check)
 }

@@ -14,8 +14,6 @@ export interface RedisSubject extends Subject {
 export interface RedisSubjectKind {
   readonly name: string
   readonly kind: Kind
-  /** The most requests of a turn that it sends in one call. Default: 1. */
-  readonly largestCall?: number
   open(port: number, limit: number): Promise<RedisSubject>
 }
 

@@ -13,9 +13,7 @@ import type { Scale, Scenario } from '../scenario.js'
 import type { Metric, Row, Table } from '../table.js'
 
 const metrics: readonly Metric[] = [
-  {
-    ...{ id: 'p50', title: 'p50, us', digits: 1, better: 'less', base: INCR },
-  },
+  { id: 'p50', title: 'p50, us', digits: 1, better: 'less', base: INCR },
   { id: 'p99', title: 'p99, us', digits: 1, better: 'less', base: INCR },
   { id: 'clientUs', title: 'client CPU, us', digits: 1, better: 'less', base: INCR },
   { id: 'redisUs', title: 'Redis CPU, us', digits: 1, better: 'less', base: INCR },
@@ -76,8 +74,7 @@ export function oneByOne(
   cores: readonly [clients: number, servers: number],
   { rounds, turnMs, keys }: Scale,
 ): Promise<readonly Row[]> {
-  const job = { list: 'single', exercise: 'alone', keys } as const
-  return inProcesses([server], job, all, cores, async (takeTurns) => {
+  return inProcesses(server, { exercise: 'alone', keys }, all, cores, async (takeTurns) => {
     await takeTurns(WARM_TURNS, turnMs)
     return takeTurns(rounds * SLICES, turnMs / SLICES)
   })

@@ -11,8 +11,6 @@ import { inRounds, type Turn } from '../rounds.js'
 import type { Scale, Scenario } from '../scenario.js'
 import type { Metric, Table } from '../table.js'
 
-const WEIR = subjects.filter(({ kind, sync }) => kind === 'weir' && sync).map(({ name }) => name)
-
 export const memoryOneKey: Scenario = {
   id: 'memory-one-key',
   title: 'In memory, one key',
@@ -21,9 +19,7 @@ export const memoryOneKey: Scenario = {
   goals: [],
   measure: (scale) =>
     measure('one-key', scale, scale.rounds, [
-      {
-        ...{ id: 'cpuNs', title: 'CPU, ns', digits: 0, better: 'less', base: MAP },
-      },
+      { id: 'cpuNs', title: 'CPU, ns', digits: 0, better: 'less', base: MAP },
     ]),
 }
 
@@ -40,46 +36,8 @@ export const memoryManyKeys: Scenario = {
   goals: [many],
   measure: (scale) =>
     measure('many-keys', scale, Math.ceil(scale.rounds / 2), [
-      {
-        ...{ id: 'bytes', title: 'bytes a key', digits: 0, better: 'less', base: EXPRESS },
-      },
-      {
-        ...{ id: 'cpuNs', title: 'CPU, ns', digits: 0, better: 'less', base: MAP },
-      },
-    ]),
-}
-
-/** The least limiter in memory forgets nothing, so it has no figure here. */
-const longest: Goal = {
-  ...{ table: 'memory', metric: 'longestMs', what: 'ms of the longest turn', of: WEIR },
-  ...{ peer: BEST_PEER, floor: undefined, atMost: 8 },
-}
-
-export const memoryExpiry: Scenario = {
-  id: 'memory-expiry',
-  title: 'In memory, 1,000,000 keys end together',
-  about:
-    'The longest turn of the event loop, in CPU time, after all keys, each asked about once, have expired, while 20 new keys come each millisecond. koa-ratelimit and @nestjs/throttler are left out: the first never forgets a key, the second only once a minute, which is later.',
-  goals: [longest],
-  measure: (scale) =>
-    measure('expiry', scale, scale.longRounds, [
-      { id: 'longestMs', title: 'longest turn, ms', digits: 1, better: 'less' },
-    ]),
-}
-
-export const memoryChurn: Scenario = {
-  id: 'memory-churn',
-  title: 'In memory, new keys all the time',
-  about:
-    '100,000 new keys a second for 8 seconds, each asked about once, with windows of 4 seconds: peak memory, garbage included, and what is left of it two windows after the last key.',
-  goals: [],
-  measure: (scale) =>
-    measure('churn', scale, scale.longRounds, [
-      {
-        ...{ id: 'peakMib', title: 'peak, MiB', digits: 0, better: 'less', base: EXPRESS },
-      },
-      { id: 'leftMib', title: 'left, MiB', digits: 1, better: 'less' },
-      { id: 'cpuUs', title: 'CPU a key, us', digits: 2, better: 'less' },
+      { id: 'bytes', title: 'bytes a key', digits: 0, better: 'less', base: EXPRESS },
+      { id: 'cpuNs', title: 'CPU, ns', digits: 0, better: 'less', base: MAP },
     ]),
 }
 

@@ -15,10 +15,8 @@ import { inRounds, type Turn } from '../rounds.js'
 import type { Scale, Scenario } from '../scenario.js'
 import { median } from '../statistics.js'
 import type { Metric, Row, Samples } from '../table.js'
-import type { RedisExercise, RedisTurn } from '../versions/main.js'
 import { builtAt } from '../versions/reference.js'
 import { oneByOne } from './alone.js'
-import { COMPARED, onCluster } from './cluster.js'
 import { middlewareTurn } from './middleware.js'
 import { WEIR_REFUSERS } from './refused.js'
 
@@ -50,7 +48,7 @@ export async function compare(
   const sides = [BUILT, reference]
   return [
     { id: 'load', title: 'With one Redis', metrics, rows: await onOneRedis(scale, sides, names) },
-    { id: 'redis', title: 'With a Redis each', metrics, rows: await withRedisEach(scale, sides) },
+    { id: 'refused', title: 'With a Redis each', metrics, rows: await refused(scale, sides) },
     { id: 'memory', title: 'In memory', metrics, rows: await inMemory(scale, sides) },
     { id: 'middleware', title: 'Middleware alone', metrics, rows: await alone(scale, sides) },
   ]
@@ -65,18 +63,13 @@ async function onOneRedis(
   const bothOf = (name: string): Contender[] =>
     sides.map((built) => ({ row: name, kind: 'weir', name, built }))
   const all = names.flatMap(bothOf)
-  const job = { list: 'single' } as const
   const loaded = (exercise: 'distinct' | 'hot'): Promise<readonly Row[]> =>
-    onRedis([], (server) => underLoad([server], { ...job, exercise }, all, scale))
+    onRedis([], (server) => underLoad(server, exercise, all, scale))
   const alone = await onRedis([], (server) => oneByOne(server, all, [0, 0], scale))
   return [
     ...bothCpus('distinct keys', await loaded('distinct')),
     ...bothCpus('hot key', await loaded('hot')),
     ...bothCpus('one at a time', alone),
-    ...bothCpus(
-      'Cluster',
-      await onCluster(names.filter((name) => COMPARED.includes(name)).flatMap(bothOf), scale),
-    ),
   ]
 }
 
@@ -92,35 +85,18 @@ function bothCpus(where: string, rows: readonly Row[]): readonly Row[] {
   return [...rowsOf('clientUs', 'client CPU'), ...rowsOf('redisUs', 'Redis CPU')]
 }
 
-async function withRedisEach(scale: Scale, sides: readonly string[]): Promise<readonly Row[]> {
+async function refused(scale: Scale, sides: readonly string[]): Promise<readonly Row[]> {
   const rows: Row[] = []
-  const samplesOf = async (
-    children: readonly ChildProcess[],
-    exercise: RedisExercise,
-    subject: string,
-    rounds = scale.rounds,
-  ): Promise<Samples[]> => {
-    const turnOf = (child: ChildProcess): Promise<Turn> => {
-      child.send({ exercise, subject } satisfies RedisTurn)
-      return nextMessage(child)
-    }
-    await inRounds(children, Math.min(3, scale.rounds), turnOf)
-    return inRounds(children, rounds, turnOf)
+  const turnOf = (child: ChildProcess, subject: string): Promise<Turn> => {
+    child.send(subject)
+    return nextMessage(child)
   }
-  await withChildren(sides, 'versions/main.js', scale, async (children) => {
-    for (const subject of WEIR) {
-      const script = await samplesOf(children, 'script', subject)
-      rows.push(
-        rowOf(`${subject}, script one by one, us`, script, 'alone'),
-        rowOf(`${subject}, script 64 at once, us each`, script, 'together'),
-      )
-    }
-  })
   for (const subject of WEIR_REFUSERS) {
-    const refused = await inNewProcesses(sides, 'versions/main.js', scale, scale, (children) =>
-      samplesOf(children, 'refused', subject, 1),
-    )
-    rows.push(rowOf(`${subject}, refused, client CPU, us`, refused, 'cpuUs'))
+    const samples = await inNewProcesses(sides, 'versions/main.js', scale, scale, async (all) => {
+      await inRounds(all, Math.min(3, scale.rounds), (child) => turnOf(child, subject))
+      return inRounds(all, 1, (child) => turnOf(child, subject))
+    })
+    rows.push(rowOf(`${subject}, refused, client CPU, us`, samples, 'cpuUs'))
   }
   return rows
 }

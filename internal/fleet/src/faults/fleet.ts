@@ -5,7 +5,6 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  type Decision,
   RateLimiter,
   type RedisStore,
   type RedisStoreOptions,
@@ -14,7 +13,6 @@ import {
 import { waitUntil } from '@weir/testkit'
 import { everyAlgorithm } from './algorithms.js'
 import { type Check, countAtLeast, routine } from './checks.js'
-import type { PolicySettings } from './client/protocol.js'
 import { makePolicy } from './client/target.js'
 import { openClient, type UserClient } from './client/user-client.js'
 import type { Stage, Wire } from './stage.js'
@@ -34,20 +32,12 @@ export interface Process {
   readonly limiters: readonly RateLimiter[]
 }
 
-/** The units that one decision took. */
-interface Taken {
-  readonly decision: Decision
-  readonly cost: number
-}
-
 export interface FleetOptions {
   /** The port of the server. */
   readonly port: number
   readonly size: number
   readonly limit: number
   readonly store?: RedisStoreOptions | undefined
-  /** The policy for outages; by default, each process decides by its local quota. */
-  readonly whenUnavailable?: PolicySettings | undefined
 }
 
 export class Fleet {
@@ -64,16 +54,9 @@ export class Fleet {
   }
 
   /** Sends one request to one process, for one algorithm. */
-  async take(process: Process, algorithm: number, key: string, cost = 1): Promise<Decision> {
-    const decision = await limiterOf(process, algorithm).consume(key, { cost })
-    if (decision.allowed) this.#add(key, algorithm, cost)
-    return decision
-  }
-
-  /** Gives back what a decision took, whether or not Redis answers. */
-  async refund(process: Process, algorithm: number, key: string, taken: Taken): Promise<void> {
-    this.#add(key, algorithm, -taken.cost)
-    await limiterOf(process, algorithm).refund(taken.decision)
+  async take(process: Process, algorithm: number, key: string, cost = 1): Promise<void> {
+    const { allowed } = await limiterOf(process, algorithm).consume(key, { cost })
+    if (allowed) this.#add(key, algorithm, cost)
   }
 
   /** Each process in turn sends `times` requests at once, for all algorithms. */
@@ -132,16 +115,10 @@ function limiterOf({ limiters }: Process, algorithm: number): RateLimiter {
 }
 
 /**
- * What passed under a key, by the worst algorithm.
- * @param atLeast for each algorithm, since one that denied everything would keep every bound
+ * What passed under a key, by the worst algorithm. For each there is a least, since one that denied
+ * everything would keep every bound.
  */
-export function passed(
-  what: string,
-  fleet: Fleet,
-  key: string,
-  most: number,
-  atLeast: number = IN_USE * fleet.limit,
-): Check[] {
+export function passed(what: string, fleet: Fleet, key: string, most: number): Check[] {
   const units = fleet.passed(key)
   const worst = Math.max(...units)
   const least = Math.min(...units)
@@ -150,13 +127,13 @@ export function passed(
   const value = ok ? `${worst} <= ${most}` : `${worst} (${all})`
   return [
     { what, value, bound: `<= ${most}`, ok },
-    routine({ ...countAtLeast(`${what}, in use`, least, atLeast), value: all }),
+    routine({ ...countAtLeast(`${what}, in use`, least, IN_USE * fleet.limit), value: all }),
   ]
 }
 
 export async function openFleet(
   stage: Stage,
-  { port, size, limit, store = {}, whenUnavailable }: FleetOptions,
+  { port, size, limit, store = {} }: FleetOptions,
 ): Promise<Fleet> {
   const policies = everyAlgorithm('day', limit, WINDOW)
   const processes = await Promise.all(
@@ -174,8 +151,7 @@ export async function openFleet(
       await client.ready()
       const limiters = policies.map((policy) => {
         const options = { name: policy.make, store: opened, policy: makePolicy(policy) }
-        const alone = whenUnavailable && { whenUnavailable: makePolicy(whenUnavailable) }
-        return new RateLimiter({ ...options, ...alone, shared: true })
+        return new RateLimiter({ ...options, shared: true })
       })
       return { rank, wire, client, store: opened, limiters }
     }),
@@ -193,17 +169,18 @@ export async function cut(processes: readonly Process[]): Promise<void> {
   await untilReady(processes, false)
 }
 
-/** Lets processes reach Redis again. Resolves when their clients can. */
-export async function reconnect(processes: readonly Process[]): Promise<void> {
-  await Promise.all(processes.map(({ wire }) => wire.set('pass')))
-  await untilReady(processes, true)
-}
 
 function untilReady(processes: readonly Process[], wanted: boolean): Promise<void> {
   return waitUntil(`clients to be ready: ${wanted}`, async () => {
     const are = await Promise.all(processes.map(({ client }) => client.isReady()))
     return are.every((isReady) => isReady === wanted)
   })
+}
+
+/** Lets processes reach Redis again. Resolves when their clients can. */
+export async function reconnect(processes: readonly Process[]): Promise<void> {
+  await Promise.all(processes.map(({ wire }) => wire.set('pass')))
+  await untilReady(processes, true)
 }
 
 /** The same. Resolves when Redis decides for each of them. */

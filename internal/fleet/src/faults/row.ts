@@ -11,11 +11,6 @@ export interface Row {
   readonly fault: string
   /** What the limiter must do. */
   readonly must: string
-  /** The bounds for the figures, in words. */
-  readonly pass: string
-  /** The same fault as in another row, under another use. All rows of a use must do and reach the
-   *  same, so they share a table. */
-  readonly use?: string
   /** The row needs the whole machine. */
   readonly alone?: true
   /** The short form of the matrix leaves the row out. */

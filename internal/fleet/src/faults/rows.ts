@@ -35,7 +35,7 @@ const all: readonly Row[] = [
   ...closing,
   ...storyRows,
   ...lockOuts,
-  ...slots,
+  slots,
   firstWaits,
   kernels,
   hostileKeys,

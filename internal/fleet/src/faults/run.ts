@@ -1,13 +1,10 @@
 // The fault matrix as a command: `pnpm faults [--short] [--rows 2,3,17] [--jobs 2] [--leases]
-// [--library glide] [--write]`
-import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+// [--library glide]`
 import { parseArgs } from 'node:util'
-import { root } from '../places/places.js'
 import { LIBRARIES } from './client/protocol.js'
 import { judge, judgeAgain, type Verdict } from './judge.js'
 import { FULL, SHORT } from './outage.js'
-import { line, summary, withLines } from './report.js'
+import { line, summary } from './report.js'
 import { idOf, type Row } from './row.js'
 import { rows } from './rows.js'
 
@@ -18,7 +15,6 @@ const { values } = parseArgs({
     jobs: { type: 'string', default: '1' },
     leases: { type: 'boolean', default: false },
     library: { type: 'string', default: 'ioredis' },
-    write: { type: 'boolean', default: false },
   },
 })
 
@@ -43,17 +39,11 @@ const chosen = named.filter((row) => {
   if (why !== undefined) console.log(`left out: ${idOf(row)}, ${why}`)
   return why === undefined
 })
-if ((values.leases || library !== 'ioredis') && values.write) {
-  console.error('--write is for what is on by default')
-  process.exit(2)
-}
 
 /** Held for so long that the load of the rows, 200 requests a second, makes a key hot. */
 const LEASES = { units: 100, holdMs: 200 }
 const changes = { library, ...(values.leases ? { store: { leases: LEASES } } : {}) }
 const length = values.short ? SHORT : FULL
-/** The full table. */
-const RESULTS = join(root, 'internal/fleet/src/faults/results.md')
 const verdicts = new Map<Row, Verdict>()
 
 async function work(queue: Row[]): Promise<void> {
@@ -75,11 +65,5 @@ for (const verdict of [...verdicts.values()].filter(({ state }) => state === 'no
 
 const inOrder = chosen.map((row) => verdicts.get(row) as Verdict)
 console.log(`\n${summary(inOrder)}`)
-if (values.write) await write(inOrder)
 // A row that could not be judged has not passed.
 process.exit(inOrder.every(({ state }) => state === 'passed') ? 0 : 1)
-
-async function write(judged: readonly Verdict[]): Promise<void> {
-  await writeFile(RESULTS, withLines(await readFile(RESULTS, 'utf8'), judged, rows))
-  console.log(`written to ${RESULTS}; docs/faults.md has the worst of them, by hand`)
-}

@@ -4,7 +4,7 @@ import type { World } from '../world/world.js'
 import type { SimulatedRedis } from './server.js'
 
 /** The time of a call, and of each of its keys: about as much as measured of a real server
- *  (internal/benchmarks/results/tables.md, script time). */
+ *  (internal/benchmarks/results/algorithms.md). */
 const CALL_US = 15
 const KEY_US = 3
 

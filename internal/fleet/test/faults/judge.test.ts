@@ -20,7 +20,6 @@ function row(
     number: '0',
     fault: '',
     must: '',
-    pass: '',
     ran: 0,
     run: async (stage: Stage): Promise<readonly Check[]> => {
       const run = runs[made.ran]

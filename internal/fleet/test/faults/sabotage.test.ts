@@ -70,11 +70,6 @@ const WEEKLY: Readonly<Record<string, Misbehaviour>> = {
     sabotage: { store: { instances: 1 } },
     found: ['4 processes: 1 cut off', '10 processes: 9 cut off'],
   },
-  'processes that know of no others when they lose Redis': {
-    row: '26',
-    sabotage: { store: { instances: 1 } },
-    found: ['4 processes: key seen before', '10 processes: new key'],
-  },
   'first calls that wait, though nobody has counted the processes': {
     row: '44',
     sabotage: { store: { instances: 1 } },

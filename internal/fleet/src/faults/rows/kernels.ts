@@ -27,7 +27,6 @@ export const kernels: Row = {
   number: 'each algorithm',
   fault: 'exhaust, kill, switch, back empty',
   must: 'give no new budget',
-  pass: `admitted <= L in the window, + refill for a bucket or a counter, + ${UNNOTICED} before the loss is seen`,
   async run(stage, length) {
     const server = await stage.redis()
     const wire = await stage.proxy(server.port)

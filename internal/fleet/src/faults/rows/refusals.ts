@@ -187,7 +187,6 @@ function rowOf({ args = [], job, prepare, provoke, judge, ...row }: Refusal): Ro
     ...row,
     must:
       row.number === '8' ? 'local; the probe must not say healthy' : 'local; reconnect on READONLY',
-    pass: '<= 1 flap per s; max <= 150 ms',
     async run(stage, length) {
       const server = await stage.redis({ args })
       await prepare?.(server)

@@ -11,7 +11,6 @@ import { sane, slowest } from '../verdicts.js'
 interface Use {
   readonly name: 'waiting' | 'settling'
   readonly must: string
-  readonly pass: string
   does(job: Job): Partial<Job>
   readonly slowestMs: number
   /** When a request was admitted, and how many may be admitted in any window, for one key. */
@@ -39,7 +38,6 @@ function ratePerKey({ ratePerSecond, keys }: Job): number {
 const waiting: Use = {
   name: 'waiting',
   must: 'wait on, in time',
-  pass: 'max <= timeout + 150 ms; over <= 2L and what is in the queue',
   does: (job) => ({
     does: 'wait',
     policy: { make: 'leakyBucket', options: { name: 'line', ...line(ratePerKey(job)) } },
@@ -57,7 +55,6 @@ const waiting: Use = {
 const settling: Use = {
   name: 'settling',
   must: 'settle, or let the estimate stand',
-  pass: 'max <= 500 ms + 2 x 150 ms; over <= 2L and what is in flight',
   does: () => ({ does: 'settle', policy: POLICY }),
   slowestMs: SETTLED_MS + 300,
   admittedAt: ({ at }) => at,
@@ -71,8 +68,6 @@ function under(row: Row, use: Use): Row {
     variant: variant === undefined ? use.name : `${variant} ${use.name}`,
     fault,
     must: use.must,
-    pass: use.pass,
-    use: use.name,
     ...(alone && { alone }),
     ...(notWith && { notWith }),
     ...((fullOnly || !IN_SHORT.includes(number)) && { fullOnly: true }),

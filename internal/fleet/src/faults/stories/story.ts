@@ -17,18 +17,16 @@ export interface Scene {
 
 export interface Story
   extends Omit<Row, 'run'>,
-    Partial<Pick<FleetOptions, 'store' | 'whenUnavailable'>> {
+    Partial<Pick<FleetOptions, 'store'>> {
   readonly sizes?: readonly number[]
-  /** The limit for this number of processes. Default 100. */
-  readonly limit?: (size: number) => number
   tell(scene: Scene): Promise<readonly Check[]>
 }
 
 export async function told(story: Story, stage: Stage): Promise<readonly Check[]> {
-  const { sizes = SIZES, limit = () => LIMIT, store, whenUnavailable, tell } = story
+  const { sizes = SIZES, store, tell } = story
   const ofSize = async (size: number): Promise<Check[]> => {
     const server = await stage.redis()
-    const options = { port: server.port, size, limit: limit(size), store, whenUnavailable }
+    const options = { port: server.port, size, limit: LIMIT, store }
     const fleet = await openFleet(stage, options)
     return named(`${size} processes`, await tell({ stage, server, fleet }))
   }
