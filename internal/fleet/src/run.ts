@@ -12,7 +12,6 @@
 
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Command, commandOf } from './command.js'
-import { progressLine } from './progress.js'
 import { writePages } from './promises/bound-pages.js'
 import { foundText } from './stories/found.js'
 import { type Outcome, runScenario, smallestOf } from './stories/scenarios.js'
@@ -57,7 +56,6 @@ async function runOne(seed: number, { scenario, options }: Command): Promise<voi
 }
 
 async function runMany({ scenario, options, ...until }: Command): Promise<void> {
-  const line = progressLine(process.stderr)
   const begunMs = performance.now()
   const elapsedMs = (): number => performance.now() - begunMs
   const sources: Record<string, number> = {}
@@ -85,10 +83,7 @@ async function runMany({ scenario, options, ...until }: Command): Promise<void> 
       sources[source] = (sources[source] ?? 0) + count
     over[outcome.scenario] = Math.max(over[outcome.scenario] ?? 0, outcome.over)
     const [first] = outcome.broken
-    if (until.each || first !== undefined) {
-      line.clear()
-      tell(outcome)
-    }
+    if (until.each || first !== undefined) tell(outcome)
     if (first !== undefined) {
       broken += 1
       // Reports each promise once, since many seeds may find the same fault.
@@ -96,9 +91,7 @@ async function runMany({ scenario, options, ...until }: Command): Promise<void> 
       if (!toldPromises.has(promise)) await tellSmallest(outcome)
       toldPromises.add(promise)
     }
-    line.show({ seeds: seed + 1 - until.first, requests, elapsedMs: elapsedMs(), broken })
   }
-  line.clear()
   const seconds = (elapsedMs() / 1_000).toFixed(1)
   console.log(
     `${requests} requests over ${seed - until.first} seeds in ${seconds} s: ${broken} stories broke a promise`,

@@ -4,12 +4,7 @@
 // exactly.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  RateLimiter,
-  type RedisStore,
-  type RedisStoreOptions,
-  redisStore,
-} from '@weir/core'
+import { RateLimiter, type RedisStore, type RedisStoreOptions, redisStore } from '@weir/core'
 import { waitUntil } from '@weir/testkit'
 import { everyAlgorithm } from './algorithms.js'
 import { type Check, countAtLeast, routine } from './checks.js'
@@ -168,7 +163,6 @@ export async function cut(processes: readonly Process[]): Promise<void> {
   await Promise.all(processes.map(({ wire }) => wire.set('refuse')))
   await untilReady(processes, false)
 }
-
 
 function untilReady(processes: readonly Process[], wanted: boolean): Promise<void> {
   return waitUntil(`clients to be ready: ${wanted}`, async () => {

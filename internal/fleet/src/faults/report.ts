@@ -13,7 +13,13 @@ export function line(verdict: Verdict): string {
     .filter(({ ok }) => !ok)
     .map((check) => `       ! ${check.what} ${check.value}, must be ${check.bound}`)
   const figures = `       ${measured(checks)}`
-  return [head, ...must, figures, ...failed, ...(note === undefined ? [] : [`       (${note})`])].join('\n')
+  return [
+    head,
+    ...must,
+    figures,
+    ...failed,
+    ...(note === undefined ? [] : [`       (${note})`]),
+  ].join('\n')
 }
 
 export function summary(verdicts: readonly Verdict[]): string {

@@ -28,10 +28,7 @@ function crowd(port: number, skewMs: number, connections: number): Job {
   })
 }
 
-function together(
-  row: Pick<Row, 'number' | 'fault' | 'must'>,
-  skewsMs: readonly number[],
-): Row {
+function together(row: Pick<Row, 'number' | 'fault' | 'must'>, skewsMs: readonly number[]): Row {
   return {
     ...row,
     async run(stage, length) {
@@ -117,10 +114,7 @@ export const processes: readonly Row[] = [
       ...COUNTED,
     }),
   ]),
-  together(
-    { number: '18', fault: '4 processes, concurrency', must: 'exact' },
-    [0, 0, 0, 0],
-  ),
+  together({ number: '18', fault: '4 processes, concurrency', must: 'exact' }, [0, 0, 0, 0]),
   together(
     {
       number: '19',

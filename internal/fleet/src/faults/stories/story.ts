@@ -15,9 +15,7 @@ export interface Scene {
   readonly fleet: Fleet
 }
 
-export interface Story
-  extends Omit<Row, 'run'>,
-    Partial<Pick<FleetOptions, 'store'>> {
+export interface Story extends Omit<Row, 'run'>, Partial<Pick<FleetOptions, 'store'>> {
   readonly sizes?: readonly number[]
   tell(scene: Scene): Promise<readonly Check[]>
 }
