@@ -44,8 +44,6 @@ interface Server {
   readonly passes?: boolean
   /** Express's `trust proxy`. */
   readonly trust?: number | boolean | undefined
-  /** How many times the limiter is mounted before the handler. Default: once. */
-  readonly mounted?: number | undefined
 }
 
 type Reads = (req: Request, limiter: never) => unknown
@@ -54,13 +52,13 @@ type Reads = (req: Request, limiter: never) => unknown
 const ONE = { limit: 1, windowMs: 60_000 }
 const ONE_HERE = { limit: 1, window: '1m' }
 
-function startThere({ reads, trust, mounted, passes, ...options }: There): Start {
+function startThere({ reads, trust, passes, ...options }: There): Start {
   const handler = passes && { handler: ((_req, _res, next) => next()) as Options['handler'] }
   const limiter = rateLimitThere({ ...ONE, ...handler, ...options })
-  return serve(limiter, { reads, trust, mounted })
+  return serve(limiter, { reads, trust })
 }
 
-function startHere({ reads, trust, mounted, passes, ...options }: Here): Start {
+function startHere({ reads, trust, passes, ...options }: Here): Start {
   const onDenied = passes && {
     onDenied: ((_decision, _req, _res, next) => next()) as RateLimitOptions['onDenied'],
   }
@@ -68,19 +66,15 @@ function startHere({ reads, trust, mounted, passes, ...options }: Here): Start {
   return serve(rateLimit({ ...allowed, ...onDenied, ...options } as RateLimitOptions), {
     reads,
     trust,
-    mounted,
   })
 }
 
-function serve(
-  limiter: RequestHandler,
-  { reads = () => 'ok', trust = 0, mounted = 1 }: Server,
-): Start {
+function serve(limiter: RequestHandler, { reads = () => 'ok', trust = 0 }: Server): Start {
   const failed: ErrorRequestHandler = (_error, _req, res, _next) =>
     void res.status(500).send('failed')
   const app = express()
     .set('trust proxy', trust)
-    .use(Array.from({ length: mounted }, () => limiter))
+    .use(limiter)
     .get('/hang', (_req, res) => res.flushHeaders())
     .use(async (req, res) => {
       const answer = await reads(req, limiter as never)
@@ -97,7 +91,6 @@ const status = (code: number) => ({ path: `/?status=${code}` })
 const fail = (): never => {
   throw new Error('failed')
 }
-const failsAt = (path: string) => (req: Request) => (req.path === path ? fail() : 'ok')
 /** Shows what is logged there. */
 const logs = (note: (what: string) => void): There => ({
   logger: {
@@ -137,23 +130,8 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       asks: [{}, { after: 59_000 }, { after: 1_000 }, {}],
       seen: ['200', '200', '200', '200'],
     },
-    {
-      title: 'the old window, in headers',
-      there: { limit: 3, identifier: 'api', standardHeaders: 'draft-8' },
-      here: { policy: fixedWindow({ name: 'api', limit: 3, window: '1m' }) },
-      asks: [{}, { after: 15_000 }],
-      look: ['ratelimit'],
-      seen: ['200 | ratelimit: "api";r=2;t=60', '200 | ratelimit: "api";r=1;t=45'],
-    },
   ],
   limit: [
-    {
-      title: 'a function that throws',
-      there: { limit: () => fail() },
-      here: { name: 'api', limit: () => fail() },
-      asks: [{}],
-      seen: ['500'],
-    },
     {
       title: 'a function that gives no whole number',
       there: { limit: () => 1.5 },
@@ -168,14 +146,6 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       here: { name: 'api', policy: () => unlimited() },
       asks: thrice,
       seen: ['200', '200', '200'],
-    },
-    {
-      title: 'twice on the way of a request',
-      there: { limit: 3, mounted: 2 },
-      here: { limit: 3, mounted: 2 },
-      seen: ['200', '429'],
-      differs: 'it counts twice, as there, and a warning says so',
-      seenHere: ['200 | warning WEIR_MOUNTED_TWICE', '429'],
     },
     { there: { limit: 2 }, here: { limit: 2 }, asks: thrice, seen: ['200', '200', '429'] },
     {
@@ -195,13 +165,6 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       seen: ['200', '429'],
       differs: 'without a name, each limit is a count of its own',
       seenHere: ['200', '200'],
-    },
-    {
-      title: '0',
-      there: { limit: 0, validate: false },
-      here: { limit: 0 },
-      asks: [{}],
-      seen: ['429'],
     },
   ],
   max: {
@@ -237,34 +200,11 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       ],
     },
     {
-      title: 'an object',
-      there: { message: { error: 'slow down' } },
-      here: { body: { error: 'slow down' }, mediaType: 'application/json; charset=utf-8' },
-      look: ['content-type', 'body'],
-      seen: [
-        '200 | content-type: text/html;charset=utf-8 | ok',
-        '429 | content-type: application/json;charset=utf-8 | {"error":"slow down"}',
-      ],
-    },
-    {
       title: 'a function',
       there: { message: async (req: Request) => `Slow down, ${userOf(req)}` },
       here: { body: async (_decision, req) => `Slow down, ${userOf(req)}` },
       look: ['body'],
       seen: ['200 | ok', '429 | Slow down, nobody'],
-    },
-    {
-      title: 'a function that gives an object',
-      there: { message: (req: Request) => ({ user: userOf(req) }) },
-      here: {
-        body: (_decision, req) => ({ user: userOf(req) }),
-        mediaType: 'application/json; charset=utf-8',
-      },
-      look: ['content-type', 'body'],
-      seen: [
-        '200 | content-type: text/html;charset=utf-8 | ok',
-        '429 | content-type: application/json;charset=utf-8 | {"user":"nobody"}',
-      ],
     },
   ],
   statusCode: { there: { statusCode: 503 }, here: { status: 503 }, seen: ['200', '503'] },
@@ -282,15 +222,6 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       seenHere: [
         '200 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: none | ratelimit: "api";r=0;t=60',
         '429 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: 60 | ratelimit: "api";r=0;t=60',
-      ],
-    },
-    {
-      there: { legacyHeaders: true },
-      here: { headers: 'legacy' },
-      look: LEGACY,
-      seen: [
-        '200 | x-ratelimit-limit: 1 | x-ratelimit-remaining: 0 | x-ratelimit-reset: now+60 | retry-after: none',
-        '429 | x-ratelimit-limit: 1 | x-ratelimit-remaining: 0 | x-ratelimit-reset: now+60 | retry-after: 60',
       ],
     },
     {
@@ -327,21 +258,6 @@ const options: Record<keyof Options, Rows<There, Here>> = {
   ],
   standardHeaders: [
     {
-      title: 'the old window, in headers of draft-6, and the legacy ones',
-      there: { standardHeaders: 'draft-6' },
-      here: {
-        policy: fixedWindow({ limit: 1, window: '1m' }),
-        headers: ['legacy', 'draft-6'],
-      },
-      asks: [{}, { after: 15_000 }, { after: 44_500 }],
-      look: ['x-ratelimit-reset', 'retry-after', 'ratelimit-remaining', 'ratelimit-reset'],
-      seen: [
-        '200 | x-ratelimit-reset: now+60 | retry-after: none | ratelimit-remaining: 0 | ratelimit-reset: 60',
-        '429 | x-ratelimit-reset: now+45 | retry-after: 45 | ratelimit-remaining: 0 | ratelimit-reset: 45',
-        '429 | x-ratelimit-reset: now+0.5 | retry-after: 1 | ratelimit-remaining: 0 | ratelimit-reset: 1',
-      ],
-    },
-    {
       title: 'the old window, in headers of draft-7, and the legacy ones',
       there: { standardHeaders: 'draft-7' },
       here: {
@@ -370,16 +286,6 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       seen: [
         '200 | ratelimit-policy: 1;w=60 | ratelimit-limit: 1 | ratelimit-remaining: 0 | ratelimit-reset: 60 | retry-after: none',
         '429 | ratelimit-policy: 1;w=60 | ratelimit-limit: 1 | ratelimit-remaining: 0 | ratelimit-reset: 60 | retry-after: 60',
-      ],
-    },
-    {
-      title: 'draft-7, and the legacy ones',
-      there: { standardHeaders: 'draft-7' },
-      here: { headers: ['legacy', 'draft-7'] },
-      look: ['ratelimit-policy', 'ratelimit', 'x-ratelimit-limit', 'x-ratelimit-reset'],
-      seen: [
-        '200 | ratelimit-policy: 1;w=60 | ratelimit: limit=1, remaining=0, reset=60 | x-ratelimit-limit: 1 | x-ratelimit-reset: now+60',
-        '429 | ratelimit-policy: 1;w=60 | ratelimit: limit=1, remaining=0, reset=60 | x-ratelimit-limit: 1 | x-ratelimit-reset: now+60',
       ],
     },
     {
@@ -445,13 +351,6 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       seen: ['500', '404', '200', '429'],
     },
     {
-      title: 'a client that leaves',
-      there: { skipFailedRequests: true },
-      here: { refundWhen: (_req, { status, finished }) => !finished || status >= 400 },
-      asks: [{ path: '/hang', leaves: true }, {}, {}],
-      seen: ['left', '200', '429'],
-    },
-    {
       title: 'a client that leaves, and has sent three requests at once',
       there: { limit: 3, skipFailedRequests: true },
       here: { limit: 3, refundWhen: (_req, { status, finished }) => !finished || status >= 400 },
@@ -464,46 +363,13 @@ const options: Record<keyof Options, Rows<There, Here>> = {
             seenHere: GAVE_ALL_BACK,
           }),
     },
-    {
-      title: 'refused requests',
-      there: { skipFailedRequests: true },
-      here: { refundWhen: (_req, { status, finished }) => !finished || status >= 400 },
-      asks: [{}, {}, {}, { after: 60_000 }],
-      seen: ['200', '429', '429', '200'],
-    },
-    {
-      title: 'errors of the handler',
-      there: { skipFailedRequests: true, reads: failsAt('/fails') },
-      here: {
-        refundWhen: (_req, { status, finished }) => !finished || status >= 400,
-        reads: failsAt('/fails'),
-      },
-      asks: [{ path: '/fails' }, { path: '/fails' }, {}, {}],
-      seen: ['500', '500', '200', '429'],
-    },
   ],
-  skipSuccessfulRequests: [
-    {
-      there: { skipSuccessfulRequests: true },
-      here: { refundWhen: (_req, { status, finished }) => finished && status < 400 },
-      asks: [{}, status(401), {}],
-      seen: ['200', '401', '429'],
-    },
-    {
-      title: 'a client that leaves',
-      there: { skipSuccessfulRequests: true },
-      here: { refundWhen: (_req, { status, finished }) => finished && status < 400 },
-      asks: [{ path: '/hang', leaves: true }, {}],
-      seen: ['left', '429'],
-    },
-    {
-      title: 'a client that leaves, and has sent three requests at once',
-      there: { limit: 3, skipSuccessfulRequests: true },
-      here: { limit: 3, refundWhen: (_req, { status, finished }) => finished && status < 400 },
-      asks: [{ path: '/hang', leaves: true, pipelined: 3 }, {}],
-      seen: ['left', '429'],
-    },
-  ],
+  skipSuccessfulRequests: {
+    there: { skipSuccessfulRequests: true },
+    here: { refundWhen: (_req, { status, finished }) => finished && status < 400 },
+    asks: [{}, status(401), {}],
+    seen: ['200', '401', '429'],
+  },
   requestWasSuccessful: [
     {
       title: 'with skipSuccessfulRequests, and asynchronous',
@@ -527,15 +393,6 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       differs: 'it is a warning of the process, once, and nothing is asked of refused requests',
       seenHere: ['200 | warning WEIR_REFUND_FAILED', '429'],
     },
-    {
-      there: {
-        skipFailedRequests: true,
-        requestWasSuccessful: (_req, res) => res.statusCode !== 404,
-      },
-      here: { refundWhen: (_req, { status, finished }) => !finished || status === 404 },
-      asks: [status(404), status(500), {}],
-      seen: ['404', '500', '429'],
-    },
   ],
   keyGenerator: [
     {
@@ -543,19 +400,6 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       here: { key: async (req) => userOf(req) },
       asks: [by('ann'), by('bob'), by('ann')],
       seen: ['200', '200', '429'],
-    },
-    {
-      title: 'that gives numbers',
-      there: { keyGenerator: (req) => Number(userOf(req)) as never },
-      here: { key: (req) => Number(userOf(req)) },
-      asks: [by('1'), by('2'), by('1')],
-      seen: ['200', '200', '429'],
-    },
-    {
-      title: 'that throws',
-      there: { keyGenerator: () => fail() },
-      here: { key: () => fail() },
-      seen: ['500', '500'],
     },
     {
       title: 'that finds none',
@@ -568,23 +412,9 @@ const options: Record<keyof Options, Rows<There, Here>> = {
   ],
   ipv6Subnet: [
     {
-      title: 'by default',
-      there: { trust: 1 },
-      here: { trust: 1 },
-      asks: [from('2001:db8:1:2::1'), from('2001:db8:1:3::1'), from('2001:db8:1:100::1')],
-      seen: ['200', '429', '200'],
-    },
-    {
       there: { trust: 1, ipv6Subnet: 64 },
       here: { trust: 1, ipv6Prefix: 64 },
       asks: [from('2001:db8:1:2::1'), from('2001:db8:1:2::2'), from('2001:db8:1:3::1')],
-      seen: ['200', '429', '200'],
-    },
-    {
-      title: 'an IPv4 address in IPv6 form',
-      there: { trust: 1 },
-      here: { trust: 1 },
-      asks: [from('::ffff:192.0.2.1'), from('192.0.2.1'), from('::ffff:192.0.2.2')],
       seen: ['200', '429', '200'],
     },
     {
@@ -630,13 +460,6 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       look: ['retry-after'],
       seen: ['200 | retry-after: none', '200 | retry-after: 60'],
     },
-    {
-      title: 'that gives an error',
-      there: { handler: (_req, _res, next) => next(new Error('No')) },
-      here: { onDenied: (_decision, _req, _res, next) => next(new Error('No')) },
-      look: ['retry-after'],
-      seen: ['200 | retry-after: none', '500 | retry-after: 60'],
-    },
   ],
   skip: [
     {
@@ -644,12 +467,6 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       here: { skip: async (req) => req.path === '/free' },
       asks: [{}, { path: '/free' }, {}],
       seen: ['200', '200', '429'],
-    },
-    {
-      title: 'that throws',
-      there: { skip: async () => fail() },
-      here: { skip: async () => fail() },
-      seen: ['500', '500'],
     },
     {
       title: 'preflights of browsers',
@@ -813,73 +630,40 @@ type There1 = Pick<RateLimitRequestHandler, 'resetKey' | 'getKey'>
 type Here1 = Pick<RateLimitHandler, 'limiter'>
 
 const methods: Record<keyof There1 | 'ipKeyGenerator', Rows<There, Here>> = {
-  resetKey: [
-    {
-      there: {
-        limit: 2,
-        reads: async ({ path }, limit: There1) => path === '/reset' && limit.resetKey('127.0.0.1'),
-      },
-      here: {
-        limit: 2,
-        reads: async ({ path }, { limiter }: Here1) =>
-          path === '/reset' && limiter.reset('127.0.0.1'),
-      },
-      asks: [{}, { path: '/reset' }, {}, {}, {}],
-      seen: ['200', '200', '200', '200', '429'],
+  resetKey: {
+    title: 'of an IPv6 address',
+    there: {
+      trust: 1,
+      reads: async ({ path }, limit: There1) =>
+        path === '/reset' && limit.resetKey(ipKeyGenerator(IPV6)),
     },
-    {
-      title: 'of an IPv6 address',
-      there: {
-        trust: 1,
-        reads: async ({ path }, limit: There1) =>
-          path === '/reset' && limit.resetKey(ipKeyGenerator(IPV6)),
-      },
-      here: {
-        trust: 1,
-        reads: async ({ path }, { limiter }: Here1) => path === '/reset' && limiter.reset(IPV6),
-      },
-      asks: [from(IPV6), from(IPV6), { path: '/reset' }, from(IPV6), from(IPV6)],
-      seen: ['200', '429', '200', '200', '429'],
+    here: {
+      trust: 1,
+      reads: async ({ path }, { limiter }: Here1) => path === '/reset' && limiter.reset(IPV6),
     },
-  ],
-  getKey: [
-    {
-      there: {
-        limit: 2,
-        reads: async (_req, limit: There1) => {
-          const found = await limit.getKey('127.0.0.1')
-          return String(2 - (found?.totalHits ?? 0))
-        },
+    asks: [from(IPV6), from(IPV6), { path: '/reset' }, from(IPV6), from(IPV6)],
+    seen: ['200', '429', '200', '200', '429'],
+  },
+  getKey: {
+    title: 'of a limit that is a function',
+    there: {
+      limit: () => 2,
+      reads: async (_req, limit: There1) => {
+        const found = await limit.getKey('127.0.0.1')
+        return String(2 - (found?.totalHits ?? 0))
       },
-      here: {
-        limit: 2,
-        reads: async (_req, { limiter }: Here1) =>
-          String((await limiter.peek('127.0.0.1')).remaining),
-      },
-      look: ['body'],
-      seen: ['200 | 1', '200 | 0'],
     },
-    {
-      title: 'of a limit that is a function',
-      there: {
-        limit: () => 2,
-        reads: async (_req, limit: There1) => {
-          const found = await limit.getKey('127.0.0.1')
-          return String(2 - (found?.totalHits ?? 0))
-        },
+    here: {
+      name: 'by-plan',
+      limit: () => 2,
+      reads: async (_req, { limiter }: Here1) => {
+        const policy = slidingWindow({ name: 'by-plan', limit: 2, window: '1m' })
+        return String((await limiter.peek('127.0.0.1', { policy })).remaining)
       },
-      here: {
-        name: 'by-plan',
-        limit: () => 2,
-        reads: async (_req, { limiter }: Here1) => {
-          const policy = slidingWindow({ name: 'by-plan', limit: 2, window: '1m' })
-          return String((await limiter.peek('127.0.0.1', { policy })).remaining)
-        },
-      },
-      look: ['body'],
-      seen: ['200 | 1', '200 | 0'],
     },
-  ],
+    look: ['body'],
+    seen: ['200 | 1', '200 | 0'],
+  },
   ipKeyGenerator: {
     there: { trust: 1, keyGenerator: (req) => req.get('user') ?? ipKeyGenerator(req.ip as string) },
     here: { trust: 1, key: (req) => req.get('user') ?? addressKey()(req.ip) },
@@ -889,7 +673,7 @@ const methods: Record<keyof There1 | 'ipKeyGenerator', Rows<There, Here>> = {
 }
 
 const rows = { ...options, ...info, ...methods }
-const ALWAYS = ['limit', 'window', 'name', 'reads', 'trust', 'mounted', 'passes', 'store']
+const ALWAYS = ['limit', 'window', 'name', 'reads', 'trust', 'passes', 'store']
 const uses = (setUp: Here) => Object.keys(setUp).filter((name) => !ALWAYS.includes(name))
 
 compare<There, Here>({ from: 'express-rate-limit', rows, startThere, startHere, uses })

@@ -106,38 +106,6 @@ const rows: Record<string, Rows<There, Here>> = {
       seen: [passes, waits(300), waits(240), waits(1), passes, waits(300)],
     },
     {
-      title: 'shorter than the window',
-      there: () => new RateLimiterMemory({ ...ONE, blockDuration: 10 }),
-      here: { policy: blocking(10) },
-      asks: [ask, after(30), after(10), ask],
-      look,
-      seen: [passes, waits(10), passes, waits(10)],
-    },
-    {
-      title: 'in Redis',
-      there: ({ redis }) =>
-        new RateLimiterRedis({ storeClient: redis, ...ONE, blockDuration: 300 }),
-      here: { policy: blocking(300) },
-      asks: [ask, after(30), after(60), after(239), after(1), ask],
-      look,
-      seen: [passes, waits(300), waits(240), waits(1), passes, waits(300)],
-    },
-    {
-      title: 'a client that never breaks the limit',
-      there: () => new RateLimiterMemory({ points: 5, duration: 60, blockDuration: 300 }),
-      here: { policy: blocking(300, 5) },
-      asks: Array.from({ length: 12 }, () => after(30)),
-      seen: Array.from({ length: 12 }, () => '200'),
-    },
-    {
-      title: 'a client that stops at the limit',
-      there: () => new RateLimiterMemory({ points: 2, duration: 60, blockDuration: 300 }),
-      here: { policy: blocking(300, 2) },
-      asks: [ask, ask, after(60), ask, ask],
-      look,
-      seen: [passes, passes, passes, passes, waits(300)],
-    },
-    {
       title: 'costs',
       there: () => new RateLimiterMemory({ points: 5, duration: 60, blockDuration: 300 }),
       here: { policy: blocking(300, 5) },
@@ -183,16 +151,6 @@ const rows: Record<string, Rows<There, Here>> = {
       seen: [passes, waits(300), passes, waits(100)],
       differs: 'a longer block stays',
       seenHere: [passes, waits(300), passes, waits(300)],
-    },
-    {
-      title: 'beside one that is shorter',
-      there: () => new RateLimiterMemory({ ...ONE, blockDuration: 60 }),
-      here: {
-        policy: lockout({ limit: 1, window: '1m', block: ['1m'], forget: '5m', starts: 'excess' }),
-      },
-      asks: [ask, ask, block(100), ask],
-      look,
-      seen: [passes, waits(60), passes, waits(100)],
     },
   ],
   blockOnConsumed: {
@@ -249,25 +207,6 @@ const rows: Record<string, Rows<There, Here>> = {
       asks: [ask, ask, after(60), after(240)],
       look,
       seen: [passes, waits(300), waits(240), passes],
-    },
-    {
-      title: 'and block',
-      there: ({ lost }) =>
-        new RateLimiterRedis({
-          ...{ storeClient: lost, points: 5, duration: 60 },
-          insuranceLimiter: new RateLimiterMemory(ONE),
-        }),
-      here: ({ lost }) => ({
-        name: 'insured',
-        store: redisStore(lost, { clock }),
-        policy: blocking(300, 5),
-        whenUnavailable: blocking(300),
-      }),
-      asks: [block(100), ask],
-      look,
-      seen: [passes, waits(100)],
-      differs: 'the call rejects, as other processes do not know of it',
-      seenHere: ['500 | wait: none', waits(100)],
     },
   ],
 }

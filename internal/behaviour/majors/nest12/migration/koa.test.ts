@@ -4,7 +4,7 @@ import { memoryStore, type RateLimitOptions, rateLimit, redisStore, slidingLog }
 import Koa, { type Context, type Middleware } from 'koa'
 import rateLimitThere, { type Options } from 'koa-ratelimit'
 import { expect, test } from 'vitest'
-import { type Ask, compare, listen, preflight, type Rows, type Start, thrice } from './compare.js'
+import { type Ask, compare, listen, type Rows, type Start, thrice } from './compare.js'
 
 type There = Options & Server
 type Here = Partial<RateLimitOptions> & Server
@@ -57,13 +57,6 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       seen: ['200', '429', '200'],
     },
     {
-      title: 'redis',
-      there: ({ redis }) => ({ driver: 'redis', db: redis, max: 2 }),
-      here: ({ redis }) => ({ store: redisStore(redis, { deadlineMs: 20_000 }), limit: 2 }),
-      asks: [{}, { after: 1 }, { after: 1 }],
-      seen: ['200', '200', '429'],
-    },
-    {
       title: 'redis, its log',
       there: ({ redis }) => ({ driver: 'redis', db: redis, max: 2 }),
       here: ({ redis }) => ({
@@ -74,58 +67,25 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       seen: ['200', '200', '429'],
     },
   ],
-  db: [
-    {
-      title: 'shared by two limiters',
-      there: () => {
-        const shared = { driver: 'memory', db: new Map(), max: 2, duration: 60_000 }
-        return { ...shared, before: rateLimitThere(shared) }
-      },
-      here: () => ({ limit: 2, before: rateLimit({ limit: 2, window: '1m', name: 'before' }) }),
-      asks: thrice,
-      seen: ['200', '429', '429'],
-      differs: 'limiters have memories of their own',
-      seenHere: ['200', '200', '429'],
+  db: {
+    title: 'shared by two limiters, here too',
+    there: () => {
+      const shared = { driver: 'memory', db: new Map(), max: 2, duration: 60_000 }
+      return { ...shared, before: rateLimitThere(shared) }
     },
-    {
-      title: 'shared by two limiters, here too',
-      there: () => {
-        const shared = { driver: 'memory', db: new Map(), max: 2, duration: 60_000 }
-        return { ...shared, before: rateLimitThere(shared) }
-      },
-      here: () => {
-        const both = { store: memoryStore(), name: 'both', shared: true, limit: 2, window: '1m' }
-        return { ...both, before: rateLimit(both as RateLimitOptions) } as Here
-      },
-      asks: thrice,
-      seen: ['200', '429', '429'],
+    here: () => {
+      const both = { store: memoryStore(), name: 'both', shared: true, limit: 2, window: '1m' }
+      return { ...both, before: rateLimit(both as RateLimitOptions) } as Here
     },
-    {
-      title: 'redis, lost',
-      there: ({ lost }) => ({ driver: 'redis', db: lost }),
-      here: ({ lost }) => ({ store: redisStore(lost) }),
-      seen: ['500', '500'],
-      differs: 'each process goes on with a quota of its own',
-      seenHere: ['200', '429'],
-    },
-  ],
-  duration: [
-    {
-      there: { duration: 30_000 },
-      here: { window: 30_000 },
-      asks: [{}, {}, { after: 30_001 }],
-      seen: ['200', '429', '200'],
-    },
-    {
-      title: 'two requests before its end and two after, in memory',
-      there: { max: 2 },
-      here: { limit: 2 },
-      asks: [{}, { after: 59_000 }, { after: 1_001 }, {}],
-      seen: ['200', '200', '200', '200'],
-      differs: 'the window slides: there, three requests pass within a second at a limit of two',
-      seenHere: ['200', '200', '200', '429'],
-    },
-  ],
+    asks: thrice,
+    seen: ['200', '429', '429'],
+  },
+  duration: {
+    there: { duration: 30_000 },
+    here: { window: 30_000 },
+    asks: [{}, {}, { after: 30_001 }],
+    seen: ['200', '429', '200'],
+  },
   max: { there: { max: 2 }, here: { limit: 2 }, asks: thrice, seen: ['200', '200', '429'] },
   id: [
     {
@@ -148,15 +108,6 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       seen: ['500', '500'],
       differs: 'requests without a key share one count, with a warning',
       seenHere: ['200 | warning WEIR_NO_KEY', '429'],
-    },
-    {
-      title: 'by default, IPv6',
-      there: {},
-      here: {},
-      asks: [from('2001:db8:1:2::1'), from('2001:db8:1:2::2')],
-      seen: ['200', '200'],
-      differs: 'IPv6 clients count by their /56: a single one has more addresses than any limit',
-      seenHere: ['200', '429'],
     },
   ],
   namespace: {
@@ -182,16 +133,6 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       seenHere: [
         '200 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: none | ratelimit: "api";r=0;t=60',
         '429 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: 60 | ratelimit: "api";r=0;t=60',
-      ],
-    },
-    {
-      title: 'of those names',
-      there: {},
-      here: { headers: 'legacy' },
-      look: LEGACY,
-      seen: [
-        '200 | x-ratelimit-limit: 1 | x-ratelimit-remaining: 0 | x-ratelimit-reset: now+60 | retry-after: none',
-        '429 | x-ratelimit-limit: 1 | x-ratelimit-remaining: 0 | x-ratelimit-reset: now+60 | retry-after: 60',
       ],
     },
     {
@@ -240,42 +181,15 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       '429 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: 60',
     ],
   },
-  errorMessage: [
-    {
-      title: 'none',
-      there: {},
-      here: { name: 'api' },
-      look: ['content-type', 'body'],
-      seen: [
-        '200 | content-type: text/plain;charset=utf-8 | ok',
-        '429 | content-type: text/plain;charset=utf-8 | Rate limit exceeded, retry in 1 minute.',
-      ],
-      differs: 'a problem document, which programs can read',
-      seenHere: [
-        '200 | content-type: text/plain;charset=utf-8 | ok',
-        '429 | content-type: application/problem+json | {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"detail":"Try again in 60 seconds.","violated-policies":["api"]}',
-      ],
-    },
-    {
-      there: { errorMessage: 'Slow down' },
-      here: { body: 'Slow down' },
-      look: ['content-type', 'body'],
-      seen: [
-        '200 | content-type: text/plain;charset=utf-8 | ok',
-        '429 | content-type: text/plain;charset=utf-8 | Slow down',
-      ],
-    },
-    {
-      title: 'an object',
-      there: { errorMessage: { error: 'slow down' } },
-      here: { body: { error: 'slow down' }, mediaType: 'application/json; charset=utf-8' },
-      look: ['content-type', 'body'],
-      seen: [
-        '200 | content-type: text/plain;charset=utf-8 | ok',
-        '429 | content-type: application/json;charset=utf-8 | {"error":"slow down"}',
-      ],
-    },
-  ],
+  errorMessage: {
+    there: { errorMessage: 'Slow down' },
+    here: { body: 'Slow down' },
+    look: ['content-type', 'body'],
+    seen: [
+      '200 | content-type: text/plain;charset=utf-8 | ok',
+      '429 | content-type: text/plain;charset=utf-8 | Slow down',
+    ],
+  },
   status: { there: { status: 503 }, here: { status: 503 }, seen: ['200', '503'] },
   throw: {
     there: { throw: true, errorMessage: 'Slow down' },
@@ -287,15 +201,6 @@ const options: Record<keyof Options, Rows<There, Here>> = {
     ],
   },
   whitelist: [
-    {
-      title: 'preflights of browsers',
-      there: {},
-      here: {},
-      asks: [preflight, preflight],
-      seen: ['200', '429'],
-      differs: 'browsers send them by themselves, so they are not limited',
-      seenHere: ['200', '200'],
-    },
     {
       there: { whitelist: async (ctx) => userOf(ctx) === 'ann' },
       here: { skip: async (ctx) => userOf(ctx) === 'ann' },
