@@ -220,7 +220,7 @@ const others = {
     ],
   },
   'last-release': {
-    title: 'The last release and the present on one Redis: 100,000 steps',
+    title: 'The last release and the present on one Redis: 20 rounds',
     commands: [{ run: npm('versions'), shown: true }],
   },
   'all-typescripts': {

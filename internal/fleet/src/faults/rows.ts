@@ -1,14 +1,12 @@
 // The fault matrix, and additional rows.
 import type { Row } from './row.js'
 import { closing } from './rows/closing.js'
-import { hostileKeys, resharding } from './rows/cluster-keys.js'
+import { hostileKeys } from './rows/cluster-keys.js'
 import { firstWaits } from './rows/first-waits.js'
 import { flapping } from './rows/flapping.js'
 import { floods } from './rows/flood.js'
-import { failedLoad, none, scriptFlush } from './rows/healthy.js'
-import { kernels } from './rows/kernels.js'
+import { none, scriptFlush } from './rows/healthy.js'
 import { foreignValue, noTtl } from './rows/keys.js'
-import { lockOuts } from './rows/lock-outs.js'
 import { outages } from './rows/outages.js'
 import { processes } from './rows/processes.js'
 import { cutRecovery, ghosts, stampede } from './rows/recovery.js'
@@ -23,7 +21,6 @@ const all: readonly Row[] = [
   ...outages,
   ...flapping,
   scriptFlush,
-  failedLoad,
   ...refusals,
   foreignValue,
   noTtl,
@@ -34,27 +31,16 @@ const all: readonly Row[] = [
   stampede,
   ...closing,
   ...storyRows,
-  ...lockOuts,
   slots,
   firstWaits,
-  kernels,
   hostileKeys,
-  resharding,
   cutRecovery,
 ]
 
-/**
- * Rows of the full matrix alone. Connections that are reset (11) show what those that Redis closes
- * (12) do; tests of core without outages hold a failed load of the script (7), clocks of processes
- * that differ (19), and slots that move under load.
- */
-const FULL_ONLY = ['7', '12', '19', 'moving slots']
-
-/** The short form takes the first row of each other number. */
+/** The short form takes the first row of each number. */
 const plain = all.map((row, i): Row => {
   const isFirst = all.findIndex(({ number }) => number === row.number) === i
-  const isShort = isFirst && !FULL_ONLY.includes(row.number)
-  return isShort ? row : { ...row, fullOnly: true }
+  return isFirst ? row : { ...row, fullOnly: true }
 })
 
 /** In the order of their numbers; rows without a number come last, in this order. */

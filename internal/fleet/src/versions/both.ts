@@ -15,10 +15,7 @@ export function storeOfBoth(
 ): Store {
   const translations = versions.map((version) => translatedFor(version))
   const translated = (target: Target, which: 0 | 1): Target => {
-    const { policyKeys } = target
-    const policySet = translations[which]?.(target.policySet) as PolicySet
-    // The second name is the one in 2d54f0d.
-    return Object.assign({ ...target, policySet }, { ownKeys: policyKeys })
+    return { ...target, policySet: translations[which]?.(target.policySet) as PolicySet }
   }
   return {
     reserves: true,
@@ -43,11 +40,9 @@ export function storeOfBoth(
 function translatedFor(version: Version): (policySet: PolicySet) => PolicySet {
   const known = new WeakMap<PolicySet, PolicySet>()
   const policyOf = (policy: Policy): Policy => {
-    const { numbers, nameWithoutLimit, options } = policy
-    const { kernel, numbers: own } = policyLike(version, policy)
-    // 2d54f0d had three numbers for each kernel, with 0 for those that a kernel does not need.
-    const all = own.map((_, i) => numbers[i] ?? 0)
-    return Object.freeze({ ...policy, kernel, numbers: all, nameWithoutLimit, options })
+    const { nameWithoutLimit, options } = policy
+    const { kernel } = policyLike(version, policy)
+    return Object.freeze({ ...policy, kernel, nameWithoutLimit, options })
   }
   return (policySet) => {
     const own = known.get(policySet) ?? { ...policySet, policies: policySet.policies.map(policyOf) }

@@ -1,6 +1,6 @@
 // Compares an earlier version with the present one, on one Redis.
 //
-//   pnpm versions [--with 2d54f0d] [--steps 100000] [--seed 1] [--only walks]
+//   pnpm versions [--with 0123abcd] [--rounds 20] [--seed 1] [--only conformance]
 //
 // --with is a commit; by default, the last release. Exits with 1 if counts of one version do not
 // continue in the other.
@@ -16,7 +16,7 @@ import { presentFolder, versionIn } from './version.js'
 const { values } = parseArgs({
   options: {
     with: { type: 'string' },
-    steps: { type: 'string', default: '100000' },
+    rounds: { type: 'string', default: '20' },
     seed: { type: 'string', default: '1' },
     only: { type: 'string' },
   },
@@ -32,16 +32,19 @@ console.log(`${commit} (${release.tarball}) beside the present`)
 
 const server = await startRedis()
 const bench = benchOn(server, [earlier, present])
-const options = { steps: Number(values.steps), seed: Number(values.seed) }
+const first = Number(values.seed)
 let wrong = 0
-for (const [name, run] of checksOf(bench, release.commit, options)) {
-  if (values.only !== undefined && values.only !== name) continue
-  const { did, problems } = await run()
-  const unknown = problems.filter((problem) => !isKnown(release.commit, name, problem))
-  const known = problems.length - unknown.length
-  console.log(`${name}: ${did}; ${unknown.length} wrong${known > 0 ? `, ${known} known` : ''}`)
-  for (const problem of unknown) console.log(`- ${problem}`)
-  wrong += unknown.length
+for (let seed = first; seed < first + Number(values.rounds); seed += 1) {
+  for (const [name, run] of checksOf(bench, seed)) {
+    if (values.only !== undefined && values.only !== name) continue
+    const { did, problems } = await run()
+    const unknown = problems.filter((problem) => !isKnown(release.commit, problem))
+    const known = problems.length - unknown.length
+    const rest = known > 0 ? `, ${known} known` : ''
+    console.log(`seed ${seed}, ${name}: ${did}; ${unknown.length} wrong${rest}`)
+    for (const problem of unknown) console.log(`- ${problem}`)
+    wrong += unknown.length
+  }
 }
 bench.close()
 await server.stop()

@@ -6,7 +6,6 @@ import { expect, test } from 'vitest'
 // @ts-expect-error: a tool, in JavaScript
 import { IOREDIS, NODES } from '../../../../scripts/supported.mjs'
 import { root } from '../../src/places/places.js'
-import { kindsOn } from '../../src/versions/kinds.js'
 import { kernelsOf } from '../../src/versions/version.js'
 import { present } from './versions.js'
 
@@ -78,10 +77,6 @@ test('the majors of ioredis that CI runs are all that core supports', () => {
 test('the oldest Redis is the one that docs/redis.md names', () => {
   const [, least = ''] = rowOf('Redis')
   expect(textOf('docs/redis.md')).toContain(`Weir needs Redis ${least}, or Valkey.`)
-})
-
-test('walks use policies on each kernel', () => {
-  for (const folder of kernelsOf(present).keys()) expect(kindsOn([folder])).not.toEqual([])
 })
 
 test('the ids of kernels are those in the code', () => {

@@ -6,8 +6,8 @@ import { Journal, tell } from './journal.js'
 import { type Loop, openLoop } from './load.js'
 import type { Job, ToClient } from './protocol.js'
 import { Requests } from './requests.js'
-import type { Target } from './target.js'
-import { now, skewClock } from './time.js'
+import { memoryLimiter, openTarget, type Target } from './target.js'
+import { now } from './time.js'
 
 /** Requests from before the store closes are answered, at the latest then. */
 const LAST_ANSWERS_MS = 1_000
@@ -36,7 +36,6 @@ async function handle(message: ToClient): Promise<void> {
   const { job, targets, requests } = running
   if (message.do === 'peek') return tell({ is: 'peeked', remaining: await requests.peek() })
   if (message.do === 'flood') {
-    const { memoryLimiter } = await import('./target.js')
     const limiter = targets[0]?.limiter ?? memoryLimiter(job.policy)
     return tell({ is: 'flooded', flood: await flood(limiter, job.flood ?? 0) })
   }
@@ -49,13 +48,9 @@ async function handle(message: ToClient): Promise<void> {
 }
 
 async function start(job: Job): Promise<void> {
-  const epochOffsetMs = Date.now() - now()
-  skewClock(job.skewMs ?? 0)
-  // Imported only now, so that modules that read the clock while they load read the skewed one.
-  const { openTarget } = await import('./target.js')
   const opening = Array.from({ length: job.stores ?? 1 }, () => openTarget(job))
   const targets = await Promise.all(opening)
-  const requests = new Requests(job, targets, journal, epochOffsetMs)
+  const requests = new Requests(job, targets, journal)
   const loop = openLoop(
     job.ratePerSecond,
     job.atOnce ?? 1,

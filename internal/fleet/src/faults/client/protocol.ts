@@ -39,10 +39,6 @@ export interface Job {
   readonly stores?: number
   /** False: the load starts at once, whether or not Redis is there. Default true. */
   readonly awaitReady?: boolean
-  /** By how much the host's clock is wrong. */
-  readonly skewMs?: number
-  /** The first command with this name fails without reaching Redis. */
-  readonly failFirst?: string
   /** What is done instead of `consume`. Wait for up to half a second; every tenth wait is aborted
    *  earlier. Or wait for as long as it takes. Or consume, and settle half a second later at twice
    *  the cost or at none. */
@@ -95,8 +91,6 @@ export interface Sample {
   readonly error?: string
   /** The end of the charged window, on the store's clock, which identifies the window. */
   readonly untilUs?: number
-  /** By how much the decision's reset time differs from that end, on the true clock. */
-  readonly resetOffMs?: number
 }
 
 /** The event loop was late: a turn was due at `at`, and came `ms` later. */

@@ -13,18 +13,16 @@ export class Requests {
   readonly #peeks: number
   readonly #targets: readonly (Target & { look(): void })[]
   readonly #journal: Journal
-  readonly #epochOffsetMs: number
   readonly #waiting: Map<number, { readonly at: number; readonly key: string }> = new Map()
   #count = 0
 
-  constructor(job: Job, targets: readonly Target[], journal: Journal, epochOffsetMs: number) {
+  constructor(job: Job, targets: readonly Target[], journal: Journal) {
     this.#keys = job.keys
     this.#control = job.control ?? false
     this.#does = job.does
     this.#peeks = job.peeks ?? 0
     this.#targets = targets.map((target) => ({ ...target, ...journal.watch(target.store) }))
     this.#journal = journal
-    this.#epochOffsetMs = epochOffsetMs
   }
 
   send(): void {
@@ -106,9 +104,7 @@ export class Requests {
     const { allowed, source, degraded } = decision
     const base = { at, ms: now() - at, key, allowed, source, degraded }
     const untilUs = decision.allowed ? decision.receipt.result?.untilUs[0] : undefined
-    if (untilUs === undefined) return base
-    const trueNowMs = now() + this.#epochOffsetMs
-    return { ...base, untilUs, resetOffMs: trueNowMs + decision.resetAfterMs - untilUs / 1_000 }
+    return untilUs === undefined ? base : { ...base, untilUs }
   }
 }
 

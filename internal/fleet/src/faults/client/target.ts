@@ -16,7 +16,6 @@ export interface Target {
 export async function openTarget(job: Job): Promise<Target> {
   const client = await openClient(job)
   const leftListeners = watchListeners(client.events)
-  if (job.failFirst !== undefined) client.failFirst(job.failFirst)
   const store = weir.redisStore(client.given, job.store)
   const limiter = new weir.RateLimiter({
     name: 'faults',

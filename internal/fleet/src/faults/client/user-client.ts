@@ -18,8 +18,6 @@ export interface UserClient {
   isReady(): Promise<boolean>
   incr(key: string): Promise<unknown>
   close(): void
-  /** The first command with this name fails without reaching Redis, as if its reply were lost. */
-  failFirst(command: string): void
 }
 
 export async function openClient({
@@ -57,7 +55,6 @@ function ofIoredis(library: typeof ioredis, to: Address, isPlain: boolean): User
     isReady: async () => client.status === 'ready',
     incr: (key) => client.incr(key),
     close: () => client.disconnect(),
-    failFirst: (command) => failFirst(client, 'callBuffer', command),
   }
 }
 
@@ -92,7 +89,6 @@ function ofNodeRedis(to: Address, isPlain: boolean): UserClient {
     close: () => {
       if (client.isOpen) client.destroy()
     },
-    failFirst: (command) => failFirst(client, 'sendCommand', command),
   }
 }
 
@@ -129,7 +125,6 @@ async function ofGlide(to: Address, isPlain: boolean): Promise<UserClient> {
       ),
     incr: (key) => client.incr(key),
     close: () => client.close(),
-    failFirst: (command) => failFirst(client, 'customCommand', command),
   }
 }
 
@@ -144,17 +139,4 @@ async function glideTo(to: Address, isPlain: boolean) {
   return 'port' in to
     ? GlideClient.createClient({ ...options, addresses })
     : GlideClusterClient.createClient({ ...options, addresses })
-}
-
-function failFirst(client: object, method: string, command: string): void {
-  type Call = (...args: unknown[]) => Promise<unknown>
-  const through = (Reflect.get(client, method) as Call).bind(client)
-  let failed = false
-  const wrapped: Call = (...args) => {
-    // The name of the command is an argument, or the first one in a list of arguments.
-    if (failed || args.flat()[0] !== command) return through(...args)
-    failed = true
-    return Promise.reject(new Error('Connection is closed.'))
-  }
-  Object.assign(client, { [method]: wrapped })
 }

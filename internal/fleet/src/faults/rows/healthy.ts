@@ -53,31 +53,6 @@ export const scriptFlush: Row = {
   },
 }
 
-export const failedLoad: Row = {
-  number: '7',
-  fault: 'the first load of the script fails',
-  must: 'recover',
-  async run(stage, length) {
-    const server = await stage.redis()
-    const job = load(server.port, { failFirst: 'eval' })
-    const run = await underFault(stage, { ...length, afterMs: 0 }, [job], NO_FAULT)
-    // One call fails, with everything that was due when the process had started.
-    return [
-      degradedAtMost(run, 10),
-      degradedAtMost(afterFailure(run), 0, 'degraded later'),
-      over(run, 2 * LIMIT - 1),
-      ...sane(run),
-    ]
-  },
-}
-
-/** The requests after the first degraded decision. */
-function afterFailure(run: Run): Run {
-  const madeAt = run.samples.filter(({ degraded }) => degraded).map(({ at, ms }) => at + ms)
-  const first = Math.min(...madeAt)
-  return { ...run, samples: run.samples.filter(({ at }) => at > first) }
-}
-
 function isControl({ key }: { readonly key: string }): boolean {
   return key === CONTROL
 }

@@ -1,7 +1,7 @@
 // Several processes share one limit, with and without Redis.
 import type { RedisStoreOptions } from '@weir/core'
-import { type Check, countAtLeast, countAtMost, msAtMost } from '../checks.js'
-import type { Job, PolicySettings } from '../client/protocol.js'
+import { countAtLeast, countAtMost } from '../checks.js'
+import type { PolicySettings } from '../client/protocol.js'
 import { perWindow } from '../figures.js'
 import { type Fault, load, NO_FAULT, type Run, underFault } from '../outage.js'
 import type { Row } from '../row.js'
@@ -14,39 +14,24 @@ function perSecond(limit: number): PolicySettings {
   return { make: 'fixedWindow', options: { name: 'second', limit, window: WINDOW_MS } }
 }
 
-/**
- * Bursts in which each request has its own connection, so that only Redis decides their order.
- */
-function crowd(port: number, skewMs: number, connections: number): Job {
-  const policy = perSecond(100)
-  return load(port, {
-    policy,
-    ratePerSecond: 10 * connections,
-    atOnce: connections,
-    stores: connections,
-    skewMs,
-  })
-}
-
-function together(row: Pick<Row, 'number' | 'fault' | 'must'>, skewsMs: readonly number[]): Row {
-  return {
-    ...row,
-    async run(stage, length) {
-      const server = await stage.redis()
-      const connections = length.name === 'full' ? 50 : 10
-      const jobs = skewsMs.map((skewMs) => crowd(server.port, skewMs, connections))
-      const run = await underFault(stage, { ...length, afterMs: 0 }, jobs, NO_FAULT)
-      return [...exactWindows(run, 100), ...resetsRight(run), degradedAtMost(run, 0), ...sane(run)]
-    },
-  }
-}
-
-/** Reset times are durations, which no wrong clock can distort. */
-function resetsRight({ samples }: Run): Check[] {
-  const off = samples.flatMap(({ resetOffMs }) =>
-    resetOffMs === undefined ? [] : [Math.abs(resetOffMs)],
-  )
-  return [msAtMost('reset off by', Math.max(...off), 1_000)]
+const together: Row = {
+  number: '18',
+  fault: '4 processes, concurrency',
+  must: 'exact',
+  async run(stage, length) {
+    const server = await stage.redis()
+    // Bursts in which each request has its own connection, so that only Redis decides their order.
+    const connections = length.name === 'full' ? 50 : 10
+    const job = load(server.port, {
+      policy: perSecond(100),
+      ratePerSecond: 10 * connections,
+      atOnce: connections,
+      stores: connections,
+    })
+    const jobs = Array(PROCESSES).fill(job)
+    const run = await underFault(stage, { ...length, afterMs: 0 }, jobs, NO_FAULT)
+    return [...exactWindows(run, 100), degradedAtMost(run, 0), ...sane(run)]
+  },
 }
 
 interface Down {
@@ -114,13 +99,5 @@ export const processes: readonly Row[] = [
       ...COUNTED,
     }),
   ]),
-  together({ number: '18', fault: '4 processes, concurrency', must: 'exact' }, [0, 0, 0, 0]),
-  together(
-    {
-      number: '19',
-      fault: 'clocks of the processes +-60 s',
-      must: 'no effect',
-    },
-    [0, 60_000, -60_000, 1_000],
-  ),
+  together,
 ]
