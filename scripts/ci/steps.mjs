@@ -256,7 +256,7 @@ const others = {
     commands: [weekly(testsOf('benchmarks', 'smoke'))],
   },
   'release-tools': {
-    title: 'What is packed, its changelogs, and what docs/approving.md says of it',
+    title: 'What is packed, and what docs/approving.md says of it',
     commands: [testsOf('release-tools')],
   },
   records: {

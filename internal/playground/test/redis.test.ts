@@ -75,22 +75,4 @@ describe.each(ALGORITHMS)('of $id', (algorithm) => {
     const commands = [...lua.matchAll(/\bp?call\('(\w+)'/g)].map(([, name]) => String(name))
     expect([...new Set(commands)].sort()).toEqual([...asked.reads, ...asked.writes].sort())
   })
-
-  test('the size that a key grows to is the one in docs/redis.md', () => {
-    const docs = readFileSync(new URL('../../../docs/redis.md', import.meta.url), 'utf8')
-    const [, section = ''] = docs.split('\n## Memory\n')
-    const factory = policy.algorithm.replace(/-(\w)/g, (_, letter) => letter.toUpperCase())
-    const row = section.split('\n').find((line) => line.includes(`\`${factory}\``))
-    const { kept, most = 'no more' } = asked
-    expect(row?.split('|').slice(2, 4)).toEqual([` ${kept} `, ` ${most} `])
-  })
-
-  test('the state is the one in docs/versions.md', () => {
-    const docs = readFileSync(new URL('../../../docs/versions.md', import.meta.url), 'utf8')
-    const row = docs.split('\n').find((line) => line.includes(`| \`${policy.kernel?.id}\` |`))
-    const [type = ''] = asked.state.toLowerCase().split(/[ ,]/, 1)
-    expect(row).toContain(`a ${type}`)
-    const [form] = /\w+:\w+(:\w+)?/.exec(asked.state) ?? []
-    expect(row).toContain(form ?? 'one whole number')
-  })
 })

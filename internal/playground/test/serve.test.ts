@@ -72,24 +72,3 @@ test.each([
 ])('serves nothing else: %s', async (path) => {
   expect((await ask(path)).status).toBe(404)
 })
-
-test('answers only GET and HEAD', async () => {
-  expect(await ask('/', 'HEAD')).toMatchObject({ status: 200, body: '' })
-  expect((await ask('/', 'POST')).status).toBe(405)
-})
-
-test('is available to this machine only', async () => {
-  const outside = Object.values(networkInterfaces())
-    .flatMap((each) => each ?? [])
-    .filter(({ internal, family }) => !internal && family === 'IPv4')
-  const addresses = outside.length > 0 ? outside.map(({ address }) => address) : ['127.0.0.2']
-  for (const address of addresses)
-    await expect(ask('/', 'GET', address)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
-})
-
-test('ends with Ctrl-C', async () => {
-  const other = await started({ PORT: '0' })
-  await ask('/')
-  other.kill('SIGINT')
-  expect(await once(other, 'exit')).toEqual([0, null])
-})

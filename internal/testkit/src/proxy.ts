@@ -27,17 +27,12 @@ export interface FaultyProxy {
   readonly port: number
   readonly url: string
   set(mode: ProxyMode): Promise<void>
-  /** Sends new connections to another server, as when a DNS name changes. Open connections stay
-   *  where they are. */
-  retarget(port: number): void
   readonly stats: ProxyStats
   stop(): Promise<void>
 }
 
 export interface ProxyStats {
   connections: number
-  bytesToServer: number
-  bytesToClient: number
   /** How many whole commands clients sent, by name in upper case. */
   readonly commands: Map<string, number>
 }
@@ -53,11 +48,8 @@ export async function startProxy(
   options: ProxyOptions = {},
 ): Promise<FaultyProxy> {
   const port = await freePort()
-  let target = targetPort
   const stats: ProxyStats = {
     connections: 0,
-    bytesToServer: 0,
-    bytesToClient: 0,
     commands: new Map(),
   }
   const sockets = new Set<Socket>()
@@ -70,7 +62,7 @@ export async function startProxy(
     const connection = stats.connections
     if (mode === 'reset') return void client.resetAndDestroy()
     const upstream = connect({
-      port: target,
+      port: targetPort,
       host: '127.0.0.1',
       noDelay: true,
       allowHalfOpen: true,
@@ -81,13 +73,7 @@ export async function startProxy(
       stats.commands.set(name, (stats.commands.get(name) ?? 0) + 1)
       options.onCommand?.(command, connection)
     })
-    client.on('data', (chunk) => {
-      stats.bytesToServer += chunk.length
-      read(chunk)
-    })
-    upstream.on('data', (chunk) => {
-      stats.bytesToClient += chunk.length
-    })
+    client.on('data', read)
     forward(client, upstream, there)
     forward(upstream, client, back)
   })
@@ -133,9 +119,6 @@ export async function startProxy(
     port,
     url: `redis://127.0.0.1:${port}`,
     set,
-    retarget(next) {
-      target = next
-    },
     stats,
     async stop() {
       const closed = new Promise((resolve) => server.close(resolve))

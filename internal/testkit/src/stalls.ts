@@ -100,17 +100,3 @@ function busyBy(
   if (longest <= longestMs && share <= SHARE) return undefined
   return `for up to ${Math.round(longest)} ms, ${Math.round(share * 100)} % of the time`
 }
-
-/**
- * For a promise that something takes at most this long.
- * @param measure takes the time, from the start each time it is called
- * @returns the time that it took
- */
-export function measured(mostMs: number, measure: () => Promise<number>): Promise<number> {
-  const attempt = async (): Promise<number> => {
-    const ms = await measure()
-    if (!(ms <= mostMs)) throw new Error(`took ${ms} ms, where at most ${mostMs} are promised`)
-    return ms
-  }
-  return judged(attempt, { longestMs: Math.min(LONGEST_MS, mostMs / 10) })
-}

@@ -5,7 +5,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
-import { rollup } from 'rollup'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { run } from './process.js'
 
@@ -38,11 +37,7 @@ const APPLICATIONS: readonly (readonly [what: string, program: string])[] = [
   ['that makes policies', `import { gcra } from '@weir/core'; console.log(gcra)`],
 ]
 
-function namesIn(applications: typeof APPLICATIONS): Name[] {
-  return NAMES.filter((name) => applications.some(([what]) => what.includes(name)))
-}
-
-/** A plugin for both bundlers: makes `@weir/core` one of these files. */
+/** A plugin: makes `@weir/core` one of these files. */
 function taking(program: string, files: Readonly<Record<string, string>>) {
   return {
     name: 'taking',
@@ -58,7 +53,7 @@ function taking(program: string, files: Readonly<Record<string, string>>) {
 }
 const external = /^node:/
 
-async function byRolldown(program: string, files = PUBLISHED): Promise<string> {
+async function bundled(program: string, files = PUBLISHED): Promise<string> {
   const build = await rolldown({
     input: 'application',
     external,
@@ -68,32 +63,11 @@ async function byRolldown(program: string, files = PUBLISHED): Promise<string> {
   return output[0].code
 }
 
-async function byRollup(program: string, files = PUBLISHED): Promise<string> {
-  const build = await rollup({
-    input: 'application',
-    external,
-    plugins: [taking(program, files)],
-    treeshake: { moduleSideEffects: false },
-  })
-  const { output } = await build.generate({})
-  // The output is not minified here: the same tool does that for both.
-  const written = await rolldown({
-    input: 'application',
-    external,
-    plugins: [taking(output[0].code, {})],
-    treeshake: false,
-  })
-  return (await written.generate({ minify: true })).output[0].code
-}
-
-describe.each([
-  ['rolldown', byRolldown, APPLICATIONS],
-  ['rollup', byRollup, APPLICATIONS.filter(([what]) => /tokenBucket|HTTP/.test(what))],
-])('by %s', (_, bundled, applications) => {
+describe('by rolldown', () => {
   /** The size of the marks that let a bundler drop code: a small application has a few. */
   const most = (separate: string): number => separate.length * 1.01 + 50
 
-  test.each(applications)(
+  test.each(APPLICATIONS)(
     'an application %s is no larger than with separate files',
     async (_, program) => {
       const [published, separate] = [await bundled(program), await bundled(program, SEPARATE)]
@@ -101,7 +75,7 @@ describe.each([
     },
   )
 
-  test.each(namesIn(applications))(
+  test.each(NAMES)(
     'an application with only %s contains no other algorithm',
     async (name) => {
       const code = await bundled(limiterOf(name))
@@ -118,7 +92,7 @@ describe.each([
   test('a bundled application decides like one that is not bundled', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'weir-bundle-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
-    for (const name of namesIn(applications)) {
+    for (const name of NAMES) {
       const file = join(folder, `${name}.mjs`)
       writeFileSync(file, await bundled(limiterOf(name)))
       expect(run(`await import(${JSON.stringify(file)})`)).toEqual([true, false])

@@ -2,9 +2,8 @@
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
-import { ALL, CHANGE, stepOf } from '../../../scripts/ci/steps.mjs'
-import { addTotals, failuresIn, noTotals, warningsIn } from '../../../scripts/ci/vitest-output.mjs'
+import { expect, test } from 'vitest'
+import { ALL, CHANGE } from '../../../scripts/ci/steps.mjs'
 import { stepNames } from '../../../scripts/projects.mjs'
 import { root } from './root.js'
 
@@ -40,38 +39,4 @@ test('a step that fails is shown with its log and its command, and fails the run
   expect(stderr).toMatch(/sh -c test .*: exit code 2/)
   expect(stdout).toContain('FAILED: Release: its page')
   expect(stdout).not.toContain('All passed')
-})
-
-test('a step may be a part of a whole', () => {
-  expect(stepOf('mutation:3/24').commands.at(-1)).toMatchObject({
-    run: ['node', 'tools/stryker/run.mjs', '--shard', '3/24'],
-  })
-  expect(() => stepOf('lint:3')).toThrow('there is no step "lint:3"')
-})
-
-describe('the output of vitest', () => {
-  const ESCAPE = String.fromCharCode(27)
-
-  test('is counted over all runs', () => {
-    const totals = noTotals()
-    addTotals(totals, `${ESCAPE}[2m      Tests ${ESCAPE}[22m 2 failed | 14 passed (16)\n`)
-    addTotals(totals, '      Tests  3 passed | 1 skipped (4)\nTests of nothing: 9 passed\n')
-    expect(totals).toEqual({ passed: 17, failed: 2, skipped: 1 })
-  })
-
-  test('is shown again where a test failed', () => {
-    const after = Array.from({ length: 30 }, (_, i) => `line ${i}`)
-    const shown = failuresIn(['before', ' FAIL  a.test.ts > a', ...after].join('\n')).split('\n')
-    expect(shown.slice(0, 3)).toEqual([' FAIL  a.test.ts > a', 'line 0', 'line 1'])
-    expect(shown.at(-2)).toBe('line 14')
-  })
-
-  test.each([
-    ['(node:12) Warning: much', 1],
-    ['[ioredis] Unhandled error event', 1],
-    ['stderr | a.test.ts', 1],
-    ['a test about stderr', 0],
-  ])('%s: %i warnings', (line, count) => {
-    expect(warningsIn(`x\n${line}\n`).length).toBe(count)
-  })
 })

@@ -114,33 +114,6 @@ describe('a development machine', () => {
   })
 })
 
-describe('on GitHub', () => {
-  test('each issue form has what GitHub requires', () => {
-    const folder = '.github/ISSUE_TEMPLATE'
-    const forms = readdirSync(join(root, folder)).filter((file) => file !== 'config.yml')
-    expect(forms.length).toBe(2)
-    for (const file of forms) {
-      const { name, description, body } = parse(read(`${folder}/${file}`))
-      expect([name, description].every((text) => typeof text === 'string')).toBe(true)
-      const ids = body.flatMap(({ id }: { id?: string }) => id ?? [])
-      expect(new Set(ids).size).toBe(ids.length)
-      for (const { type, attributes } of body) {
-        expect(['markdown', 'textarea', 'input', 'dropdown', 'checkboxes']).toContain(type)
-        expect(attributes).toHaveProperty(type === 'markdown' ? 'value' : 'label')
-      }
-    }
-  })
-
-  test('nobody owns code unless an owner has named them', () => {
-    const lines = read('.github/CODEOWNERS').split('\n')
-    expect(lines.filter((line) => line !== '' && !line.startsWith('#'))).toEqual([])
-  })
-
-  test('new versions of dependencies wait for a week', () => {
-    expect(JSON.parse(read('renovate.json')).minimumReleaseAge).toBe('7 days')
-  })
-})
-
 test('the files that the architecture tour names exist', () => {
   const tour = read('docs/architecture.md')
   const named = [...tour.matchAll(/`((?:packages|internal|scripts|tools)\/[\w./-]+)`/g)]

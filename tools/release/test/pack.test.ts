@@ -2,13 +2,13 @@
 // has set the address of the project.
 
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { judgeSize, type Size, sizeOf } from '../../package-size.mjs'
 import { brokenLinks } from '../check-links.mjs'
-import { filesIn, packAll } from '../pack.mjs'
+import { packAll } from '../pack.mjs'
 import { publishedPackages } from '../packages.mjs'
 import { root } from './root.js'
 
@@ -91,34 +91,7 @@ test('when the address is set, a README links to the documents of its version', 
   )
 })
 
-test('before that, its documents link to those in the package, and to no others', () => {
-  expect(read('nowhere', '@weir/metrics', 'docs/operating.md')).toContain('](metrics.md#')
-  expect(read('nowhere', '@weir/koa', 'README.md')).not.toContain('](..')
-})
-
 test('a command stays executable', () => {
   const { bin } = JSON.parse(read('nowhere', '@weir/core', 'package.json'))
   execFileSync('test', ['-x', join(folderOf('nowhere', '@weir/core'), bin.weir)])
-})
-
-describe('a link of a packed package that leads nowhere is found', () => {
-  const folder = () => folderOf('somewhere', '@weir/metrics')
-
-  test.each([
-    ['README.md', '[a](docs/nope.md)', 'docs/nope.md'],
-    ['README.md', '[a](docs/metrics.md#nope)', 'docs/metrics.md#nope'],
-    ['README.md', '[a](#nope)', '#nope'],
-    ['README.md', `[a](${URL}/blob/v${version}/nope.md)`, `${URL}/blob/v${version}/nope.md`],
-    ['alerts/a.yml', 'a: node_modules/@weir/metrics/docs/nope.md', 'docs/nope.md'],
-    [
-      'a.js',
-      `'${URL}/blob/v${version}/docs/errors.md#nope'`,
-      `${URL}/blob/v${version}/docs/errors.md#nope`,
-    ],
-  ])('in %s: %s', (path, text, found) => {
-    const before = filesIn(folder()).includes(path) ? read('somewhere', '@weir/metrics', path) : ''
-    writeFileSync(join(folder(), path), `${before}\n${text}\n`)
-    expect(brokenLinks(folder(), root, URL)).toEqual([`${path}: ${found}`])
-    writeFileSync(join(folder(), path), before)
-  })
 })
