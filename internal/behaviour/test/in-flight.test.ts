@@ -218,23 +218,6 @@ describe.each(servers)('$name', (kind) => {
     }
   })
 
-  test('consecutive requests of one connection share a slot', async () => {
-    const { own } = limiterOf(1)
-    const { url } = await serve(kind, { limiters: [own] })
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    onTestFinished(() => agent.destroy())
-    for (let i = 0; i < 20; i += 1) {
-      const status = await new Promise((resolve, reject) => {
-        request(url, { agent }, (response) => {
-          response.resume().on('end', () => resolve(response.statusCode))
-        })
-          .on('error', reject)
-          .end()
-      })
-      expect(status).toBe(200)
-    }
-  })
-
   test('pipelined requests each hold a slot until their handlers have ended, even if the client leaves', async () => {
     const { own, left } = limiterOf(3)
     const { state, handler, end } = worker(kind)

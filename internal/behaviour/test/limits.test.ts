@@ -204,13 +204,6 @@ describe.each(servers)('$name', (kind) => {
     expect(await statuses(url, [{ headers }])).toEqual([429])
   })
 
-  test('preflights are counted if an option says so', async () => {
-    const preflight = 'count' as const
-    const { url } = await serve(kind, { limiters: [{ store, limit: 1, window: '1m', preflight }] })
-    const headers = { origin: 'https://page.example', 'access-control-request-method': 'PUT' }
-    expect(await statuses(url, times(2, { method: 'OPTIONS', headers }))).toEqual([200, 429])
-  })
-
   test('the policy may depend on the request', async () => {
     const plans: Record<string, Policy> = {
       free: slidingWindow({ name: 'free', limit: 1, window: '1m' }),

@@ -118,16 +118,6 @@ describe.each(servers)('$name', (kind) => {
     expect(await left()).toBe(8)
   })
 
-  test('not after a disconnect, unless an option says so', async () => {
-    const { url, outcomes } = await noting(
-      ({ status, finished }) => finished && status < 400,
-      () => new Promise(() => {}),
-    )
-    await leave(url, async () => expect(await left()).toBe(8))
-    await vi.waitFor(() => expect(outcomes).toHaveLength(1))
-    expect(await left()).toBe(8)
-  })
-
   test('after a stream that broke off', async () => {
     const { url, outcomes } = await noting(
       ({ finished }) => !finished,
@@ -136,53 +126,6 @@ describe.each(servers)('$name', (kind) => {
     await expect(ask(url)).rejects.toThrow()
     await vi.waitFor(() => expect(outcomes).toEqual([{ status: 200, finished: false }]))
     await expect.poll(left).toBe(10)
-  })
-
-  test('each request of a kept-alive connection separately', async () => {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    onTestFinished(() => agent.destroy())
-    const { url, outcomes } = await noting(
-      ({ status }) => status === 500,
-      ({ url: path }) => ({ status: Number(path.slice(1)), body: '' }),
-    )
-    const ports = new Set<number | undefined>()
-    for (const status of [200, 500, 200, 500]) {
-      const sent = request(`${url}/${status}`, { agent }).end()
-      const [response] = await once(sent, 'response')
-      ports.add(sent.socket?.localPort)
-      await once(response.resume(), 'end')
-    }
-    expect(ports.size).toBe(1)
-    await vi.waitFor(() => expect(outcomes).toHaveLength(4))
-    await expect.poll(left).toBe(6)
-  })
-
-  test('never into a later window', async () => {
-    const gate = gateFor<Reply>()
-    const { url, outcomes } = await noting(
-      () => true,
-      ({ url: path }) => (path === '/slow' ? gate.promise : { body: '' }),
-    )
-    const slow = ask(`${url}/slow`)
-    await expect.poll(left).toBe(8)
-    clock.advance(3_600_000)
-    await new RateLimiter({ store, name: 'l', policy, shared: true }).consume('127.0.0.1', {
-      cost: 5,
-    })
-    gate.open({ body: '' })
-    await slow
-    await vi.waitFor(() => expect(outcomes).toHaveLength(1))
-    expect(await left()).toBe(5)
-  })
-
-  test('a denied request has nothing to refund', async () => {
-    const { url, outcomes } = await noting(
-      ({ status }) => status === 429,
-      () => ({ body: '' }),
-    )
-    expect(await statuses(url, times(7))).toEqual([200, 200, 200, 200, 200, 429, 429])
-    await vi.waitFor(() => expect(outcomes).toHaveLength(5))
-    expect(await left()).toBe(0)
   })
 
   test('a store that fails between decision and refund fails no response', async () => {

@@ -104,27 +104,6 @@ describe.each(servers)('$name', (kind) => {
     expect(Number((await ask(url)).headers['retry-after'])).toBeGreaterThan(3_500)
   })
 
-  test('wait for windows and for several policies as well', async () => {
-    const clock = fakeClock()
-    const store = memoryStore({ clock })
-    const policy = [slidingLog({ name: 'log', limit: 2, window: '250ms' }), queue]
-    const { url } = await serve(kind, { limiters: [{ name: 'l', store, policy, wait: '20s' }] })
-    const pass = standStill(clock)
-    const statuses: number[] = []
-    const all = [0, 1, 2].map(async () => statuses.push((await ask(url)).status))
-    for (const [ms, count] of [
-      [0, 1],
-      [100, 2],
-      // The queue's turn is at 200, and the window ends at 250.
-      [150, 3],
-    ] as const) {
-      await pass(ms)
-      await until(() => statuses.length === count)
-    }
-    await Promise.all(all)
-    expect(statuses).toEqual([200, 200, 200])
-  })
-
   test('of a client that leaves give their turn back, and reach no handler', async () => {
     // One turn a minute, on a stopped clock, so nobody passes before the client has left.
     const clock = fakeClock()
@@ -179,63 +158,6 @@ describe.each(servers)('$name', (kind) => {
     await expect.poll(left).toBe(8)
     sent.destroy()
     await expect.poll(left).toBe(9)
-  })
-
-  describe('share a queue with those of other servers on the same Redis', () => {
-    /** Two servers, each with its own client, on a stopped clock. */
-    async function fleet(every: '1m' | '100ms') {
-      const name = `${kind.name.replaceAll(' ', '-')}-${every}`
-      const policy = leakyBucket({ name, capacity: 1, leak: 1, every, maxWait: '1h' })
-      const clients = [0, 1].map(() => {
-        const client = new Redis({
-          ...recommendedRedisOptions,
-          port: redis.port,
-          connectTimeout: 5_000,
-        })
-        return client.on('error', () => {})
-      })
-      await Promise.all(clients.map((client) => new Promise((done) => client.once('ready', done))))
-      const clock = fakeClock()
-      const stores = clients.map((client) => {
-        return redisStore(client, { clock, deadlineMs: 20_000, whenUnavailable: 'throw' })
-      })
-      onTestFinished(async () => {
-        for (const store of stores) await store.close()
-        for (const client of clients) client.disconnect()
-      })
-      const urls: string[] = []
-      for (const store of stores)
-        urls.push(
-          (await serve(kind, { limiters: [{ store, policy, wait: '1h', shared: true }] })).url,
-        )
-      const line = new RateLimiter({ store: stores[0] as Store, policy, shared: true })
-      const turnMs = async () => (await line.peek('127.0.0.1')).resetAfterMs
-      await ask(urls[0] as string)
-      return { urls, turnMs, clock }
-    }
-
-    test('until they leave', async () => {
-      const { urls, turnMs } = await fleet('1m')
-      const leaving = times(20).map(() => leaver(urls[1] as string))
-      await expect.poll(turnMs).toBe(21 * 60_000)
-      for (const sent of leaving) sent.destroy()
-      await expect.poll(turnMs).toBe(60_000)
-    })
-
-    test('until their turn', async () => {
-      const { urls, turnMs, clock } = await fleet('100ms')
-      const pass = standStill(clock)
-      const statuses: number[] = []
-      const all = [...urls, ...urls].map(async (url) => statuses.push((await ask(url)).status))
-      await until(async () => (await turnMs()) === 500)
-      expect(statuses).toEqual([])
-      for (const count of [1, 2, 3, 4]) {
-        await pass(100)
-        await until(() => statuses.length === count)
-      }
-      await Promise.all(all)
-      expect(statuses).toEqual([200, 200, 200, 200])
-    })
   })
 
   test('are not delayed in shadow mode', async () => {
@@ -331,18 +253,6 @@ describe.each(servers)('$name', (kind) => {
       sent.destroy()
       await expect.poll(() => outcomes.length).toBe(2)
       expect(await left()).toEqual([8, 400])
-    })
-
-    test('an invalid cost causes one warning, and the estimate stays', async () => {
-      const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
-      onTestFinished(() => warn.mockRestore())
-      const wrong = [Number.NaN, { tokens: -1 }, { words: 3 }, 'many', null]
-      const { url, left, outcomes } = await gateway(({ url: path }) => wrong[Number(path.slice(1))])
-      for (const i of wrong.keys()) await ask(`${url}/${i}`)
-      await expect.poll(() => outcomes.length).toBe(5)
-      await expect.poll(left).toEqual([5, 500])
-      const codes = warn.mock.calls.map(([, options]) => (options as { code?: string }).code)
-      expect(codes).toEqual(['WEIR_SETTLE_FAILED'])
     })
   })
 })

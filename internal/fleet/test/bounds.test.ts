@@ -53,14 +53,3 @@ test('local quotas add up to the limit, and some are 0 when there are more proce
   expect(bounds.localQuotas(10, 4)).toEqual([3, 3, 2, 2])
   expect(bounds.localQuotas(3, 4)).toEqual([1, 1, 1, 0])
 })
-
-test('the limit stays as it is when all views are current, or nothing is in flight', () => {
-  expect(bounds.staleView(10, [0, 0, 0])).toBe(10)
-  expect(bounds.wholeOutage(10, 0)).toBe(10)
-  expect(bounds.lossSeenFirst(10, 3, 0)).toBe(10)
-  expect(bounds.partialOutage(10, [])).toBe(10)
-})
-
-test('the parts of what others took are each rounded up', () => {
-  expect(bounds.staleView(10, [1, 1, 4])).toBe(10 + 1 + 1 + 2)
-})

@@ -5,14 +5,12 @@
 import { isWeekly, seedOf, stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { forgetful } from './one-process/losses.js'
 import { EXPECTED, Run } from './one-process/run.js'
-import { consume, type Step, someSteps, someTurns } from './one-process/steps.js'
+import { type Step, someSteps } from './one-process/steps.js'
 import { SUBJECTS, type Subject } from './one-process/usage.js'
 
 const TIMEOUT_MS = isWeekly ? 3_600_000 : 120_000
 
-/** Algorithms with the same arithmetic take different walks. */
 function walksOf(subject: Subject, runs: number): { numRuns: number; seed: number } {
   return { numRuns: stepsOf(runs, 30_000), seed: seedOf(SUBJECTS.indexOf(subject)) }
 }
@@ -68,12 +66,6 @@ async function outage(
   expect({ pending, calls: line.pending, timers }).toEqual({ pending: 0, calls: 0, timers: 0 })
 }
 
-/** The plain course of an outage. */
-const PLAIN: readonly Step[] = [
-  { do: 'fault', fault: 'refuse' },
-  { do: 'ask', at: 'one by one', requests: Array(5).fill(consume('a', 1)) },
-]
-
 /** What happened in the walks of all algorithms. */
 const seen = new Set<string>()
 
@@ -89,29 +81,6 @@ describe.each(SUBJECTS)('an outage, with a $policy.algorithm', (subject) => {
       ),
       walksOf(subject, 120),
     )
-  })
-
-  test('with lost data lets through the limit and what was in flight', {
-    timeout: TIMEOUT_MS,
-  }, async () => {
-    const seen = new Set<string>()
-    await fc.assert(
-      fc.asyncProperty(someTurns, fc.nat(), async (turns, seed) => {
-        expect(await forgetful(subject, turns, seed, seen)).toEqual([])
-      }),
-      walksOf(subject, 60),
-    )
-    expect([...seen].sort()).toEqual(['data-loss', 'over the limit'])
-  })
-
-  test('gives no new budget when it is the second one in a window', async () => {
-    const steps: Step[] = [...PLAIN, { do: 'fault', fault: 'none' }, { do: 'wait', ms: 1_000 }]
-    steps.push({ do: 'ask', at: 'once', requests: [consume('a', 4), consume('a', 1)] })
-    steps.push(
-      { do: 'fault', fault: 'refuse' },
-      { do: 'ask', at: 'once', requests: [consume('a', 4)] },
-    )
-    await outage(subject, steps, 'in peace', 0, new Set())
   })
 })
 

@@ -70,8 +70,6 @@ export interface Line {
   readonly resets: number
   /** Ends the current fault, and begins another one. */
   set(fault: Fault): void
-  /** FLUSHALL. */
-  forget(): void
 }
 
 /** @param width how many numbers a call of the policy's script begins with */
@@ -148,7 +146,6 @@ export function lineOf(host: Host, width: number, observer: Observer): Line {
       if (fault === 'mute') back.cut()
       if (fault === 'reset' || fault === 'refuse' || fault === 'down') connection.reset()
     },
-    forget: () => redis.keyspace.clear(),
   }
 }
 

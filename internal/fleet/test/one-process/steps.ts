@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { DEADLINE_MS, type Fault } from './line.js'
-import { LIMIT, WINDOW_MS } from './usage.js'
+import { WINDOW_MS } from './usage.js'
 
 export const KEYS = ['a', 'b'] as const
 
@@ -21,13 +21,6 @@ export type Step =
   | { readonly do: 'wait'; readonly ms: number }
   | { readonly do: 'fault'; readonly fault: Fault }
   | { readonly do: 'reset'; readonly key: (typeof KEYS)[number] }
-
-export interface Turn {
-  /** Redis loses all its data before anything is asked. */
-  readonly forgets: boolean
-  readonly waitMs: number
-  readonly requests: readonly Request[]
-}
 
 const request: fc.Arbitrary<Request> = fc.record({
   key: fc.constantFrom(...KEYS),
@@ -103,26 +96,3 @@ export const someSteps: fc.Arbitrary<Step[]> = fc
     maxLength: 24,
   })
   .map((parts) => parts.flat())
-
-/** Turns in which Redis may have lost its data. */
-export const someTurns: fc.Arbitrary<Turn[]> = fc.array(
-  fc.record({
-    forgets: fc.oneof(
-      { weight: 4, arbitrary: fc.constant(false) },
-      { weight: 1, arbitrary: fc.constant(true) },
-    ),
-    waitMs: fc.oneof(
-      { weight: 5, arbitrary: fc.integer({ min: 1, max: 2_000 }) },
-      { weight: 1, arbitrary: fc.constant(WINDOW_MS) },
-    ),
-    requests: fc.oneof(
-      { weight: 3, arbitrary: fc.array(request, { minLength: 1, maxLength: 4 }) },
-      { weight: 1, arbitrary: fc.array(request, { minLength: 5, maxLength: 2 * LIMIT }) },
-    ),
-  }),
-  { minLength: 1, maxLength: 24 },
-)
-
-export function consume(key: Request['key'], cost: number): Request {
-  return { key, cost, mode: 'consume' }
-}

@@ -6,11 +6,8 @@
 
 import {
   fixedWindow,
-  gcra,
-  leakyBucket,
   type Policy,
   slidingCounter,
-  slidingLog,
   slidingWindow,
   tokenBucket,
 } from '../../../../packages/core/src/index.js'
@@ -82,15 +79,10 @@ const inBucket: Subject['inUse'] = (taken, atMs, most = LIMIT) => {
 /** Less than a unit flows into a bucket during all the deadlines of a walk. */
 const BUCKET_BLUR = 1
 
+/** Others have the arithmetic of one of these. */
 export const SUBJECTS: readonly Subject[] = [
   {
     policy: tokenBucket({ capacity: LIMIT, refill: LIMIT, every: WINDOW_MS }),
-    inUse: inBucket,
-    blur: BUCKET_BLUR,
-  },
-  { policy: gcra({ limit: LIMIT, period: WINDOW_MS }), inUse: inBucket, blur: BUCKET_BLUR },
-  {
-    policy: leakyBucket({ capacity: LIMIT, leak: LIMIT, every: WINDOW_MS }),
     inUse: inBucket,
     blur: BUCKET_BLUR,
   },
@@ -99,7 +91,6 @@ export const SUBJECTS: readonly Subject[] = [
     inUse: inWindow,
     blur: 0,
   },
-  { policy: slidingLog({ limit: LIMIT, window: WINDOW_MS }), inUse: inLog, blur: 0 },
   { policy: slidingWindow({ limit: LIMIT, window: WINDOW_MS }), inUse: inLog, blur: 0 },
   { policy: slidingCounter({ limit: LIMIT, window: WINDOW_MS }), inUse: inCounter, blur: 0 },
 ]

@@ -61,29 +61,6 @@ test(
 )
 
 test(
-  'a freeze shorter than requestTimeout of GLIDE: nothing is counted twice afterwards',
-  attempt(async (ends) => {
-    const store = await glideStore(server.port, ends)
-    const limiter = limiterOn(store)
-    let asked = 0
-    const ask = () => {
-      asked += 1
-      return limiter.consume('k')
-    }
-    await waitUntil('Redis decides', async () => (await ask()).source === 'store')
-    ends(() => server.kill('SIGCONT'))
-    server.kill('SIGSTOP')
-    const endMs = performance.now() + 1_000
-    while (performance.now() < endMs) await Promise.all([ask(), forMs(20)])
-    server.kill('SIGCONT')
-    await waitUntil('Redis decides', async () => (await ask()).source === 'store')
-    await waitUntil('all is counted', async () => store.health().localKeys === 0)
-    const { limit, remaining } = await limiter.peek('k')
-    expect(limit - remaining).toBe(asked)
-  }),
-)
-
-test(
   'late replies to GLIDE are used, and nothing is counted twice',
   attempt(async (ends) => {
     const proxy = await startProxy(server.port)
