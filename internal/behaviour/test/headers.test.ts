@@ -10,7 +10,7 @@ import {
 } from '@weir/core'
 import { type HeaderFormat, RATE_LIMIT_HEADERS, setRateLimitHeaders } from '@weir/core/http'
 import { fakeClock } from '@weir/core/testing'
-import { type Item, parseDictionary, parseItem, parseList } from 'structured-headers'
+import { type Item, parseList } from 'structured-headers'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type Answer, ask, serve } from './client.js'
 import { servers } from './servers/table.js'
@@ -58,20 +58,6 @@ describe.each(servers)('$name', (kind) => {
       ['inner.outer', { r: 18, t: 3_600 }],
     ])
     expect(others(answer)).toEqual([])
-  })
-
-  test('legacy: the reset is a time of day, never too early', async () => {
-    const before = Date.now()
-    const answer = await second('legacy')
-    const after = Date.now()
-    expect([line(answer, 'x-ratelimit-limit'), line(answer, 'x-ratelimit-remaining')]).toEqual([
-      '4',
-      '2',
-    ])
-    const reset = Number(line(answer, 'x-ratelimit-reset'))
-    expect(reset).toBeGreaterThanOrEqual(Math.floor(before / 1_000) + 1)
-    expect(reset).toBeLessThanOrEqual(Math.ceil(after / 1_000) + 1)
-    expect(answer.headers.ratelimit).toBeUndefined()
   })
 
   test('setRateLimitHeaders sets the same fields for the same decision', async () => {

@@ -1,7 +1,7 @@
 // How much is in progress at once: a request holds its slot until its response and its handler have
 // ended, whatever its client does.
 
-import { Agent, type ClientRequest, request } from 'node:http'
+import { type ClientRequest, request } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { concurrency, memoryStore, RateLimiter, type Store, slidingWindow } from '@weir/core'

@@ -1,12 +1,9 @@
-// Refunding a cost when the response is known: once or not at all, however the response ends.
-
-import { once } from 'node:events'
-import { Agent, request } from 'node:http'
+import { request } from 'node:http'
 import { Readable } from 'node:stream'
 import { fixedWindow, memoryStore, RateLimiter, type Store, StoreError } from '@weir/core'
 import type { ResponseOutcome } from '@weir/core/http'
 import { type FakeClock, fakeClock } from '@weir/core/testing'
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { ask, pipeline, serve, statuses, times } from './client.js'
 import type { Exchange, Reply, Running } from './servers/kind.js'
 import { servers } from './servers/table.js'

@@ -1,8 +1,12 @@
-// The chart and the tables of docs/benchmarks.md: a selection of all measured figures.
+// The figures of docs/benchmarks.md, a selection of all that were measured, and the goals in the
+// laboratory notes.
 
-import { type Bars, bars } from './bars.js'
-import type { Figure, KeptRow, KeptTable, RunRecord } from './record.js'
-import { cells, number } from './report.js'
+import { readFile, writeFile } from 'node:fs/promises'
+import { cells, goalsText, number, type Result } from './report.js'
+import { figure } from './table.js'
+
+const PAGE = new URL('../../../docs/benchmarks.md', import.meta.url)
+const NOTES = new URL('../results/README.md', import.meta.url)
 
 interface Column {
   readonly title: string
@@ -65,20 +69,23 @@ const TABLES: Readonly<Record<string, Shown>> = {
   },
 }
 
-/** The text between the marks of the page, by name. */
-export function partsOf(record: RunRecord): Readonly<Record<string, string>> {
-  const tables = Object.entries(TABLES).map(([name, shown]) => [name, tableText(record, shown)])
-  return { ...Object.fromEntries(tables), measured: machineOf(record) }
+/** @param machine the date, the machine and versions, in parts that `; ` ends */
+export async function writePages(results: readonly Result[], machine: string): Promise<void> {
+  // Without the versions of all packages, which a run prints.
+  let page = withPart(await readFile(PAGE, 'utf8'), 'measured', `${shortOf(machine)}.`)
+  for (const [name, shown] of Object.entries(TABLES))
+    page = withPart(page, name, shownText(results, shown))
+  await writeFile(PAGE, page)
+  await writeFile(NOTES, withPart(await readFile(NOTES, 'utf8'), 'goals', goalsText(results)))
 }
 
-/** The date and the machine, without the versions of all packages, which a run prints. */
-function machineOf({ measured }: RunRecord): string {
-  return `${measured.split('; ').slice(0, 2).join('; ')}.`
+function shortOf(machine: string): string {
+  return machine.split('; ').slice(0, 2).join('; ')
 }
 
-function tableText(record: RunRecord, { columns, subjects }: Shown): string {
+function shownText(results: readonly Result[], { columns, subjects }: Shown): string {
   const lines = subjects.map((subject) => {
-    const texts = columns.map((column) => figureText(record, column, subject))
+    const texts = columns.map((column) => textOf(results, column, subject))
     if (texts.every((text) => text === '')) throw new Error(`${subject} has no figure`)
     return cells([subject.startsWith('Weir') ? `**${subject}**` : subject, ...texts])
   })
@@ -86,36 +93,20 @@ function tableText(record: RunRecord, { columns, subjects }: Shown): string {
   return [titles, `|---|${'---:|'.repeat(columns.length)}`, ...lines].join('\n')
 }
 
-function figureText(record: RunRecord, column: Column, subject: string): string {
-  const value = figureOf(record, column, subject)?.value
-  const digits = tableOf(record, column).metrics.find(({ id }) => id === column.metric)?.digits
-  return value === undefined ? '' : number(value, digits ?? 0)
+function textOf(results: readonly Result[], column: Column, subject: string): string {
+  const tables = results.find(({ scenario }) => scenario.id === column.section)?.tables ?? []
+  const table = tables.find(({ id }) => column.table === undefined || id === column.table)
+  const metric = table?.metrics.find(({ id }) => id === column.metric)
+  if (table === undefined || metric === undefined)
+    throw new Error(`${column.section} has no ${column.metric}`)
+  const value = figure(table, subject, metric.id)
+  return value === undefined ? '' : number(value, metric.digits)
 }
 
-function figureOf(record: RunRecord, column: Column, subject: string): Figure | undefined {
-  const row = tableOf(record, column).rows.find((each: KeptRow) => each.subject === subject)
-  return row?.figures[column.metric]
-}
-
-function tableOf({ sections }: RunRecord, { section, table }: Column): KeptTable {
-  const tables = sections.find(({ id }) => id === section)?.tables ?? []
-  const found = table === undefined ? tables[0] : tables.find(({ id }) => id === table)
-  if (found === undefined) throw new Error(`the record has no table ${table ?? ''} of ${section}`)
-  return found
-}
-
-export function chartOf(record: RunRecord): string {
-  const groupOf = (title: string, parts: readonly Column[]): Bars['groups'][number] => {
-    const rows = [...WEIR.slice(0, 2), ...PEERS].map((name) => ({
-      name,
-      isOurs: name.startsWith('Weir'),
-      values: parts.map((column) => figureOf(record, column, name)?.value ?? 0),
-    }))
-    return { title, rows }
-  }
-  return bars({
-    title: 'CPU time of one decision, in microseconds: less is better',
-    parts: ['the process that asks', 'Redis'],
-    groups: [groupOf('Distinct keys', DISTINCT), groupOf('One hot key', HOT)],
-  })
+/** The page with the text between the marks of a part replaced. The rest is written by hand. */
+function withPart(page: string, name: string, text: string): string {
+  const [start, end] = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`]
+  const [from, to] = [page.indexOf(start), page.indexOf(end)]
+  if (from < 0 || to < from) throw new Error(`the page has no place: ${start} ... ${end}`)
+  return `${page.slice(0, from + start.length)}\n\n${text}\n\n${page.slice(to)}`
 }

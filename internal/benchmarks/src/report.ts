@@ -1,24 +1,18 @@
-// Goals and figures as Markdown, for a terminal and for the laboratory notes.
+// Goals and figures as Markdown, for a terminal and for the documents.
 
-import { BEST_PEER, boundOf } from './goals.js'
-import type { Figure, KeptGoal, KeptTable, RunRecord, Section } from './record.js'
+import { BEST_PEER, boundOf, type Judgement, judge } from './goals.js'
+import type { Scenario } from './scenario.js'
+import { spread } from './statistics.js'
+import { figure, type Metric, type Row, ratio, type Table } from './table.js'
 
-export interface Report {
-  /** The goals, and whether they are met. */
-  readonly goals: string
-  /** All measured figures, and the machine. */
-  readonly figures: string
-}
-
-export function report({ measured, sections }: RunRecord): Report {
-  return {
-    goals: goalsText(sections),
-    figures: [measured, LEGEND, ...sections.map(sectionText)].join('\n\n'),
-  }
+/** A scenario, and what was measured. */
+export interface Result {
+  readonly scenario: Scenario
+  readonly tables: readonly Table[]
 }
 
 /** One scenario's figures. */
-export function sectionText({ title, about, tables }: Section): string {
+export function sectionText({ scenario: { title, about }, tables }: Result): string {
   const titled = tables.length > 1
   return [
     `## ${title}`,
@@ -27,24 +21,31 @@ export function sectionText({ title, about, tables }: Section): string {
   ].join('\n\n')
 }
 
-function goalsText(sections: readonly Section[]): string {
-  const lines = sections.flatMap(({ title, goals }) => goals.map((goal) => goalText(title, goal)))
+/** The goals, and whether they are met. */
+export function goalsText(results: readonly Result[]): string {
+  const judged = results.flatMap(({ scenario: { title, goals }, tables }) =>
+    goals.map((goal) => ({ title, judgement: judge(goal, tables) })),
+  )
   const titles = ['where', 'what', 'to reach', 'reached', 'peer', 'floor', '']
   return [
-    summary(sections.flatMap(({ goals }) => goals)),
-    [cells(titles), `|${'---|'.repeat(titles.length)}`, ...lines].join('\n'),
+    summary(judged.map(({ judgement }) => judgement)),
+    [
+      cells(titles),
+      `|${'---|'.repeat(titles.length)}`,
+      ...judged.map(({ title, judgement }) => goalText(title, judgement)),
+    ].join('\n'),
   ].join('\n\n')
 }
 
-function summary(goals: readonly KeptGoal[]): string {
-  const countOf = (wanted: KeptGoal['verdict']): number =>
+function summary(goals: readonly Judgement[]): string {
+  const countOf = (wanted: Judgement['verdict']): number =>
     goals.filter(({ verdict }) => verdict === wanted).length
   const texts = [`${countOf('met')} of ${goals.length} met`, `${countOf('missed')} missed`]
   if (countOf(undefined) > 0) texts.push(`${countOf(undefined)} not measured`)
   return `${texts.join('; ')}.`
 }
 
-function goalText(title: string, { goal, per, values, peer, floor, verdict }: KeptGoal): string {
+function goalText(title: string, { goal, per, values, peer, floor, verdict }: Judgement): string {
   const measure = (value: number): string =>
     per === undefined ? number(value, value < 10 ? 2 : 0) : value.toFixed(value < 1 ? 3 : 2)
   const reached = values.map(({ subject, value, ...judged }) => {
@@ -59,24 +60,29 @@ function goalText(title: string, { goal, per, values, peer, floor, verdict }: Ke
   return cells([...[title, what, boundOf(goal), reached.join(', ')], ...[...besides, told]])
 }
 
-export function tableText({ metrics, rows }: KeptTable): string {
+export function tableText(table: Table): string {
+  const { metrics, rows } = table
   const titles = metrics.map(({ title, base }) =>
     base === undefined ? title : `${title} (x ${base})`,
   )
-  const lines = rows.map(({ subject, kind, figures }) => {
-    const name = kind === 'weir' ? `**${subject}**` : subject
-    return cells([name, ...metrics.map(({ id, digits }) => cellText(figures[id], digits))])
+  const lines = rows.map((row) => {
+    const name = row.kind === 'weir' ? `**${row.subject}**` : row.subject
+    return cells([name, ...metrics.map((metric) => cellText(table, row, metric))])
   })
   return [cells(['', ...titles]), `|${'---|'.repeat(titles.length + 1)}`, ...lines].join('\n')
 }
 
-/** The median, its ratio to the base, and the spread of the rounds. */
-function cellText(figure: Figure | undefined, digits: number): string {
-  if (figure === undefined) return ''
-  const { value, times, spread } = figure
-  const parts = [number(value, digits)]
+/** The median, its ratio to the base, and half the distance between the quartiles. */
+function cellText(table: Table, { subject, samples }: Row, metric: Metric): string {
+  const value = figure(table, subject, metric.id)
+  if (value === undefined) return ''
+  const times = ratio(table, subject, metric)
+  const parts = [number(value, metric.digits)]
   if (times !== undefined) parts.push(`(${times.toFixed(2)})`)
-  if (spread !== undefined) parts.push(`±${spread} %`)
+  const all = samples[metric.id] as readonly number[]
+  // A figure that is shown as 0 has no spread.
+  if (all.length > 2 && Number(value.toFixed(metric.digits)) > 0)
+    parts.push(`±${Math.round(spread(all) * 50)} %`)
   return parts.join(' ')
 }
 
@@ -98,12 +104,3 @@ export function cells(texts: readonly string[]): string {
 
 /** Explains the marks in the tables. */
 export const LEGEND: string = `Medians of the rounds; in brackets the ratio to the row named in the heading, the median of the rounds' ratios; ± half the distance between the quartiles. "${BEST_PEER}" is the one with the best figure in that column.`
-
-/** The page with the text between the marks of a part replaced. The rest is written by hand. */
-export function withPart(page: string, name: string, text: string): string {
-  const [start, end] = [`<!-- ${name}:start -->`, `<!-- ${name}:end -->`]
-  const [from, to] = [page.indexOf(start), page.indexOf(end)]
-  if (from < 0 || to < from)
-    throw new Error(`the page has no place for the report: ${start} ... ${end}`)
-  return `${page.slice(0, from + start.length)}\n\n${text}\n\n${page.slice(to)}`
-}

@@ -1,10 +1,9 @@
 // The benchmarks as a command: `pnpm bench [--only hot-key,refused] [--rounds 9] [--short]
 // [--one-core] [--reference 2d54f0d] [--write]`
 import { parseArgs } from 'node:util'
-import { writeFiles } from './files.js'
 import { machine } from './machine.js'
-import { type Result, recordOf, sectionOf } from './record.js'
-import { LEGEND, report, sectionText } from './report.js'
+import { writePages } from './page.js'
+import { goalsText, LEGEND, type Result, sectionText } from './report.js'
 import { FULL, type Scale, SHORT } from './scenario.js'
 import { versions } from './scenarios/versions.js'
 import { scenarios } from './scenarios.js'
@@ -49,18 +48,18 @@ for (const scenario of chosen) {
   const result = { scenario, tables: await scenario.measure(scale) }
   results.push(result)
   // Printed at once, so that a failure of a later scenario does not lose it.
-  console.log(`${sectionText(sectionOf(result))}\n`)
+  console.log(`${sectionText(result)}\n`)
   console.error(`${scenario.id}: ${((performance.now() - started) / 1_000).toFixed(0)} s`)
 }
 
 const command = ['pnpm bench', ...process.argv.slice(2).filter((arg) => arg !== '--write')].join(
   ' ',
 )
-const found = recordOf(results, await machine(command))
-console.log(`${found.measured}\n\n${LEGEND}\n\n${report(found).goals}`)
+const measured = await machine(command)
+console.log(`${measured}\n\n${LEGEND}\n\n${goalsText(results)}`)
 if (values.write) {
-  await writeFiles(found)
-  console.error('written: internal/benchmarks/results, docs/benchmarks.md and its chart')
+  await writePages(results, measured)
+  console.error('written: internal/benchmarks/results/README.md and docs/benchmarks.md')
 }
 // Some peers have timers that keep the process alive.
 process.exit(0)

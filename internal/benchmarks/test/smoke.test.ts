@@ -6,9 +6,8 @@ import { expect, test } from 'vitest'
 import { BUILT, nextMessage, startChild } from '../src/child.js'
 import type { Job } from '../src/memory/main.js'
 import { MAP } from '../src/memory/subjects.js'
-import { recordOf } from '../src/record.js'
 import { BUCKET } from '../src/redis/weir.js'
-import { report } from '../src/report.js'
+import { goalsText, sectionText } from '../src/report.js'
 import { TINY } from '../src/scenario.js'
 import { distinctKeysLoad } from '../src/scenarios/load.js'
 import { memoryOneKey } from '../src/scenarios/memory.js'
@@ -26,9 +25,8 @@ test.concurrent.each(isWeekly ? scenarios : some)('$id', async (scenario) => {
       for (const value of Object.values(samples).flat()) expect(value).not.toBeNaN()
     }
   }
-  const { goals, figures } = report(recordOf([{ scenario, tables }], 'A tiny run.'))
-  expect(figures).toContain(`## ${scenario.title}`)
-  expect(goals + figures).not.toMatch(/NaN|undefined|not measured/)
+  const text = sectionText({ scenario, tables }) + goalsText([{ scenario, tables }])
+  expect(text).not.toMatch(/NaN|undefined|not measured/)
 })
 
 test('a memory store is measured in a separate process', async () => {
@@ -48,6 +46,7 @@ if (isWeekly)
         }
       }
     }
-    const { figures } = report(recordOf([{ scenario: versions, tables }], 'A tiny run.'))
-    expect(figures).toContain('| present | reference | present / reference |')
+    expect(sectionText({ scenario: versions, tables })).toContain(
+      '| present | reference | present / reference |',
+    )
   })

@@ -33,7 +33,7 @@ function combined(count: number, seed?: number): string {
   return `${lines.join('\n')}\n`
 }
 
-function jsonLines(count: number): string {
+function _jsonLines(count: number): string {
   const lines = requests(count).map(({ atMs, ip }) => {
     return JSON.stringify({ time: atMs / 1_000, ip, user: `u${ip.at(-1)}` })
   })
@@ -101,7 +101,6 @@ async function expectTable(page: Page, expected: readonly (readonly string[])[])
 }
 
 describe('a log is read as @weir/simulate reads it in Node', () => {
-
   test('if it is compressed with gzip', async () => {
     const text = combined(500, 7)
     const opened = await open(linkOf(settings))

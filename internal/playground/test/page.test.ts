@@ -1,19 +1,9 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type Page, seriousFindings } from '@weir/testkit/page'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ALGORITHMS } from '../src/algorithms.js'
 import { countText, shareText } from '../src/page/texts.js'
 import { DEFAULTS, linkOf, type Settings } from '../src/settings.js'
-import {
-  address,
-  type CardFigures,
-  expectFigures,
-  figuresOn,
-  html,
-  open,
-  widerThanPage,
-} from './browser.js'
+import { type CardFigures, expectFigures, figuresOn, open, widerThanPage } from './browser.js'
 import { referenceOf } from './reference.js'
 
 /** The figures that the cards must show, from the kernels and not from the page's code. */

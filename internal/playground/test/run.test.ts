@@ -1,13 +1,9 @@
 // The page computes what the kernels decide.
 
-import { gcra, leakyBucket, type Policy, tokenBucket } from '@weir/core'
-import { traces } from '@weir/core/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseTrace, type TraceStep } from '../../../packages/core/src/testing/trace.js'
 import { ALGORITHMS } from '../src/algorithms.js'
 import { runsOf } from '../src/page/results.js'
-import { COLUMNS, runOf } from '../src/run.js'
 import {
   DEFAULTS,
   RANGES,

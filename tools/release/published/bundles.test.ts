@@ -75,15 +75,12 @@ describe('by rolldown', () => {
     },
   )
 
-  test.each(NAMES)(
-    'an application with only %s contains no other algorithm',
-    async (name) => {
-      const code = await bundled(limiterOf(name))
-      const others = Object.entries(KERNELS).filter(([other]) => other !== name)
-      expect(others.filter(([, kernel]) => code.includes(kernel))).toEqual([])
-      if (name in KERNELS) expect(code).toContain(KERNELS[name as keyof typeof KERNELS])
-    },
-  )
+  test.each(NAMES)('an application with only %s contains no other algorithm', async (name) => {
+    const code = await bundled(limiterOf(name))
+    const others = Object.entries(KERNELS).filter(([other]) => other !== name)
+    expect(others.filter(([, kernel]) => code.includes(kernel))).toEqual([])
+    if (name in KERNELS) expect(code).toContain(KERNELS[name as keyof typeof KERNELS])
+  })
 
   test('a limiter in memory needs no module of Node', async () => {
     expect(await bundled(limiterOf('tokenBucket'))).not.toContain('node:')

@@ -3,7 +3,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { parse } from 'yaml'
 import { CHANGE, stepOf } from '../../../scripts/ci/steps.mjs'
 import { git, gitLines } from '../git.mjs'
 import { jobsOf, workflowsIn } from '../workflows/read.mjs'
