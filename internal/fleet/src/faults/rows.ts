@@ -11,6 +11,8 @@ import { outages } from './rows/outages.js'
 import { processes } from './rows/processes.js'
 import { cutRecovery, ghosts, stampede } from './rows/recovery.js'
 import { refusals } from './rows/refusals.js'
+import { slots } from './rows/slots.js'
+import { storyRows } from './rows/stories.js'
 import { topology } from './rows/topology.js'
 import { waitingAndSettling } from './rows/waiting.js'
 
@@ -28,6 +30,8 @@ const all: readonly Row[] = [
   ...floods,
   stampede,
   ...closing,
+  ...storyRows,
+  slots,
   firstWaits,
   hostileKeys,
   cutRecovery,

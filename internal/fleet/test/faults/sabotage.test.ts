@@ -65,6 +65,11 @@ const WEEKLY: Readonly<Record<string, Misbehaviour>> = {
     sabotage: { store: { deadlineMs: 2_000 } },
     found: ['max'],
   },
+  'processes that are cut off and take the whole limit': {
+    row: '32',
+    sabotage: { store: { instances: 1 } },
+    found: ['4 processes: 1 cut off', '10 processes: 9 cut off'],
+  },
   'first calls that wait, though nobody has counted the processes': {
     row: '44',
     sabotage: { store: { instances: 1 } },

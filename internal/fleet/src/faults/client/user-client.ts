@@ -14,6 +14,8 @@ export interface UserClient {
   readonly events: EventEmitter
   /** Resolves when the client is ready. */
   ready(): Promise<void>
+  /** Whether a command would reach Redis, as far as the client knows. */
+  isReady(): Promise<boolean>
   incr(key: string): Promise<unknown>
   close(): void
 }
@@ -50,6 +52,7 @@ function ofIoredis(library: typeof ioredis, to: Address, isPlain: boolean): User
       if (client.status === 'ready') return Promise.resolve()
       return new Promise((resolve) => client.once('ready', () => resolve()))
     },
+    isReady: async () => client.status === 'ready',
     incr: (key) => client.incr(key),
     close: () => client.disconnect(),
   }
@@ -81,6 +84,7 @@ function ofNodeRedis(to: Address, isPlain: boolean): UserClient {
     ready: async () => {
       await connected
     },
+    isReady: async () => single.isReady,
     incr: (key) => single.incr(key),
     close: () => {
       if (client.isOpen) client.destroy()
@@ -114,6 +118,11 @@ async function ofGlide(to: Address, isPlain: boolean): Promise<UserClient> {
     ready: async () => {
       await client.ping()
     },
+    isReady: () =>
+      client.ping().then(
+        () => true,
+        () => false,
+      ),
     incr: (key) => client.incr(key),
     close: () => client.close(),
   }
