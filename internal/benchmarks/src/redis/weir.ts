@@ -18,8 +18,8 @@ import { type RedisSubjectKind, UNIT_MS, WINDOW_MS } from './subject.js'
 export const BUCKET = 'Weir token bucket'
 export const FIXED = 'Weir fixed window'
 export const COUNTER = 'Weir sliding counter'
-export const SLIDING = 'Weir sliding window'
-export const LOG = 'Weir exact log'
+const SLIDING = 'Weir sliding window'
+const LOG = 'Weir exact log'
 
 /** The most requests in one call. */
 export const LARGEST_CALL = 32

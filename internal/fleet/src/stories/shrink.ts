@@ -64,7 +64,7 @@ export async function shrink(found: Outcome, smallest: StoryOptions, run: Run): 
 }
 
 /** Smaller values, in ascending order. */
-export function smallerValues<Value>(value: Value, smallest: Value): readonly Value[] {
+function smallerValues<Value>(value: Value, smallest: Value): readonly Value[] {
   if (value === smallest) return []
   if (typeof value !== 'number' || typeof smallest !== 'number') return [smallest]
   const middle = (value + smallest) / 2
