@@ -1,6 +1,7 @@
 // Each header format, over real HTTP, parsed by an independent parser.
 
 import {
+  concurrency,
   fixedWindow,
   memoryStore,
   RateLimiter,
@@ -59,6 +60,23 @@ describe.each(servers)('$name', (kind) => {
     ])
     expect(others(answer)).toEqual([])
   })
+
+  test.each(['draft-6', 'legacy', 'legacy-delta'] as const)(
+    '%s: no field of an earlier limiter is left where one binds that does not have it',
+    async (headers) => {
+      const { url } = await serve(kind, {
+        limiters: [
+          { store, name: 'outer', limit: 10, window: '1m', headers },
+          // Slots have no window.
+          { store, headers, policy: concurrency({ name: 'slots', limit: 2, holdTimeout: '1m' }) },
+        ],
+      })
+      const { headers: sent } = await ask(url)
+      const prefix = headers === 'draft-6' ? 'ratelimit' : 'x-ratelimit'
+      expect([sent[`${prefix}-limit`], sent[`${prefix}-remaining`]]).toEqual(['2', '1'])
+      expect(sent).not.toHaveProperty(`${prefix}-reset`)
+    },
+  )
 
   test('setRateLimitHeaders sets the same fields for the same decision', async () => {
     const policy = [

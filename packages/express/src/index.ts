@@ -159,6 +159,7 @@ const express: HttpAdapter<Request, Response, [Response]> = {
   },
   headersSent: (res) => res.headersSent,
   setHeader: (res, name, value) => void res.setHeader(name, value),
+  removeHeader: (res, name) => res.removeHeader(name),
   afterResponse: afterNodeResponse,
   hasConnection: hasNodeConnection,
   cutOff: cutOffNodeResponse,

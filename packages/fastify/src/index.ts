@@ -152,6 +152,7 @@ const fastify: HttpAdapter<FastifyRequest, FastifyReply, [FastifyReply]> = {
   },
   headersSent: (reply) => reply.sent || reply.raw.headersSent,
   setHeader: (reply, name, value) => void reply.header(name, value),
+  removeHeader: (reply, name) => void reply.removeHeader(name),
   afterResponse: (reply, done) => afterNodeResponse(reply.raw, done),
   hasConnection: (reply) => hasNodeConnection(reply.raw),
   cutOff: (reply) => cutOffNodeResponse(reply.raw),

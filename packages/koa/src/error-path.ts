@@ -27,6 +27,11 @@ export function remember(ctx: Remembering, name: string, value: string): void {
   ours.headers[name] = value
 }
 
+/** Does not send a header that was remembered. */
+export function forget(ctx: Remembering, name: string): void {
+  delete ctx[OURS]?.headers[name]
+}
+
 /**
  * Puts our headers on the error while Koa answers with it, which Koa does synchronously: one error
  * object may be thrown for many requests at a time, and none must get another's headers. The

@@ -17,7 +17,7 @@ import {
   type Verdict,
 } from '@weir/core/http'
 import type { DefaultContext, DefaultState, Middleware, Next, ParameterizedContext } from 'koa'
-import { type AnyContext, remember } from './error-path.js'
+import { type AnyContext, forget, remember } from './error-path.js'
 
 export * from '@weir/core'
 export {
@@ -155,6 +155,10 @@ const koa: HttpAdapter<AnyContext, AnyContext> = {
     // Not `ctx.set`, which does the same in many more steps.
     ctx.res.setHeader(name, value)
     remember(ctx, name, value)
+  },
+  removeHeader: (ctx, name) => {
+    ctx.res.removeHeader(name)
+    forget(ctx, name)
   },
   cutOff: (ctx) => cutOffNodeResponse(ctx.res),
   hasConnection: (ctx) => hasNodeConnection(ctx.res),

@@ -100,6 +100,7 @@ export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = 
     if (response.header) response.header(name, value)
     else response.setHeader(name, value)
   },
+  removeHeader: (response, name) => response.removeHeader?.(name),
   afterResponse: (response, done) => afterNodeResponse(response.raw ?? response, done),
   hasConnection: (response) => hasNodeConnection(response.raw ?? response),
   cutOff: (response) => cutOffNodeResponse(response.raw ?? response),

@@ -47,6 +47,9 @@ export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
   headersSent(response: Res): boolean
   /** Replaces the header. */
   setHeader(response: Res, name: string, value: string): void
+  /** Removes a header that an earlier limiter has set. Missing: it stays, though another limiter
+   *  now binds, whose headers do not have it. */
+  removeHeader?(response: Res, name: string): void
   /** Calls back exactly once, when the response has ended or its connection has closed: see
    *  `afterNodeResponse`. */
   afterResponse(response: Res, done: (outcome: ResponseOutcome) => void): void

@@ -68,7 +68,7 @@ export function responder<Req, Res, Rest extends unknown[]>(
     adapter.place(request, placed, rest, requestProperty)
     if (response !== undefined) {
       if (!adapter.headersSent(response))
-        writeHeaders(time, placed, settings, response, adapter.setHeader)
+        writeHeaders(time, placed, settings, response, adapter.setHeader, adapter.removeHeader)
       if (goesOn) correctLater?.(request, response, decision, rest)
     }
     // The client has left. A limiter in shadow mode goes by the slots of other limiters.

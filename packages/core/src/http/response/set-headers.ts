@@ -43,7 +43,7 @@ export function setRateLimitHeaders(
     carried = withDecision(carried, decision, last)
   }
   if (carried === undefined || last === undefined) return
-  writeHeaders(processTime, carried, last, headers, set)
+  writeHeaders(processTime, carried, last, headers, set, undefined)
   if (!carried.allowed) writeRefusal(longestWaitMs(carried), headers, set)
 }
 

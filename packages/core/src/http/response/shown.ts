@@ -24,6 +24,7 @@ export function writeHeaders<Res>(
   settings: ResponseSettings,
   response: Res,
   setHeader: (response: Res, name: string, value: string) => void,
+  removeHeader: ((response: Res, name: string) => void) | undefined,
 ): void {
   if (settings.fields.length === 0) return
   const items = itemsOf(carried)
@@ -31,6 +32,7 @@ export function writeHeaders<Res>(
   for (const field of fieldsOfAll(carried[SETTINGS], settings)) {
     const value = field.write(items, clock)
     if (value !== undefined) setHeader(response, field.name, value)
+    else if (carried.all.length > 1) removeHeader?.(response, field.name)
   }
 }
 
