@@ -113,8 +113,8 @@ export function lossOfLevels(limit: number, level: number, seen: number): number
 
 /**
  * All processes lose Redis, and some no longer remember this key, since they have used more than
- * `maxLocalKeys` others.
- * @param quotas the local quotas of the processes that have forgotten the key
+ * `maxLocalKeys` others, or forget it before they are back.
+ * @param quotas the local quotas of the processes that have forgotten the key, each time
  */
 export function moreKeysThanRemembered(limit: number, quotas: readonly number[]): number {
   return limit + sum(quotas)

@@ -93,11 +93,11 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     ],
   },
   moreKeysThanRemembered: {
-    when: 'an outage begins, and a process no longer remembers the key, as it has seen more than [`maxLocalKeys`](#how-many-keys) others since',
-    passes: 'L + the q of each such process',
+    when: 'an outage begins, and a process no longer remembers the key, as it has seen more than [`maxLocalKeys`](#how-many-keys) others since; or it forgets the key in the outage, as it grants units under more keys than that',
+    passes: 'L + the q of each such process, each time',
     examples: [
       example(
-        'all four',
+        'all four, once',
         `${LIMIT} + ${PROCESSES * q}`,
         bounds.moreKeysThanRemembered(LIMIT, quotas),
       ),

@@ -123,9 +123,10 @@ function told(
     const wanted = (typeof formats[0] === 'object' ? formats[i] : formats) as Formats
     const own = responseSettings(`limiter-${i}`, wanted, hidden)
     const placed = withDecision(before, decision, own)
-    writeHeaders(clock, placed, own, response, (to, name, value) => {
+    const set = (to: FakeResponse, name: string, value: string): void => {
       to.headers[asWritten(name)] = value
-    })
+    }
+    writeHeaders(clock, placed, own, response, set, undefined)
     return placed
   }, undefined)
   return response.headers
