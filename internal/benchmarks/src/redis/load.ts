@@ -106,7 +106,7 @@ interface Cost extends Turn {
   readonly decisions: number
   /** Decisions per second. */
   readonly rate: number
-  /** The CPU times of this process and of the server's main thread, in microseconds per decision. */
+  /** The CPU times of this process and of the server's main thread, in us per decision. */
   readonly clientUs: number
   readonly redisUs: number
 }
