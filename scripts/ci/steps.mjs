@@ -19,7 +19,14 @@
 //
 // A step whose name ends with a colon is a function of the text after the colon, such as
 // `mutation:3/24`.
+import { readdirSync } from 'node:fs'
+import { parse } from 'node:path'
 import { valkeyServerBinary } from '../../internal/testkit/servers/redis.mjs'
+
+const CLIENTS = new URL('../../internal/fleet/src/faults/client/libraries/', import.meta.url)
+const OTHER_CLIENTS = readdirSync(CLIENTS)
+  .map((file) => parse(file).name)
+  .filter((name) => name !== 'ioredis')
 
 /**
  * @typedef {object} Command
@@ -230,11 +237,9 @@ const others = {
   'all-faults': {
     title: 'The whole fault matrix, with ioredis, with leases, and with each other client',
     commands: [
-      ...[
-        [],
-        ['--leases'],
-        ...['iovalkey', 'node-redis', 'glide'].map((library) => ['--library', library]),
-      ].map((options) => ({ run: npm('faults', '--', ...options), shown: true })),
+      ...[[], ['--leases'], ...OTHER_CLIENTS.map((library) => ['--library', library])].map(
+        (options) => ({ run: npm('faults', '--', ...options), shown: true }),
+      ),
       weekly(judging('faults', 'sabotage')),
       weekly(judging('outages', 'outage.test')),
     ],

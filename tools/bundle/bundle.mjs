@@ -91,7 +91,7 @@ const ROOMS = {
           // What algorithms say of themselves is for tools and tests.
           if (/^description\.ts$/.test(rest.at(-1))) return 'testing'
           // Stays in its entry, so that nobody loads the adapter of a client that they do not use.
-          if (/^clients[\\/](node-redis|glide)/.test(rest.join(sep))) return null
+          if (/^clients[\\/](?!ioredis|text|attempt)/.test(rest.join(sep))) return null
           return ['redis', 'http', 'testing', 'database'].includes(room) ? room : 'core'
         },
       },

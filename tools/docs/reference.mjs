@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import typescript from '@typescript/typescript6'
 import { pages } from './pages.mjs'
-import { adapters, openSource } from './source.mjs'
+import { adapters, ENTRIES, openSource } from './source.mjs'
 import { blocks, code, flow, prose, slug, titleOf, withLinks } from './text.mjs'
 
 const { displayPartsToString, SignatureKind, SymbolFlags } = typescript
@@ -30,24 +30,10 @@ const FIRST = [
   'store',
 ]
 const DEFAULT = /(?:^|(?<=\.\s+))Default\s+(`[^`]+`|[\d,]+|true|false)\.(\s|$)/
-/** The entries that export the names in examples. */
-const ENTRIES = {
-  live: '@weir/core/live',
-  adaptive: '@weir/core/adaptive',
-  store: '@weir/core/store',
-  core: '@weir/core',
-  ...Object.fromEntries(adapters.map((name) => [name, `@weir/${name}`])),
-  nest: '@weir/nest',
-  'node-redis': '@weir/core/node-redis',
-  glide: '@weir/core/glide',
-  testing: '@weir/core/testing',
-  dashboard: '@weir/dashboard',
-  metrics: '@weir/metrics',
-  prometheus: '@weir/metrics/prometheus',
-  otel: '@weir/metrics/otel',
-  'nest-metrics': '@weir/metrics/nest',
-  http: '@weir/core/http',
-}
+/** The entries that export the names in examples, those first that say most of what they are. */
+const FIRST_ENTRIES = ['live', 'adaptive', 'store', 'core']
+const used = pages.flatMap(({ sections }) => sections.map(({ from = 'core' }) => from))
+const entries = [...new Set([...FIRST_ENTRIES, ...used.filter((name) => name !== 'http'), 'http'])]
 
 const FOREIGN = [
   ['Redis', "import { Redis } from 'ioredis'"],
@@ -58,7 +44,7 @@ const FOREIGN = [
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const folder = join(root, 'docs/reference')
-const { checker, exportsOf } = openSource()
+const { checker, exportsOf } = openSource(entries)
 const missing = []
 /** The page of each export. */
 const places = new Map(
@@ -319,15 +305,13 @@ function withImports(text, from) {
     return (symbol?.flags & SymbolFlags.Value) > 0 && !isMoved(symbol)
   }
   // What adapters export as well is imported from them.
-  const first = from in ENTRIES && from !== 'http' ? [from] : []
-  const entries = [...new Set([...first, ...Object.keys(ENTRIES)])]
-  const used = [...words].filter((word) => entries.some((entry) => hasValue(entry, word)))
-  const whole = entries.find((entry) => used.every((word) => hasValue(entry, word)))
-  const lines = entries.map((entry) => {
-    const own = used.filter(
-      (word) => (whole ?? entries.find((one) => hasValue(one, word))) === entry,
-    )
-    return own.length > 0 ? `import { ${own.sort().join(', ')} } from '${ENTRIES[entry]}'\n` : ''
+  const all = [...new Set([...(from === 'http' ? [] : [from]), ...entries])]
+  const named = [...words].filter((word) => all.some((entry) => hasValue(entry, word)))
+  const whole = all.find((entry) => named.every((word) => hasValue(entry, word)))
+  const lines = all.map((entry) => {
+    const own = named.filter((word) => (whole ?? all.find((one) => hasValue(one, word))) === entry)
+    const names = own.sort().join(', ')
+    return own.length > 0 ? `import { ${names} } from '${ENTRIES.get(entry).from}'\n` : ''
   })
   for (const [name, line] of FOREIGN) if (words.has(name)) lines.push(`${line}\n`)
   const imports = lines.join('')

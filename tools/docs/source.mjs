@@ -3,7 +3,7 @@
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import typescript from '@typescript/typescript6'
-import { adaptersIn } from '../release/packages.mjs'
+import { adaptersIn, publishedPackages } from '../release/packages.mjs'
 
 const { convertCompilerOptionsFromJson, createProgram, readConfigFile, SymbolFlags, sys } =
   typescript
@@ -12,26 +12,23 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 /** The name of each adapter's folder, which is the name of its framework. */
 export const adapters = adaptersIn(root).map(({ folder }) => basename(folder))
 
-const ENTRIES = {
-  core: 'packages/core/src/index.ts',
-  http: 'packages/core/src/http/index.ts',
-  live: 'packages/core/src/entries/live.ts',
-  adaptive: 'packages/core/src/entries/adaptive.ts',
-  store: 'packages/core/src/entries/store.ts',
-  'node-redis': 'packages/core/src/redis/clients/node-redis.ts',
-  glide: 'packages/core/src/redis/clients/glide.ts',
-  testing: 'packages/core/src/testing/index.ts',
-  ...Object.fromEntries(adapters.map((name) => [name, `packages/${name}/src/index.ts`])),
-  nest: 'packages/nest/src/index.ts',
-  dashboard: 'packages/dashboard/src/index.ts',
-  metrics: 'packages/metrics/src/index.ts',
-  prometheus: 'packages/metrics/src/prometheus.ts',
-  otel: 'packages/metrics/src/otel.ts',
-  'nest-metrics': 'packages/metrics/src/nest.ts',
-}
+/** The entries of all packages: the name in pages.mjs, what an application imports, the source. */
+export const ENTRIES = new Map(
+  publishedPackages(root).flatMap(({ folder, manifest }) => {
+    const home = basename(folder)
+    const [, list = ''] = /tools\/build\.mjs ([^&]*)$/.exec(manifest.scripts?.build ?? '') ?? []
+    return list.split(' ').map((entry) => {
+      const [path, source = path] = entry.split('=')
+      const own = path === 'index' ? home : home === 'core' ? path : `${home}/${path}`
+      const from = path === 'index' ? manifest.name : `${manifest.name}/${path}`
+      return [own, { from, file: join(root, folder, 'src', `${source}.ts`) }]
+    })
+  }),
+)
 
-export function openSource() {
-  const pathOf = (name) => join(root, ENTRIES[name])
+/** @param names of entries */
+export function openSource(names) {
+  const pathOf = (name) => ENTRIES.get(name).file
   const core = { '@weir/core': [pathOf('core')] }
   const rooms = ['packages/core/src/entries/*.ts', 'packages/core/src/*/index.ts']
   const { config } = readConfigFile(join(root, 'tsconfig.base.json'), sys.readFile)
@@ -43,7 +40,7 @@ export function openSource() {
     },
     root,
   )
-  const program = createProgram(Object.keys(ENTRIES).map(pathOf), options)
+  const program = createProgram(names.map(pathOf), options)
   const checker = program.getTypeChecker()
   const found = new Map()
   const declared = (symbol) =>

@@ -11,6 +11,7 @@ import { join } from 'node:path'
  * @property {boolean} [private]
  * @property {unknown} [repository]
  * @property {Record<string, unknown>} [exports]
+ * @property {Record<string, string>} [scripts]
  * @property {Record<string, string>} [engines]
  * @property {Record<string, string>} [dependencies]
  * @property {Record<string, string>} [devDependencies]

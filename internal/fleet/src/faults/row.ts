@@ -1,5 +1,4 @@
 import type { Check } from './checks.js'
-import type { Library } from './client/protocol.js'
 import type { Length } from './outage.js'
 import type { Stage } from './stage.js'
 
@@ -18,7 +17,7 @@ export interface Row {
   /** Why the row is not judged with leases: they change what its checks look at. */
   readonly notWithLeases?: string
   /** Libraries whose clients cannot be judged by the row, and why. */
-  readonly notWith?: Partial<Readonly<Record<Library, string>>>
+  readonly notWith?: Readonly<Record<string, string>>
   run(stage: Stage, length: Length): Promise<readonly Check[]>
 }
 

@@ -1,7 +1,7 @@
 // The fault matrix as a command: `pnpm faults [--short] [--rows 2,3,17] [--jobs 2] [--leases]
 // [--library glide]`
 import { parseArgs } from 'node:util'
-import { LIBRARIES } from './client/protocol.js'
+import { LIBRARIES } from './client/user-client.js'
 import { judge, judgeAgain, type Verdict } from './judge.js'
 import { FULL, SHORT } from './outage.js'
 import { line, summary } from './report.js'

@@ -3,8 +3,8 @@
 
 import { Batch, Decoder, GlideMonitorClient, ProtocolVersion } from '@valkey/valkey-glide'
 import { type RedisStoreOptions, redisStore } from '@weir/core'
-import { fromGlide, type GlideLike, recommendedGlideOptions } from '@weir/core/glide'
-import { freePort, openConnection, startProxy, startRedis, waitUntil } from '@weir/testkit'
+import { fromGlide, type GlideLike } from '@weir/core/glide'
+import { openConnection, startProxy, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { processTime } from '../../../../packages/core/src/base/time.js'
@@ -13,16 +13,7 @@ import type { Connection } from '../../../../packages/core/src/redis/connection.
 import { COMMANDS } from '../../../../packages/core/src/redis/permissions.js'
 import { workerRedis } from '../../../../packages/core/test/redis/servers.js'
 import { glideClient, glideCluster } from './glide.js'
-import {
-  ALONE,
-  comesAndGoes,
-  countsProcessesAndSetsLimits,
-  followsAKey,
-  keepTheContract,
-  limiterOn,
-  redisDecides,
-  STRICT,
-} from './other-clients.js'
+import { ALONE, limiterOn, redisDecides, STRICT } from './other-clients.js'
 
 const { port, clusterPorts } = workerRedis()
 const single = await glideClient(port)
@@ -55,14 +46,6 @@ function storeOn(client: GlideLike, options: RedisStoreOptions = ALONE) {
   open.push(() => store.close())
   return store
 }
-
-keepTheContract(fromGlide(single), fromGlide(cluster))
-
-test('processes are counted, and live limits are set and read', () =>
-  countsProcessesAndSetsLimits(fromGlide(cluster)))
-
-test('a key that moves to another node is counted on there', () =>
-  followsAKey(fromGlide(cluster), clusterPorts))
 
 describe('a store decides', () => {
   test.each([
@@ -142,16 +125,6 @@ test('an error of the server is the one that ioredis would report', async () => 
 })
 
 describe('while there is no connection', () => {
-  test('decisions are local, and Redis decides when it is there', async () => {
-    const of = await freePort()
-    const client = await clientOf(of, recommendedGlideOptions)
-    await comesAndGoes([limiterOn(storeOn(client))], async () => {
-      const server = await startRedis({ port: of })
-      open.push(() => server.stop())
-      return server
-    })
-  })
-
   test('requests while a client connects wait for it', async () => {
     const client = await clientOf(port)
     const limiter = limiterOn(storeOn(client, { ...STRICT, ...ALONE }))

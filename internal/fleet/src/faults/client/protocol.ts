@@ -13,17 +13,13 @@ export interface PolicySettings {
   readonly options: object
 }
 
-/** The library of the process's client. */
-export type Library = (typeof LIBRARIES)[number]
-export const LIBRARIES = ['ioredis', 'iovalkey', 'node-redis', 'glide'] as const
-
 /** The setup of a user's process. */
 export interface Job {
   readonly to: Address
-  /** The client's options: those that Weir recommends, or none. */
-  readonly client: 'recommended' | 'plain'
-  /** By default, ioredis. */
-  readonly library?: Library
+  /** The client's options: see `Open`. */
+  readonly client: 'recommended' | 'patient' | 'plain'
+  /** One of `LIBRARIES`. By default, ioredis. */
+  readonly library?: string
   /** Options of redisStore. */
   readonly store?: RedisStoreOptions
   readonly policy: PolicySettings

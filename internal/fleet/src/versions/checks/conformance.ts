@@ -10,7 +10,11 @@ import { algorithmsOn, storeOf } from '../version.js'
 import { continued } from './kernels.js'
 
 /** @param of the names of cases to run; default: all */
-export async function checkConformance(bench: Bench, seed: number, of: RegExp = /./): Promise<Found> {
+export async function checkConformance(
+  bench: Bench,
+  seed: number,
+  of: RegExp = /./,
+): Promise<Found> {
   const client = await bench.newClient()
   const [earlier, present] = bench.versions
   const random = randomOf(seed)
