@@ -60,6 +60,9 @@ export interface StoreStats {
   /** Keys under which units were admitted locally that are yet to be counted in the store; each
    *  policy's keys are counted separately. */
   readonly unreconciled: number
+  /** What the store does when it cannot decide, unless a limiter or a policy says otherwise;
+   *  `policy`: it decides by a policy of its own. Undefined: it fails. */
+  readonly whenUnavailable?: 'local' | 'allow' | 'deny' | 'throw' | 'policy' | undefined
   /** How often each of the store's events has happened. */
   readonly events: Readonly<Record<string, number>>
   /** What the store keeps in this process; undefined: nothing. */
@@ -72,6 +75,8 @@ export interface NodeStats {
   readonly node: string
   /** The state of the server's circuit breaker. */
   readonly state: 'closed' | 'open' | 'half-open'
+  /** Since when that has not been `closed`, in ms since the Unix epoch. Undefined: it is. */
+  readonly awaySinceMs?: number | undefined
   /** Calls that wait for the server's answer. */
   readonly inFlight: number
   /**

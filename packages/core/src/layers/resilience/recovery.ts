@@ -31,6 +31,8 @@ export class Guard {
   readonly pulse: Pulse
   /** The state that the last event named. */
   state: BreakerState = 'closed'
+  /** Since when that has not been `closed`, in us since the Unix epoch; undefined: it is. */
+  awaySinceUs: number | undefined = undefined
   /** Cancels the next attempt; undefined: none is planned. */
   cancel: (() => void) | undefined = undefined
   /** When it last came back, by the store's clock. */
@@ -117,6 +119,8 @@ export class Recovery {
     const { state, probeAtMs } = breaker
     if (state !== guard.state) {
       guard.state = state
+      guard.awaySinceUs =
+        state === 'closed' ? undefined : (guard.awaySinceUs ?? this.#options.time.nowUs())
       this.#options.events.emit('breaker', { node: node.name, state, cause })
       if (state === 'half-open') this.#isBack(guard)
       if (state === 'open') {

@@ -70,7 +70,7 @@ export class Resilience implements Layer, Sent {
     this.#recovery = new Recovery(backend, ledger, { store, events, time })
     const { guardOf } = this.#recovery
     const hasAnswered = (): boolean => this.#hasAnswered
-    this.status = statusOf(backend, guardOf, ledger, events, options.peers, hasAnswered)
+    this.status = statusOf(backend, guardOf, ledger, events, options, hasAnswered)
   }
 
   ask(request: LayerRequest, pending: Pending): void {

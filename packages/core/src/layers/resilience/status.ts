@@ -1,7 +1,7 @@
 // A store's state, and what was counted of it. Does not ask the store.
 
 import { Calls } from '../../base/calls.js'
-import type { StoreStats } from '../../store.js'
+import type { StoreStats, WhenUnavailable } from '../../store.js'
 import type { Backend, BackendNode } from './backend.js'
 import type { BreakerState } from './breaker.js'
 import type { Events } from './events.js'
@@ -32,13 +32,18 @@ export interface Status {
   stats(): StoreStats
 }
 
+export interface StatusOptions {
+  readonly peers: () => Peers
+  readonly whenUnavailable: WhenUnavailable
+}
+
 /** @param hasAnswered whether the store has answered once */
 export function statusOf(
   { kind = 'store', nodes }: Backend,
   guardOf: (node: BackendNode) => Guard,
   ledger: Ledger,
   { counts }: Events,
-  peers: () => Peers,
+  { peers, whenUnavailable: when }: StatusOptions,
   hasAnswered: () => boolean,
 ): Status {
   const statesOf = (all: readonly BackendNode[]): StoreHealth['nodes'] =>
@@ -59,10 +64,13 @@ export function statusOf(
       const stats = statesOf(all).map(({ name, state, inFlight }, i) => {
         const { ok, timeout, error, notSent, durations } = all[i]?.calls ?? new Calls()
         const calls = { ok, timeout, error, notSent }
-        return { node: name, state, inFlight, calls, durations: durations.stats() }
+        const { awaySinceUs } = guardOf(all[i] as BackendNode)
+        const awaySinceMs = awaySinceUs && Math.round(awaySinceUs / 1_000)
+        return { node: name, state, awaySinceMs, inFlight, calls, durations: durations.stats() }
       })
-      const instances = peers().count
-      return { kind, nodes: stats, instances, unreconciled: ledger.keys, events: { ...counts } }
+      const whenUnavailable = typeof when === 'object' ? ('policy' as const) : when
+      const state = { instances: peers().count, unreconciled: ledger.keys, whenUnavailable }
+      return { kind, nodes: stats, ...state, events: { ...counts } }
     },
   }
 }

@@ -191,10 +191,13 @@ describe('in virtual time', () => {
 
     test('is not asked after five failures, but probed, until it is well', async () => {
       const world = worldOf()
+      const awaySinceMs = (): number | undefined => world.store.stats().nodes[0]?.awaySinceMs
       world.way = way
       for (let i = 0; i < 5; i += 1) await world.decide()
       expect(world.store.health().state).toBe('never-connected')
       expect(world.store.health().nodes[0]?.state).toBe('open')
+      const sinceMs = Math.round(world.time.nowUs() / 1_000)
+      expect(awaySinceMs()).toBe(sinceMs)
       const before = world.modes.length
       const beforeMs = world.time.nowMs()
       await world.decide()
@@ -205,8 +208,10 @@ describe('in virtual time', () => {
       world.way = WELL['answers synchronously'] as Way
       await world.time.advance(1_200)
       expect(world.store.health().state).toBe('half-open')
+      expect(awaySinceMs()).toBe(sinceMs)
       await world.time.advance(5_000)
       expect(world.store.health().state).toBe('closed')
+      expect(awaySinceMs()).toBeUndefined()
       expect(world.named('breaker').map((event) => (event as { state: string }).state)).toEqual([
         'open',
         'half-open',
