@@ -31,6 +31,9 @@ export interface Dashboard {
    * @param base where the page is mounted: `'http://localhost:3000/weir'`
    */
   address(base: string): string
+  /** Makes another token, prints it, and disconnects all viewers: the token before and its cookies
+   *  let nobody in any more. With `authorize`, there is no token, and nothing happens. */
+  newToken(): void
   /** Disconnects all viewers for good, and ends timers and subscriptions. */
   close(): void
 }
@@ -63,18 +66,28 @@ export function dashboardIn(time: Time, options: DashboardOptions): Dashboard {
     notes: () => notes.all,
     failed: (error) => failed('limiters', error),
   })
-  const access = accessBy(options.authorize)
+  const access = accessBy(options.authorize, time, (error) => failed('authorize', error))
   const viewers = new Viewers(time, collector, (error) => failed('a frame', error))
   const serving: Serving = { access, collector, notes, viewers, time, mayAct: actions, failed }
-  const { token } = access
-  if (token !== undefined) log(`Weir's dashboard opens where it is mounted, with /?token=${token}`)
+  const printToken = (): void => {
+    if (access.token !== undefined)
+      log(`Weir's dashboard opens where it is mounted, with /?token=${access.token}`)
+  }
+  printToken()
 
   return {
     handler: nodeHandler(serving, path),
     fetch: fetchHandler(serving, path),
     address(base) {
       const at = base.replace(/\/+$/, '')
+      const { token } = access
       return token === undefined ? `${at}/` : `${at}/?token=${token}`
+    },
+    newToken() {
+      if (access.token === undefined) return
+      access.renew()
+      viewers.disconnect()
+      printToken()
     },
     close() {
       viewers.close()

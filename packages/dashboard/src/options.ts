@@ -11,14 +11,15 @@ export interface DashboardOptions {
    *  that returns the current ones. Their stores are also shown. */
   readonly limiters: Limiters
   /**
-   * Decides who may see the page: returns false, true, or the name under which actions are noted.
-   * Called for each request except those for scripts and styles; if it throws, the request is
-   * refused with 500. Default: the page asks for a token, which is made and printed at the start.
+   * Decides who may see the page: returns false, true, or the name under which actions are noted,
+   * with `mayAct: false` for somebody who may only look. Called for each request except those for
+   * scripts and styles; if it throws, the request is refused with 500, and if it does not answer
+   * within 5 s, with 503. Default: the page asks for a token, which is made and printed at the start.
    * @example authorize: (request: express.Request) => request.user?.isAdmin && request.user
    */
   readonly authorize?: Authorize | undefined
-  /** True: whoever sees the page may change limits, reset and block keys, and switch limiters off.
-   *  Default false. */
+  /** True: whoever sees the page may change limits, reset and block keys, and switch limiters off,
+   *  unless `authorize` says `mayAct: false`. Default false. */
   readonly actions?: boolean | undefined
   /** True: keys are shown whole. Default false: only their start and a mark. */
   readonly showKeys?: boolean | undefined

@@ -10,6 +10,10 @@ export interface Frame {
   /** The process that answers this page. */
   readonly process: string
   readonly viewer: { readonly name: string | undefined; readonly mayAct: boolean }
+  /** Only in a viewer's first frame: the last minute, the oldest first, if somebody watched. */
+  readonly past?: readonly Past[]
+  /** Since when keys are seen, in ms since the Unix epoch: somebody began to watch then. */
+  readonly seenSinceMs?: number | undefined
   readonly limiters: readonly LimiterFrame[]
   readonly stores: readonly StoreFrame[]
   readonly guards: readonly GuardFrame[]
@@ -24,6 +28,21 @@ export interface Frame {
   readonly omitted: number
 }
 
+/** What the page needs of earlier frames. */
+export interface Past {
+  readonly atMs: number
+  readonly limiters: readonly {
+    readonly id: string
+    readonly totals: Totals
+    readonly degraded: number
+  }[]
+  readonly stores: readonly Pick<StoreFrame, 'id' | 'nodes'>[]
+  readonly guards: readonly Pick<GuardFrame, 'id' | 'refused'>[]
+}
+
+/** Decisions by outcome. */
+export type Totals = Readonly<Record<'allowed' | 'shadow_denied' | 'denied' | 'error', number>>
+
 /** This process's totals since the limiter was made, as `limiter.stats()` has them. The page
  *  computes rates from the differences between frames. */
 export interface LimiterFrame {
@@ -31,6 +50,8 @@ export interface LimiterFrame {
    *  of that name. */
   readonly id: string
   readonly name: string
+  /** The id of its store. */
+  readonly store?: string
   readonly enabled: boolean
   readonly shadow: boolean
   readonly waiting: number
@@ -98,10 +119,14 @@ export interface StoreFrame {
   readonly kind: string
   readonly instances: number
   readonly unreconciled: number
+  /** What it does when it cannot decide, unless a limiter says otherwise. */
+  readonly whenUnavailable?: 'local' | 'allow' | 'deny' | 'throw' | 'policy' | undefined
   readonly events: Readonly<Record<string, number>>
   readonly nodes: readonly {
     readonly node: string
     readonly state: 'closed' | 'open' | 'half-open'
+    /** Since when it has not been closed, in ms since the Unix epoch. */
+    readonly awaySinceMs?: number | undefined
     readonly inFlight: number
     readonly calls: Readonly<Record<'ok' | 'timeout' | 'error' | 'notSent', number>>
     /** Upper bounds in seconds, and each bucket's count (not cumulative); the last bucket is for
@@ -128,6 +153,8 @@ export interface LiveFrame {
   readonly refused: number
   readonly heardMsAgo: number | undefined
   readonly isCurrent: boolean
+  /** When history and processes were read last, in ms since the Unix epoch. */
+  readonly listedAtMs?: number | undefined
   /** The policies that hold, by name, as JSON for policyFrom; with the default if another holds. */
   readonly policies: readonly {
     readonly name: string
@@ -265,6 +292,12 @@ export interface ActionAnswer {
   readonly problem?: Problem
 }
 
+/** The answer to an action that is only previewed. */
+export interface Preview {
+  /** Units that were used before do not count under the policy that would hold. */
+  readonly isNewCounter: boolean
+}
+
 /** What went wrong, as JSON: with a code of Weir's (`WEIR_...`), or of the page's server
  *  (`not-authorized`). */
 export interface Problem {
@@ -273,14 +306,15 @@ export interface Problem {
 }
 
 // Paths under the mount: GET '' (page), GET app.js, GET app.css, GET events (server-sent events),
-// POST lookup, POST actions. Refused requests are answered with a Problem:
+// POST lookup, POST preview and POST actions (both take an Action). Refused requests are answered with a Problem:
 //   401 no-token          there is no authorize, and the request has no token
 //   403 not-authorized    authorize said no
 //   403 foreign-origin    another site sent the POST or asked for events
 //   403 actions-off       actions are not switched on
+//   403 may-not-act       authorize said that this viewer may only look
 //   400 invalid-request, 404 not-found, 405 wrong-method, 409 not-confirmed, 413 too-large,
 //   414 too-long, 415 not-json, 500 failed, 502 store-failed
-//   503 too-many-viewers  with Retry-After in s; closed
+//   503 too-many-viewers  with Retry-After in s; closed; authorize-late
 // GET '' without access is answered with 401 or 403, and still with the page, which gets the same
 // status when it asks for events. Assets are open to everybody. An action that was refused or
 // failed is answered with 200 and an ActionAnswer that has a `problem`.

@@ -2,8 +2,10 @@
 
 import { fixedWindow, RateLimiter } from '@weir/core'
 import { describe, expect, test } from 'vitest'
+import { dashboardIn } from '../src/dashboard.js'
 import { type DashboardOptions, dashboard } from '../src/index.js'
 import type { ActionNote } from '../src/protocol.js'
+import { fakeTime } from './fake-time.js'
 
 const limiter = new RateLimiter({
   name: 'access',
@@ -57,6 +59,53 @@ test.each([
   expect((await fetch(new Request(URL_OF_PAGE))).status).toBe(status)
 })
 
+test('if authorize does not answer within 5 s, nobody is let in, and it is logged once', async () => {
+  const time = fakeTime()
+  let answer = (_: boolean): void => {}
+  const lines: string[] = []
+  const { fetch } = dashboardIn(time, {
+    ...{ limiters: [limiter], path: '/weir', log: (line: string) => void lines.push(line) },
+    authorize: () => new Promise<boolean>((resolve) => (answer = resolve)),
+  })
+  for (let i = 0; i < 2; i += 1) {
+    const asked = fetch(new Request(`${URL_OF_PAGE}events`))
+    time.pass(5_000)
+    const late = await asked
+    answer(true)
+    expect([late.status, await late.json()]).toMatchObject([503, { code: 'authorize-late' }])
+  }
+  expect(lines).toEqual([expect.stringContaining('authorize has not answered for 5 s')])
+  const asked = fetch(new Request(URL_OF_PAGE))
+  time.pass(4_999)
+  answer(true)
+  expect([(await asked).status, time.timers]).toEqual([200, 0])
+})
+
+test('with another token, the one before and its cookie let nobody in, and viewers have to return', async () => {
+  const { fetch, address, newToken, lines } = made()
+  const enter = async (url: string): Promise<string> => {
+    const { headers } = await fetch(new Request(url))
+    return headers.get('set-cookie')?.split(';')[0] ?? 'none'
+  }
+  const look = (cookie: string): Promise<Response> => {
+    return fetch(new Request(`${URL_OF_PAGE}events`, { headers: { cookie } }))
+  }
+  const before = address('http://localhost:3000/weir')
+  const cookie = await enter(before)
+  const { body } = await look(cookie)
+  newToken()
+  // The stream that was open has ended.
+  expect((await new Response(body).text()).match(/^event: frame$/gm)).toHaveLength(1)
+  const [old, again] = [await look(cookie), await enter(before)]
+  expect([old.status, again]).toEqual([401, 'none'])
+  const after = address('http://localhost:3000/weir')
+  expect(lines).toHaveLength(2)
+  expect(lines[1]).toContain(new URL(after).search)
+  const stream = await look(await enter(after))
+  expect(stream.status).toBe(200)
+  await stream.body?.cancel()
+})
+
 test('if authorize fails, nobody is let in, and it is logged once, without its message', async () => {
   const { fetch, lines } = made({
     authorize() {
@@ -101,6 +150,28 @@ describe('actions', () => {
     expect([answer.status, await answer.json()]).toMatchObject([403, { code: 'actions-off' }])
     expect(limiter.enabled).toBe(true)
   })
+
+  test.each([
+    [undefined, 200],
+    [true, 200],
+    [false, 403],
+    [null, 403],
+    ['yes', 403],
+  ])(
+    'of somebody of whom authorize returns mayAct: %o get %i, and so does a preview',
+    async (mayAct, status) => {
+      const authorize = () => ({ name: 'ada', mayAct: mayAct as boolean })
+      const { fetch } = made({ authorize, actions: true })
+      const enable = { ...disable, kind: 'enable' }
+      const answer = await fetch(posted('actions', enable))
+      expect(answer.status).toBe(status)
+      // There is nothing to preview.
+      expect((await fetch(posted('preview', enable))).status).toBe(status === 200 ? 400 : 403)
+      const stream = await fetch(new Request(`${URL_OF_PAGE}events`))
+      const { value } = (await stream.body?.getReader().read()) ?? {}
+      expect(new TextDecoder().decode(value)).toContain(`"name":"ada","mayAct":${status === 200}`)
+    },
+  )
 
   test('are recorded under the name that authorize returns, without terminal control characters', async () => {
     const notes: ActionNote[] = []

@@ -107,16 +107,6 @@ function collecting(time: FakeTime, limiters: readonly RateLimiter[]): Collector
   return collector
 }
 
-test('while nobody watches, nothing is asked', async () => {
-  const time = fakeTime()
-  const shared = sharedStore(time)
-  started(time, shared.view())
-  started(time, shared.view())
-  await shared.pass(60_000)
-  expect(shared.asked).toEqual([])
-  expect(time.timers).toBe(0)
-})
-
 test('while somebody watches, each process reports, and all are seen', async () => {
   const time = fakeTime()
   const shared = sharedStore(time)
@@ -187,10 +177,12 @@ test('watching costs one call every 3 s, and for each process a report and a rea
   expect(counts).toEqual({ watch: 20, report: 60, news: 60, reports: 30, change: 0 })
 })
 
-test('some seconds after the last viewer has left, nothing is asked any more', async () => {
+test('while nobody watches, and some seconds after the last viewer has left, nothing is asked', async () => {
   const time = fakeTime()
   const shared = sharedStore(time)
   const [one] = [1, 2].map(() => started(time, shared.view()))
+  await shared.pass(60_000)
+  expect([shared.asked, time.timers]).toEqual([[], 0])
   one?.collector.watch(true)
   await shared.pass(6_000)
   one?.collector.watch(false)

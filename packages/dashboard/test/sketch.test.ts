@@ -2,19 +2,9 @@
 
 import { describe, expect, test } from 'vitest'
 import { Sketch } from '../src/collect/sketch.js'
+import { numbersFrom } from './browser/fixture/random.js'
 
 const SLOTS = 256
-
-function* seeded(seed: number): Generator<number, never> {
-  let state = seed
-  for (;;) {
-    // mulberry32
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), state | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    yield ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 /** The numbers of keys, by their share of a stream. */
 const STREAMS: Readonly<Record<string, (random: () => number, i: number) => number>> = {
@@ -34,8 +24,7 @@ function counted(stream: string, seed: number, length: number) {
   let handles = 0
   const sketch = new Sketch(SLOTS, () => String(++handles))
   const exact = new Map<string, number>()
-  const numbers = seeded(seed)
-  const random = (): number => numbers.next().value
+  const random = numbersFrom(seed)
   for (let i = 0; i < length; i += 1) {
     const key = `k${STREAMS[stream]?.(random, i)}`
     sketch.add(key)

@@ -7,7 +7,6 @@ import {
   recommendedRedisOptions,
   redisStore,
 } from '@weir/core'
-import { livePolicies } from '@weir/core/live'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -76,25 +75,4 @@ test('limiters that share a name and a store are switched together, at once', as
   const page = made({ limiters: [one, two, other] })
   await acted(page, { kind: 'disable', limiter: 'api#2', confirm: 'api#2' })
   expect([one.enabled, two.enabled, other.enabled]).toEqual([false, false, true])
-})
-
-test('a refused policy is recorded, for viewers and for onAction', async () => {
-  const notes: unknown[] = []
-  const live = livePolicies(memoryStore(), { name: 'plans', defaults: { free: policy } })
-  onTestFinished(() => live.close())
-  const page = made({ limiters: [live], onAction: (note) => void notes.push(note) })
-  const bad = { algorithm: 'fixed-window', name: 'calls', limit: -1, window: '1m' }
-  const answers = [
-    await acted(page, { kind: 'set', live: 'plans', name: 'free', confirm: 'free', policy: bad }),
-    await acted(page, {
-      ...{ kind: 'override', live: 'plans', confirm: 'plans' },
-      ...{ key: 'u42', isPrefix: false, policy: bad },
-    }),
-  ]
-  for (const answer of answers)
-    expect(answer).toMatchObject({
-      note: { outcome: 'refused', why: expect.stringContaining('limit is -1') },
-      problem: { code: 'WEIR_INVALID_POLICY' },
-    })
-  expect(notes).toMatchObject([{ outcome: 'refused' }, { outcome: 'refused', key: 'u42' }])
 })

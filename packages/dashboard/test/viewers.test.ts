@@ -7,6 +7,7 @@ import { fixedWindow, RateLimiter } from '@weir/core'
 import { waitUntil } from '@weir/testkit'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Collector } from '../src/collect/collector.js'
+import type { Frame } from '../src/protocol.js'
 import type { Reader } from '../src/server/exchange.js'
 import { readerOf } from '../src/server/node.js'
 import { Viewers } from '../src/server/viewers.js'
@@ -99,6 +100,37 @@ test('a frame is made once for all viewers, with what belongs to each', () => {
   viewers.close()
 })
 
+test('a viewer who comes later gets the last minute, without frames that actions added', () => {
+  const time = fakeTime()
+  const { viewers } = viewersIn(time)
+  const first = reader(() => true)
+  const leave = viewers.add(first, VIEWER)
+  for (let second = 0; second < 90; second += 1) {
+    time.pass(600)
+    if (second % 7 === 0) viewers.refresh()
+    time.pass(400)
+  }
+  const past = ({ got }: typeof first) => {
+    return (JSON.parse(/^data: (.*)$/m.exec(got[0] ?? '')?.[1] ?? '') as Frame).past
+  }
+  const later = reader(() => true)
+  const leaveToo = viewers.add(later, VIEWER)
+  expect(past(first)).toBeUndefined()
+  const times = past(later)?.map(({ atMs }) => atMs) ?? []
+  const gaps = times.slice(1).map((atMs, i) => atMs - (times[i] as number))
+  expect(Math.min(...gaps)).toBeGreaterThanOrEqual(500)
+  expect((times.at(-1) as number) - (times[0] as number)).toBe(60_000)
+  expect(past(later)?.[0]?.limiters).toMatchObject([{ id: 'viewed', degraded: 0 }])
+  // Once nobody watches, it is forgotten.
+  leave()
+  leaveToo()
+  time.pass(10_000)
+  const again = reader(() => true)
+  viewers.add(again, VIEWER)
+  expect(past(again)).toBeUndefined()
+  viewers.close()
+})
+
 test('a viewer who reads nothing for 30 s is disconnected, a slow one is not', () => {
   const time = fakeTime()
   const { viewers } = viewersIn(time)
@@ -144,18 +176,4 @@ test('a viewer who does not read has one buffered frame, not more', () => {
   expect(response.writableLength).toBe(writableLength)
   each.end()
   expect(response.destroyed).toBe(true)
-})
-
-test('a viewer who reads nothing delays nobody', async () => {
-  const { url, cookie } = await entered()
-  const response = await begin(`${url}events`, { headers: { cookie } })
-  response.pause()
-  const other = await frames({ url, cookie })
-  const first = await other.next()
-  for (const later of [1, 2]) {
-    time.pass(1_000)
-    expect((await other.next()).sequence).toBe(first.sequence + later)
-  }
-  other.close()
-  response.destroy()
 })

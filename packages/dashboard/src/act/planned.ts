@@ -1,6 +1,6 @@
 // An action, read and checked before it is done, so that it can be noted.
 
-import { type Duration, policyFrom } from '@weir/core'
+import { type Duration, type Policy, policyFrom } from '@weir/core'
 import type { Collector } from '../collect/collector.js'
 import type { Action } from '../protocol.js'
 import type { ShownLimiter, ShownLive } from '../watched.js'
@@ -16,6 +16,9 @@ export interface Planned {
   readonly key: string | undefined
   /** Does the action. Resolves to anything else to say about it; rejects if it failed. */
   readonly run: () => Promise<string | undefined>
+  /** Checks the action as far as that is possible without doing it, and says whether a new counter
+   *  would begin. Undefined: there is nothing to check. */
+  readonly preview?: () => Promise<boolean>
 }
 
 type Kind = Action['kind']
@@ -125,8 +128,27 @@ function shownPolicy(policy: object): string {
   }
 }
 
-/** @returns whether anything changed */
-type LivePlan = Omit<Planned, 'run'> & { readonly run: () => Promise<boolean> }
+/** `run` resolves to whether anything changed. */
+type LivePlan = Required<Omit<Planned, 'run'>> & { readonly run: () => Promise<boolean> }
+
+/** Whether units that were used under `before` do not count under `after`. */
+function isNewCounter(before: readonly Policy[], after: readonly Policy[]): boolean {
+  const counterOf = ({ kernel, timeScale }: Policy): string => `${kernel?.id}-${timeScale}`
+  return !before.some((one) => after.some((two) => counterOf(one) === counterOf(two)))
+}
+
+/** @throws {TypeError} WEIR_INVALID_POLICY, as `set` and `override` throw it */
+function checkLike(policy: Policy, all: readonly Policy[]): void {
+  const [like] = all
+  const isRight = all.some(({ name, kernel }) => {
+    const mayDiffer = kernel === undefined || policy.kernel === undefined
+    return name === policy.name && (mayDiffer || kernel === policy.kernel)
+  })
+  if (isRight) return
+  const right = `give the name ${like?.name} and the algorithm ${like?.algorithm}`
+  const error = new TypeError(`policy ${policy.name} is a ${policy.algorithm}; ${right}`)
+  throw Object.assign(error, { code: 'WEIR_INVALID_POLICY' })
+}
 
 const liveActions: Readonly<
   Record<LiveKind, (collector: Collector, fields: Fields, live: ShownLive, id: string) => LivePlan>
@@ -137,13 +159,24 @@ const liveActions: Readonly<
     const policy = fields.object('policy')
     const what = `set ${name} of ${id} to ${shownPolicy(policy)}`
     const run = async (): Promise<boolean> => (await live.set(name, policyFrom(policy))).isChanged
-    return { what, key: undefined, run }
+    const preview = async (): Promise<boolean> => {
+      const [next, now] = [policyFrom(policy), live.for(name)]
+      checkLike(next, [now])
+      return isNewCounter([now], [next])
+    }
+    return { what, key: undefined, run, preview }
   },
-  unset(_, fields, live, id) {
+  unset(collector, fields, live, id) {
     const name = fields.name('name')
     confirm(fields, name)
     const what = `set ${name} of ${id} back to its default`
-    return { what, key: undefined, run: async () => (await live.unset(name)).isChanged }
+    const run = async (): Promise<boolean> => (await live.unset(name)).isChanged
+    const preview = async (): Promise<boolean> => {
+      await collector.live.loaded(live)
+      const standard = collector.live.defaultOf(live, name)
+      return standard !== undefined && isNewCounter([live.for(name)], [standard])
+    }
+    return { what, key: undefined, run, preview }
   },
   override(collector, fields, live, id) {
     confirm(fields, id)
@@ -162,7 +195,14 @@ const liveActions: Readonly<
     const run = async (): Promise<boolean> => {
       return (await live.override(of, policyFrom(policy))).isChanged
     }
-    return { what, key, run }
+    const preview = async (): Promise<boolean> => {
+      const next = policyFrom(policy)
+      const now = await collector.live.policiesOf(live, isPrefix ? undefined : key)
+      checkLike(next, now)
+      const replaced = now.filter(({ name }) => name === next.name)
+      return isNewCounter(replaced, [next])
+    }
+    return { what, key, run, preview }
   },
   remove(collector, fields, live, id) {
     confirm(fields, id)
@@ -175,7 +215,12 @@ const liveActions: Readonly<
       if ((await live.remove(of, policy.name)).isChanged) return true
       throw new Error('a store with hashKeys finds an override by its whole key alone; roll back')
     }
-    return { what, key, run }
+    const preview = async (): Promise<boolean> => {
+      const all = await collector.live.policiesOf(live)
+      const after = all.filter(({ name }) => name === policy.name)
+      return isNewCounter([policy], after)
+    }
+    return { what, key, run, preview }
   },
   rollback(_, fields, live, id) {
     confirm(fields, id)
@@ -183,6 +228,10 @@ const liveActions: Readonly<
     const run = async (): Promise<boolean> => {
       return (await live.rollback(version)).some(({ isChanged }) => isChanged)
     }
-    return { what: `roll ${id} back to version ${version}`, key: undefined, run }
+    const preview = async (): Promise<boolean> => {
+      const changes = await live.history()
+      return changes.some((each) => each.version > version && each.isNewCounter)
+    }
+    return { what: `roll ${id} back to version ${version}`, key: undefined, run, preview }
   },
 }

@@ -91,6 +91,8 @@ export class Collector {
   frame(): CommonFrame {
     const all = this.all()
     this.#sequence += 1
+    const ids = new Map([...all.stores].map(([id, store]) => [store, id]))
+    const idOf = (store: ShownStore): string => ids.get(store) ?? ''
     const own: ProcessFrame = {
       ...this.#snapshot(all),
       process: this.fleet.process,
@@ -100,8 +102,9 @@ export class Collector {
       sequence: this.#sequence,
       atMs: own.atMs,
       process: own.process,
+      seenSinceMs: this.seen.sinceMs,
       limiters: [...all.limiters].map(([id, limiter]) => {
-        return limiterFrame(id, limiter, this.seen, this.show)
+        return { ...limiterFrame(id, limiter, this.seen, this.show), store: idOf(limiter.store) }
       }),
       stores: [...all.stores].map(([id, store]) => storeFrame(id, store)),
       guards: [...all.guards].map(([id, guard]) => guardFrame(id, guard)),

@@ -16,6 +16,8 @@ const MOST_OVERRIDES = 100
 interface Read {
   atMs: number
   isReading: boolean
+  /** When the list was read last, in ms since the Unix epoch. */
+  listedAtMs: number | undefined
   list: LiveList | undefined
   history: readonly PolicyChange[]
 }
@@ -35,7 +37,7 @@ export class LiveFrames {
   }
 
   frame(id: string, live: ShownLive): LiveFrame {
-    const { list, history } = this.#read(live)
+    const { list, history, listedAtMs } = this.#read(live)
     const { version, pending, refused, heardMsAgo, isCurrent, overrides } = live.status()
     return {
       id,
@@ -44,6 +46,7 @@ export class LiveFrames {
       refused,
       heardMsAgo,
       isCurrent,
+      listedAtMs,
       policies: named(live, list),
       overrideCount: overrides,
       overrides: live
@@ -77,6 +80,18 @@ export class LiveFrames {
   /** The names that `live.set` knows, of those that were read. */
   namesOf(live: ShownLive): readonly string[] {
     return Object.keys(defaultsOf(this.#reads.get(live)?.list))
+  }
+
+  /** The policies that hold for a key, or for keys without an override. */
+  async policiesOf(live: ShownLive, key?: string): Promise<readonly Policy[]> {
+    await this.loaded(live)
+    const all = this.namesOf(live).map((name) => current(live, name, key))
+    return all.filter((each) => each !== undefined)
+  }
+
+  /** What the code has under a name that `live.set` knows, as far as that was read. */
+  defaultOf(live: ShownLive, name: string): Policy | undefined {
+    return defaultsOf(this.#reads.get(live)?.list)[name]
   }
 
   readonly overrideOf: OverrideOf = (live, handle) => {
@@ -114,7 +129,8 @@ export class LiveFrames {
   #readOf(live: ShownLive): Read {
     let read = this.#reads.get(live)
     if (read === undefined) {
-      read = { atMs: Number.NEGATIVE_INFINITY, isReading: false, list: undefined, history: [] }
+      const none = { listedAtMs: undefined, list: undefined, history: [] }
+      read = { atMs: Number.NEGATIVE_INFINITY, isReading: false, ...none }
       this.#reads.set(live, read)
     }
     return read
@@ -124,7 +140,7 @@ export class LiveFrames {
     read.isReading = true
     try {
       const [list, history] = await Promise.all([live.list(), live.history()])
-      Object.assign(read, { list, history })
+      Object.assign(read, { list, history, listedAtMs: this.#time.nowMs() })
     } catch {
       // The page goes on showing what was read last; `heardMsAgo` says how old that is.
     } finally {
@@ -155,9 +171,9 @@ function named(live: ShownLive, list: LiveList | undefined): LiveFrame['policies
 }
 
 /** The policy that holds. Undefined: only another process has that name. */
-function current(live: ShownLive, name: string): Policy | undefined {
+function current(live: ShownLive, name: string, key?: string): Policy | undefined {
   try {
-    return live.for(name)
+    return live.for(name, key)
   } catch {
     return undefined
   }

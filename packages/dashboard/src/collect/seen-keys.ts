@@ -37,7 +37,7 @@ export class SeenKeys {
   readonly #isShown: (limiter: string) => boolean
   readonly #byLimiter = new Map<string, KeysOfLimiter>()
   #handles = 0
-  #isListening = false
+  #sinceMs: number | undefined
 
   /** @param isShown says whether a limiter of that name is shown */
   constructor(time: Pick<Time, 'nowMs'>, isShown: (limiter: string) => boolean) {
@@ -46,16 +46,21 @@ export class SeenKeys {
   }
 
   start(): void {
-    if (this.#isListening) return
-    this.#isListening = true
+    if (this.#sinceMs !== undefined) return
+    this.#sinceMs = this.#time.nowMs()
     subscribe(CHANNEL, this.#onDecision)
   }
 
   stop(): void {
-    if (!this.#isListening) return
-    this.#isListening = false
+    if (this.#sinceMs === undefined) return
+    this.#sinceMs = undefined
     unsubscribe(CHANNEL, this.#onDecision)
     this.#byLimiter.clear()
+  }
+
+  /** Since when keys are seen, in ms since the Unix epoch. Undefined: they are not. */
+  get sinceMs(): number | undefined {
+    return this.#sinceMs
   }
 
   of(limiter: string): KeysOfLimiter | undefined {

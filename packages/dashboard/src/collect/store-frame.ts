@@ -6,11 +6,13 @@ import type { ShownOverload, ShownStore } from '../watched.js'
 export function storeFrame(id: string, store: ShownStore): StoreFrame {
   const stats = store.stats?.()
   const { kind = 'store', instances = 1, unreconciled = 0, events = {}, nodes = [] } = stats ?? {}
+  const whenUnavailable = stats?.whenUnavailable
   return {
     id,
     kind,
     instances,
     unreconciled,
+    whenUnavailable,
     events,
     nodes: nodes.map(({ durations: { bounds, counts }, ...node }) => {
       return { ...node, durations: { bounds, counts } }

@@ -1,10 +1,11 @@
 // The changes that the page can make: each is a question, and the request that confirming it sends.
 
-import type { Action, ActionAnswer, LimiterFrame, LiveFrame } from '../protocol.js'
-import { ask, type Field } from './dialog.js'
+import type { Action, ActionAnswer, LimiterFrame, LiveFrame, Preview } from '../protocol.js'
+import { ask, type Field, type Values, Yet } from './dialog.js'
 import { counted, shown } from './format.js'
 import type { LiveActs } from './parts/live.js'
 import type { LookedUp, LookupActs } from './parts/lookup.js'
+import { policyFields, policyOf } from './policy-fields.js'
 import { messageOf } from './stream.js'
 import { changeWords, policyWords } from './words.js'
 
@@ -13,13 +14,17 @@ type Done = (what: string) => void
 /** An action without the field that all actions have. */
 type Deed = Action extends infer One ? (One extends Action ? Omit<One, 'confirm'> : never) : never
 
+function post(path: string, deed: Deed, confirm: string): Promise<Response> {
+  return fetch(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...deed, confirm }),
+  })
+}
+
 async function send(deed: Deed, confirm: string, done: Done): Promise<string | undefined> {
   try {
-    const response = await fetch('actions', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ ...deed, confirm }),
-    })
+    const response = await post('actions', deed, confirm)
     if (!response.ok) return shown(await messageOf(response), 300)
     const { note, problem } = (await response.json()) as ActionAnswer
     if (problem !== undefined) return shown(`${problem.code}: ${problem.message}`, 500)
@@ -28,6 +33,17 @@ async function send(deed: Deed, confirm: string, done: Done): Promise<string | u
   } catch {
     return 'The server cannot be reached. The list of actions will say whether this was done.'
   }
+}
+
+/** Whether the server would do it, and what happens to what was counted. */
+async function preview(deed: Deed, confirm: string): Promise<string> {
+  const response = await post('preview', deed, confirm).catch(() => undefined)
+  if (response === undefined) throw new Error('The server cannot be reached.')
+  if (!response.ok) throw new Error(shown(await messageOf(response), 500))
+  const { isNewCounter } = (await response.json()) as Preview
+  return isNewCounter
+    ? 'A new counter begins, because the time scale changes: what was used before does not count.'
+    : 'What was used before goes on counting.'
 }
 
 export function switching(limiter: LimiterFrame, enabled: boolean, done: Done): void {
@@ -100,56 +116,73 @@ export function keyActs(lives: () => readonly LiveFrame[], done: Done): LookupAc
 
 export function liveActs(done: Done): LiveActs {
   return {
-    set: (live, { name, policy }) =>
+    set: (live, { name, policy }) => {
+      const deed = (next: object): Deed => ({ kind: 'set', live: live.id, name, policy: next })
       ask({
         title: `Change ${shown(name)} of ${shown(live.id)}`,
-        fields: [policyField(policy)],
+        fields: policyFields(policy, ['name']),
         says: (values) => {
-          const next = policyOf(values)
-          const changes = changeWords(policy, next)
-          return changes === ''
-            ? 'Nothing differs yet.'
-            : `${shown(name)} changes in all processes, in about 1.5 s: ${changes}.`
+          const changes = changeWords(policy, policyOf(policy, values))
+          if (changes === '') throw new Yet('Nothing differs yet.')
+          return `${shown(name)} changes in all processes, in about 1.5 s: ${changes}.`
         },
+        checks: (values) => preview(deed(policyOf(policy, values)), name),
         typed: name,
         does: 'Change',
-        run: (values) =>
-          send({ kind: 'set', live: live.id, name, policy: policyOf(values) }, name, done),
-      }),
+        run: (values) => send(deed(policyOf(policy, values)), name, done),
+      })
+    },
     unset: (live, row) =>
-      ask({
-        title: `Unset ${shown(row.name)} of ${shown(live.id)}`,
-        fields: [],
-        says: () =>
-          `All processes go back to what their code has: ${policyWords(row.default ?? {})}.`,
-        typed: row.name,
-        does: 'Unset',
-        run: () => send({ kind: 'unset', live: live.id, name: row.name }, row.name, done),
-      }),
+      askPlainly(
+        `Unset ${shown(row.name)} of ${shown(live.id)}`,
+        `All processes go back to what their code has: ${policyWords(row.default ?? {})}.`,
+        'Unset',
+        { kind: 'unset', live: live.id, name: row.name },
+        row.name,
+        done,
+      ),
     override: (live) => overriding(live, done),
     remove: (live, row) =>
-      ask({
-        title: `Remove the override of ${shown(row.key)}`,
-        fields: [],
-        says: () =>
-          `${shown(row.key)} is limited like all other keys, no longer by ${policyWords(row.policy)}.`,
-        typed: live.id,
-        does: 'Remove',
-        run: () => send({ kind: 'remove', live: live.id, handle: row.handle }, live.id, done),
-      }),
-    rollBack: (live, { version }) =>
-      ask({
-        title: `Roll ${shown(live.id)} back to version ${version}`,
-        fields: [],
-        says: () => {
-          const later = live.history.filter((change) => change.version > version).length
-          return `All policies and overrides become what they were in version ${version}: ${counted(later, 'later change')} undone, in all processes. The roll-back can be rolled back in turn.`
-        },
-        typed: live.id,
-        does: 'Roll back',
-        run: () => send({ kind: 'rollback', live: live.id, version }, live.id, done),
-      }),
+      askPlainly(
+        `Remove the override of ${shown(row.key)}`,
+        `${shown(row.key)} is limited like all other keys, no longer by ${policyWords(row.policy)}.`,
+        'Remove',
+        { kind: 'remove', live: live.id, handle: row.handle },
+        live.id,
+        done,
+      ),
+    rollBack(live, { version }) {
+      const later = live.history.filter((change) => change.version > version).length
+      askPlainly(
+        `Roll ${shown(live.id)} back to version ${version}`,
+        `All policies and overrides become what they were in version ${version}: ${counted(later, 'later change')} undone, in all processes. The roll-back can be rolled back in turn.`,
+        'Roll back',
+        { kind: 'rollback', live: live.id, version },
+        live.id,
+        done,
+      )
+    },
   }
+}
+
+/** A change of live policies that has no fields. */
+function askPlainly(
+  title: string,
+  says: string,
+  does: string,
+  deed: Deed,
+  typed: string,
+  done: Done,
+): void {
+  ask({
+    title,
+    fields: [],
+    says: () => says,
+    checks: () => preview(deed, typed),
+    typed,
+    does,
+    run: () => send(deed, typed, done),
+  })
 }
 
 /** @param of a key that was looked up; undefined: the user types one */
@@ -157,52 +190,37 @@ function overriding(live: LiveFrame, done: Done, of?: LookedUp): void {
   const handle = of?.whose.handle
   // A key that may be masked is not typed, nor is it a prefix.
   const whole: readonly Field[] = [
-    { name: 'key', label: 'Key', kind: 'text', value: of?.whose.key ?? '' },
+    { name: 'whose', label: 'Key', kind: 'text', value: of?.whose.key ?? '' },
     { name: 'isPrefix', label: 'All keys that begin like this', kind: 'check', value: '' },
   ]
   const name = handle === undefined ? undefined : shown(of?.found.key ?? '')
+  const ofKey = of?.found.policies.map(({ policy }) => policy) ?? []
+  const nameIn = (policy: object): string => String((policy as { name?: unknown }).name)
+  const all = live.policies.map(({ policy }) => policy)
+  const policy = all.find((each) => ofKey.includes(nameIn(each))) ?? all[0] ?? {}
+  // With one name, there is nothing to choose.
+  const fixed = new Set(all.map(nameIn)).size === 1 ? ['name'] : []
+  const deed = ({ whose: key = '', isPrefix, ...values }: Values): Deed => {
+    const target = handle === undefined ? { key } : { limiter: of?.found.limiter, handle }
+    const next = policyOf(policy, values)
+    const kind = { kind: 'override', live: live.id, isPrefix: isPrefix === 'on' } as const
+    return { ...kind, policy: next, ...target } as Deed
+  }
   ask({
     title: `Override ${name ?? 'a key'} in ${shown(live.id)}`,
-    fields: [...(name === undefined ? whole : []), policyField(live.policies[0]?.policy ?? {})],
-    says: ({ key = '', isPrefix, ...values }) => {
-      const policy = policyOf(values)
-      if (name === undefined && key === '') throw new Error('Type the key whose limit differs.')
+    fields: [...(name === undefined ? whole : []), ...policyFields(policy, fixed)],
+    says: ({ whose: key = '', isPrefix, ...values }) => {
+      const next = policyOf(policy, values)
+      if (name === undefined && key === '') throw new Yet('Type the key whose limit differs.')
       const whose =
         isPrefix === 'on'
           ? `All keys that begin with ${shown(key)} are`
           : `${name ?? shown(key)} is`
-      return `${whose} limited by ${policyWords(policy)}, in place of the policies of the same name.`
+      return `${whose} limited by ${policyWords(next)}, in place of the policies of the same name.`
     },
+    checks: (values) => preview(deed(values), live.id),
     typed: live.id,
     does: 'Override',
-    run: ({ key = '', isPrefix, ...values }) => {
-      const whose = handle === undefined ? { key } : { limiter: of?.found.limiter, handle }
-      const policy = policyOf(values)
-      const deed = { kind: 'override', live: live.id, isPrefix: isPrefix === 'on', policy } as const
-      return send({ ...deed, ...whose } as Deed, live.id, done)
-    },
+    run: (values) => send(deed(values), live.id, done),
   })
-}
-
-function policyField(policy: object): Field {
-  return {
-    name: 'policy',
-    label: 'Policy, as JSON',
-    kind: 'policy',
-    value: JSON.stringify(policy, undefined, 1).replace(/\n\s*/g, ' '),
-    hint: 'The options of its function, and the name of its algorithm',
-  }
-}
-
-/** @throws Error that says what is wrong with the text */
-function policyOf(values: Readonly<Record<string, string>>): object {
-  let policy: unknown
-  try {
-    policy = JSON.parse(values.policy ?? '')
-  } catch {
-    throw new Error('The policy is not JSON.')
-  }
-  if (typeof policy !== 'object' || policy === null || Array.isArray(policy))
-    throw new Error('The policy is not an object of options.')
-  return policy
 }

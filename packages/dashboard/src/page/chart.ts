@@ -1,8 +1,9 @@
 // A limiter's rates over time as stacked areas.
 
 import uPlot from 'uplot'
+import { OUTCOMES, type Outcome } from '../totals.js'
 import { clock, measured } from './format.js'
-import { KEPT_MS, OUTCOMES, type Outcome, type Point } from './history.js'
+import { KEPT_MS, type Point } from './history.js'
 
 const HEIGHT = 148
 const SHORTEST_MS = 60_000
@@ -20,7 +21,6 @@ export interface Chart {
 export function chartIn(element: HTMLElement, onPoint: (point: Point | undefined) => void): Chart {
   let points: readonly Point[] = []
   let plot: uPlot | undefined
-  let isSeen = false
 
   const width = (): number => Math.max(120, Math.floor(element.clientWidth))
   const make = (): void => {
@@ -34,20 +34,11 @@ export function chartIn(element: HTMLElement, onPoint: (point: Point | undefined
       plot.setSize({ width: width(), height: HEIGHT })
   })
   resizing.observe(element)
-  const draw = (): void => {
-    if (plot === undefined) make()
-    else plot.setData(dataOf(points))
-  }
-  // Draws only charts in view, so that 200 limiters cost no more than those on the screen.
-  const seeing = new IntersectionObserver(([entry]) => {
-    isSeen = entry?.isIntersecting ?? false
-    if (isSeen) draw()
-  })
-  seeing.observe(element)
   return {
     draw(next) {
       points = next
-      if (isSeen) draw()
+      if (plot === undefined) make()
+      else plot.setData(dataOf(points))
     },
     recolour() {
       if (plot !== undefined) make()

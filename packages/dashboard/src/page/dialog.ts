@@ -6,7 +6,7 @@ import { shown } from './format.js'
 export interface Field {
   readonly name: string
   readonly label: string
-  readonly kind: 'text' | 'policy' | 'check'
+  readonly kind: 'text' | 'number' | 'json' | 'check'
   readonly value: string
   readonly hint?: string
 }
@@ -18,14 +18,27 @@ export interface Question {
   readonly title: string
   readonly fields: readonly Field[]
   /** What will happen with the fields' current values, in sentences. Throws an Error that says what
-   *  is wrong with them. */
+   *  is wrong with them, or a `Yet`. */
   readonly says: (values: Values) => string
+  /** Asks the server to check the values. Resolves to what else will happen, as sentences; rejects
+   *  with an Error that says what is wrong. Undefined: there is nothing to check. */
+  readonly checks?: (values: Values) => Promise<string>
   /** The text to type as confirmation; undefined: a click is enough. */
   readonly typed: string | undefined
   /** The button's text. */
   readonly does: string
   /** Does what was confirmed. Resolves to what went wrong; undefined: nothing. */
   readonly run: (values: Values) => Promise<string | undefined>
+}
+
+/** Nothing is wrong, but something is still to be filled in. */
+export class Yet extends Error {}
+
+/** What is known about some values. */
+interface Checked {
+  readonly says: string
+  readonly wrong?: string
+  readonly isReady?: boolean
 }
 
 let opened = 0
@@ -49,15 +62,28 @@ export function ask(question: Question): void {
   })
   const act = el('button', { type: 'submit', class: 'button main' }, question.does)
   const cancel = button('Cancel', () => dialog.close(), 'button quiet')
-  const check = (): void => {
-    let wrong = ''
+  /** By the values as text. */
+  const checked = new Map<string, Checked>()
+  const lookAt = async (text: string, values: Values): Promise<void> => {
+    checked.set(text, { says: 'Checking…' })
     try {
-      setText(says, question.says(valuesNow()))
+      const says = question.says(values)
+      const more = await question.checks?.(values)
+      checked.set(text, { says: more ? `${says} ${more}` : says, isReady: true })
     } catch (error) {
-      wrong = error instanceof Error ? error.message : String(error)
+      const why = error instanceof Error ? error.message : String(error)
+      checked.set(text, error instanceof Yet ? { says: why } : { says: '', wrong: why })
     }
+    check()
+  }
+  const check = (): void => {
+    const values = valuesNow()
+    const text = JSON.stringify(values)
+    if (!checked.has(text)) void lookAt(text, values)
+    const { says: words = '', wrong = '', isReady = false } = checked.get(text) ?? {}
+    setText(says, words)
     setText(problem, wrong)
-    act.disabled = wrong !== '' || (question.typed !== undefined && typed.value !== question.typed)
+    act.disabled = !isReady || (question.typed !== undefined && typed.value !== question.typed)
   }
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault()
@@ -100,9 +126,9 @@ function inputOf({ kind, value, hint }: Field, id: string): Input {
   const common = { id, 'aria-describedby': described, autocomplete: 'off', spellcheck: 'false' }
   if (kind === 'check') return el('input', { ...common, type: 'checkbox', checked: value === 'on' })
   const input =
-    kind === 'policy'
-      ? el('textarea', { ...common, rows: 4 })
-      : el('input', { ...common, type: 'text' })
+    kind === 'json'
+      ? el('textarea', { ...common, rows: 2 })
+      : el('input', { ...common, type: 'text', inputmode: kind === 'number' ? 'decimal' : 'text' })
   input.value = value
   return input
 }

@@ -1,9 +1,11 @@
-// Formats figures, times and texts from outside. Counts are exact; rates have three digits.
+// Formats figures, times and texts from outside. Counts are exact; rates are rounded.
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 const digits = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 })
+const rounded = new Intl.NumberFormat('en', { maximumSignificantDigits: 2 })
 const compact = new Intl.NumberFormat('en', { maximumSignificantDigits: 3, notation: 'compact' })
 const time = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
+const hour = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' })
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 
 export const NOTHING = '–'
@@ -14,7 +16,13 @@ export function count(value: number): string {
   return whole.format(value)
 }
 
-/** A rate or another measured number. */
+/** A rate. Below 100 it has two digits: frames are not exactly a second apart, so one request a
+ *  second is measured as 0.999. */
+export function rate(value: number): string {
+  return value < 99.5 ? rounded.format(value) : measured(value)
+}
+
+/** A measured number. */
 export function measured(value: number): string {
   return value >= 10_000 ? compact.format(value) : digits.format(value)
 }
@@ -56,9 +64,24 @@ export function duration(ms: number | null | undefined): string {
 
 /** The time of day; for another day, with its date. */
 export function clock(ms: number, now: number = Date.now()): string {
+  return dated(ms, now, time)
+}
+
+/** The same without seconds. */
+export function minute(ms: number, now: number = Date.now()): string {
+  return dated(ms, now, hour)
+}
+
+function dated(ms: number, now: number, format: Intl.DateTimeFormat): string {
   const at = new Date(ms)
   const isToday = at.toDateString() === new Date(now).toDateString()
-  return isToday ? time.format(at) : `${day.format(at)} ${time.format(at)}`
+  return isToday ? format.format(at) : `${day.format(at)} ${format.format(at)}`
+}
+
+/** Some names in a sentence: three, and how many more there are. */
+export function listed(names: readonly string[]): string {
+  const rest = names.length - 3
+  return names.slice(0, 3).join(', ') + (rest > 0 ? ` and ${count(rest)} more` : '')
 }
 
 export function bytes(value: number): string {

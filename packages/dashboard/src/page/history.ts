@@ -1,27 +1,12 @@
 // What the page remembers of earlier frames. Rates are differences of totals between two frames.
 
-import type { LimiterFrame, StoreFrame } from '../protocol.js'
+import type { Past, StoreFrame, Totals } from '../protocol.js'
+import { OUTCOMES, SHORTEST_MS } from '../totals.js'
 
 /** How far back a chart goes: five minutes. */
 export const KEPT_MS = 300_000
 const GAP_MS = 5_000
 const RECENT_MS = 60_000
-
-export const OUTCOMES = ['allowed', 'shadow_denied', 'denied', 'error'] as const
-export type Outcome = (typeof OUTCOMES)[number]
-export type Totals = Readonly<Record<Outcome, number>>
-
-/** A limiter's decisions that were made without the shared store. */
-export function degradedOf({ decisions }: LimiterFrame): number {
-  return decisions.reduce((sum, { degraded, count }) => sum + (degraded ? count : 0), 0)
-}
-
-/** A limiter's decisions, by outcome. */
-export function totalsOf(limiter: LimiterFrame): Totals {
-  const totals = { allowed: 0, shadow_denied: 0, denied: 0, error: 0 }
-  for (const { outcome, count } of limiter.decisions) totals[outcome] += count
-  return totals
-}
 
 export function sumOf(totals: Totals): number {
   return OUTCOMES.reduce((sum, outcome) => sum + totals[outcome], 0)
@@ -39,11 +24,12 @@ export class Rates {
   readonly points: Point[] = []
   readonly #totals: { readonly atMs: number; readonly totals: Totals; degraded: number }[] = []
 
-  /** Takes a frame's totals. After a break, or if the counters began anew, the chart's line is
-   *  broken, because an average over the break would mean nothing. */
+  /** Takes a frame's totals, unless another's came just before. After a break, or if the counters
+   *  began anew, the chart's line is broken, because an average over the break would mean
+   *  nothing. */
   push(atMs: number, totals: Totals, degraded = 0): void {
     const last = this.#totals.at(-1)
-    if (last !== undefined && atMs <= last.atMs) {
+    if (last !== undefined && atMs - last.atMs < SHORTEST_MS) {
       if (atMs > last.atMs - GAP_MS) return
       this.clear()
     } else if (last !== undefined) {
@@ -68,7 +54,7 @@ export class Rates {
     return this.points.at(-1)?.rates ?? undefined
   }
 
-  /** The decisions of the last minute, or since the page was opened. */
+  /** The decisions of the last minute, or since `sinceMs`. */
   recent(): Totals {
     const first = this.#totals[0]?.totals
     const last = this.#totals.at(-1)?.totals
@@ -81,7 +67,7 @@ export class Rates {
   }
 }
 
-function mapped(value: (outcome: Outcome) => number): Totals {
+function mapped(value: (outcome: keyof Totals) => number): Totals {
   const [allowed, shadow_denied, denied, error] = OUTCOMES.map(value) as [
     number,
     number,
@@ -142,4 +128,46 @@ export class Durations {
 
 function callsOf(node: Node): number {
   return node.calls.ok + node.calls.timeout + node.calls.error + node.calls.notSent
+}
+
+/** Things of one kind, by name, each made when it is first asked for. */
+function kept<T>(make: () => T): (id: string) => T {
+  const all = new Map<string, T>()
+  return (id) => {
+    const one = all.get(id) ?? make()
+    all.set(id, one)
+    return one
+  }
+}
+
+/** All that is remembered of one process. */
+export class History {
+  readonly ratesOf: (limiter: string) => Rates = kept(() => new Rates())
+  readonly durationsOf: (store: string, node: string) => Durations
+  readonly #guards = kept(() => new Rates())
+  #times: number[] = []
+
+  constructor() {
+    const durations = kept(() => new Durations())
+    this.durationsOf = (store, node) => durations(`${store} ${node}`)
+  }
+
+  push({ atMs, limiters, stores, guards }: Past): void {
+    for (const { id, totals, degraded } of limiters) this.ratesOf(id).push(atMs, totals, degraded)
+    for (const { id, nodes } of stores)
+      for (const node of nodes) this.durationsOf(id, node.node).push(atMs, node)
+    for (const { id, refused } of guards)
+      this.#guards(id).push(atMs, { allowed: 0, shadow_denied: 0, denied: refused, error: 0 })
+    this.#times = [...this.#times.filter((each) => each >= atMs - RECENT_MS), atMs]
+  }
+
+  /** How many requests overload protection refused in the last minute. */
+  refusedBy(guard: string): number {
+    return this.#guards(guard).recent().denied
+  }
+
+  /** When the last minute began, or, if that is later, when frames began to come. */
+  get recentMs(): number | undefined {
+    return this.#times[0]
+  }
 }

@@ -1,5 +1,10 @@
 // The page's drawings, made of DOM nodes.
 
+import type { Totals } from '../protocol.js'
+import { type Point, sumOf } from './history.js'
+
+/** How much a sparkline shows. */
+const SECONDS = 60
 const SVG = 'http://www.w3.org/2000/svg'
 
 function svg(
@@ -37,4 +42,37 @@ export function stillWater(): SVGSVGElement {
   )
   drawing.classList.add('still')
   return drawing
+}
+
+/** The last minute of a limiter in small: what was allowed, and above it what was not. */
+export function sparkline(): {
+  readonly element: SVGSVGElement
+  readonly draw: (points: readonly Point[], nowMs: number) => void
+} {
+  const element = svg(`0 0 ${SECONDS} 20`, { class: 'spark-all' }, { class: 'spark-allowed' })
+  element.classList.add('spark')
+  element.setAttribute('preserveAspectRatio', 'none')
+  const [all, allowed] = [...element.children] as [Element, Element]
+  return {
+    element,
+    draw(points, nowMs) {
+      const places = points.flatMap(({ atMs, rates }) => {
+        const x = SECONDS - (nowMs - atMs) / 1_000
+        return rates === null || x < 0 ? [] : [{ x, rates }]
+      })
+      const most = places.reduce((max, { rates }) => Math.max(max, sumOf(rates)), 0)
+      const area = (of: (rates: Totals) => number): string => {
+        if (places.length < 2 || most === 0) return ''
+        const line = places.map(
+          ({ x, rates }) => `${x.toFixed(1)} ${(20 - (19 * of(rates)) / most).toFixed(1)}`,
+        )
+        return `M${places[0]?.x.toFixed(1)} 20L${line.join('L')}V20Z`
+      }
+      all.setAttribute('d', area(sumOf))
+      allowed.setAttribute(
+        'd',
+        area((rates) => rates.allowed + rates.shadow_denied),
+      )
+    },
+  }
 }

@@ -1,50 +1,29 @@
 // The page: takes the frames, keeps their history, and updates its parts.
 
 import type { Frame } from '../protocol.js'
+import { pastOf } from '../totals.js'
 import { keyActs, liveActs, switching } from './actions.js'
 import { byId, type Part, setAttribute, setText } from './dom.js'
-import { shown } from './format.js'
-import { Durations, degradedOf, Rates, totalsOf } from './history.js'
+import { clock, minute, shown } from './format.js'
+import { History } from './history.js'
+import { findings } from './parts/findings.js'
 import { fleet } from './parts/fleet.js'
-import { type HeaderData, header, notice, STALE_MS } from './parts/header.js'
+import { type HeaderData, header, notice, STALE_MS, startOf } from './parts/header.js'
 import { health } from './parts/health.js'
 import { limiters } from './parts/limiters.js'
 import { liveLimits } from './parts/live.js'
 import { log } from './parts/log.js'
 import { lookup } from './parts/lookup.js'
 import { connect, type Link } from './stream.js'
-
-/** The histories of one kind of thing, by name. */
-function kept<T extends { clear(): void }>(
-  make: () => T,
-): { readonly of: (id: string) => T; readonly clear: () => void } {
-  const all = new Map<string, T>()
-  return {
-    of(id) {
-      const one = all.get(id) ?? make()
-      all.set(id, one)
-      return one
-    },
-    clear() {
-      for (const one of all.values()) one.clear()
-    },
-  }
-}
-
-const rates = kept(() => new Rates())
-const durations = kept(() => new Durations())
-const durationsOf = (store: string, node: string): Durations => durations.of(`${store} ${node}`)
-
-function remember(frame: Frame): void {
-  for (const limiter of frame.limiters)
-    rates.of(limiter.id).push(frame.atMs, totalsOf(limiter), degradedOf(limiter))
-  for (const store of frame.stores)
-    for (const node of store.nodes) durationsOf(store.id, node.node).push(frame.atMs, node)
-}
+import { type Finding, findingsOf } from './verdict.js'
 
 const SAID_MS = 8_000
 
+let history = new History()
+/** The last frame, and the one that is shown. */
+let latest: Frame | undefined
 let frame: Frame | undefined
+let found: readonly Finding[] = []
 let link: Link = { state: 'connecting' }
 let cameAt = 0
 let isPaused = false
@@ -65,31 +44,46 @@ const done = (what: string): void => {
 const look = lookup(keyActs(() => frame?.live ?? [], done))
 const top = header(() => {
   isPaused = !isPaused
-  showLink()
-  if (!isPaused) showFrame()
+  if (isPaused) showLink()
+  else {
+    frame = latest
+    showFrame()
+  }
 })
 const trouble = notice(() => stream.retry())
+const all = findings()
 const parts: readonly (readonly [id: string, part: Part<Frame>])[] = [
-  ['health', health(durationsOf, rates.of)],
-  ['keys', look],
+  ['health', health(() => history)],
   [
     'limiters',
     limiters({
-      ratesOf: rates.of,
+      history: () => history,
       lookUp: look.lookUp,
       switchTo: (limiter, enabled) => switching(limiter, enabled, done),
       onChart: (redraw) => recolour.push(redraw),
     }),
   ],
+  ['keys', look],
   ['live', liveLimits(liveActs(done))],
   ['log', log()],
   ['fleet', fleet()],
 ]
 
+/** Of which process the figures of each section are, and since when. */
+const ABOUT: Readonly<Record<string, (frame: Frame) => string>> = {
+  limiters: (frame) =>
+    `What this process has decided since ${minute(startOf(frame))}; the last minute since ${clock(history.recentMs ?? frame.atMs)}`,
+  health: (frame) =>
+    `As this process sees it: times of the last minute, counts since ${minute(startOf(frame))}`,
+  live: () => 'For all processes on the store',
+  log: (frame) => `Asked of this process since ${minute(startOf(frame))}, the last hundred`,
+  fleet: () => 'Each counts since its own start',
+}
+
 /** Shows the connection's state and the age of the figures. */
 function showLink(): void {
   const ageMs = frame === undefined ? 0 : performance.now() - cameAt
-  const data: HeaderData = { frame, link, ageMs, isPaused }
+  const data: HeaderData = { frame, findings: found, link, ageMs, isPaused }
   top.update(data)
   trouble.update(data)
   const isOld = frame !== undefined && ageMs > STALE_MS
@@ -104,27 +98,35 @@ function showLink(): void {
 function showFrame(): void {
   if (frame === undefined) return
   setAttribute(document.body, 'data-may-act', frame.viewer.mayAct ? 'yes' : 'no')
-  document.title = `Weir · ${shown(frame.process, 40)}`
-  for (const [, part] of parts) part.update(frame)
+  found = findingsOf(frame, {
+    degraded: (id) => history.ratesOf(id).recentDegraded(),
+    errors: (id) => history.ratesOf(id).recent().error,
+    refused: (id) => history.refusedBy(id),
+  })
+  all.update(found)
+  for (const [id, part] of parts) {
+    part.update(frame)
+    const about = ABOUT[id]
+    if (about !== undefined) setText(byId(`${id}-about`), about(frame))
+  }
+  showLink()
 }
 
 byId('header').append(top.element)
-byId('notice').append(trouble.element)
+byId('notice').append(trouble.element, all.element)
 for (const [id, part] of parts) byId(id).append(part.element)
 
 const stream = connect(
   'events',
   (next) => {
-    const isAnother = frame !== undefined && frame.process !== next.process
-    if (isAnother) {
-      rates.clear()
-      durations.clear()
-    }
-    frame = next
+    if (latest !== undefined && latest.process !== next.process) history = new History()
+    for (const each of next.past ?? []) history.push(each)
+    history.push(pastOf(next))
+    latest = next
+    if (!isPaused) frame = next
     cameAt = performance.now()
-    remember(next)
-    if (!isPaused && !document.hidden) showFrame()
-    showLink()
+    if (isPaused || document.hidden) showLink()
+    else showFrame()
   },
   (next) => {
     const was = link.state

@@ -1,6 +1,6 @@
 // The answers to requests: a table of paths and methods; nothing else is answered.
 
-import { type Acting, act } from '../act/act.js'
+import { type Acting, act, preview } from '../act/act.js'
 import { lookup } from '../act/lookup.js'
 import { problemOf, Refused } from '../act/problem.js'
 import type { Problem } from '../protocol.js'
@@ -33,6 +33,7 @@ const ROUTES: ReadonlyMap<string, Readonly<Record<string, Route>>> = new Map([
   ['app.css', get((_, asked) => asset('app.css', asked))],
   ['events', get(theEvents)],
   ['lookup', { POST: theLookup }],
+  ['preview', { POST: thePreview }],
   ['actions', { POST: theActions }],
 ])
 
@@ -89,7 +90,7 @@ function entered({ header }: Asked, cookie: string): Answer {
 
 async function theEvents({ access, viewers, mayAct }: Serving, asked: Asked): Promise<Answer> {
   checkStreamed(asked)
-  const { name } = await access.viewer(asked)
+  const viewer = await access.viewer(asked)
   const headers = {
     ...HEADERS,
     'Content-Type': 'text/event-stream; charset=utf-8',
@@ -103,7 +104,8 @@ async function theEvents({ access, viewers, mayAct }: Serving, asked: Asked): Pr
     const message = 'there are too many viewers; try again later'
     return problem(503, { code: 'too-many-viewers', message }, { 'Retry-After': '10' })
   }
-  return { status: 200, headers, open: (reader) => viewers.add(reader, { name, mayAct }) }
+  const shown = { name: viewer.name, mayAct: mayAct && viewer.mayAct }
+  return { status: 200, headers, open: (reader) => viewers.add(reader, shown) }
 }
 
 async function theLookup({ access, collector }: Serving, asked: Asked): Promise<Answer> {
@@ -112,11 +114,23 @@ async function theLookup({ access, collector }: Serving, asked: Asked): Promise<
   return json(200, await lookup(collector, await asked.json()))
 }
 
-async function theActions(serving: Serving, asked: Asked): Promise<Answer> {
-  const { access, mayAct, viewers } = serving
+/** Somebody who may act. @throws {Refused} */
+async function actor({ access, mayAct }: Serving, asked: Asked): Promise<Viewer> {
   checkPosted(asked)
-  const { who }: Viewer = await access.viewer(asked)
+  const viewer = await access.viewer(asked)
   if (!mayAct) throw new Refused(403, 'actions-off', 'the dashboard was made without actions: true')
+  if (viewer.mayAct) return viewer
+  throw new Refused(403, 'may-not-act', 'authorize lets you look, and change nothing')
+}
+
+async function thePreview(serving: Serving, asked: Asked): Promise<Answer> {
+  await actor(serving, asked)
+  return json(200, await preview(serving.collector, await asked.json()))
+}
+
+async function theActions(serving: Serving, asked: Asked): Promise<Answer> {
+  const { who } = await actor(serving, asked)
+  const { viewers } = serving
   const answer = await act(serving, await asked.json(), who)
   viewers.refresh()
   return json(200, answer)

@@ -3,8 +3,9 @@
 
 import type { Collector } from '../collect/collector.js'
 import { Watching } from '../collect/watching.js'
-import type { Frame } from '../protocol.js'
+import type { Frame, Past } from '../protocol.js'
 import type { Time } from '../time.js'
+import { pastOf, withPast } from '../totals.js'
 import type { Reader } from './exchange.js'
 
 /** Tells the browser when to reconnect by itself. */
@@ -40,6 +41,8 @@ export class Viewers {
   readonly #failed: (error: unknown) => void
   #stop: (() => void) | undefined
   #last: Made | undefined
+  /** The last minute, for viewers who come later. */
+  #past: readonly Past[] = []
   #isClosed = false
 
   /** @param failed called when no frame can be made */
@@ -48,7 +51,10 @@ export class Viewers {
     this.#time = time
     this.#collector = collector
     this.#watching = new Watching(time, (isWatching) => {
-      if (!isWatching) this.#last = undefined
+      if (!isWatching) {
+        this.#last = undefined
+        this.#past = []
+      }
       collector.watch(isWatching)
     })
   }
@@ -75,7 +81,9 @@ export class Viewers {
     const leave = this.#watching.enter()
     this.#all.add(each)
     this.#stop ??= this.#time.every(FRAME_MS, () => this.#tick())
-    this.#send(each, this.#lately(nowMs) ?? this.#make(), BEGINNING)
+    const made = this.#lately(nowMs) ?? this.#make()
+    const past = this.#past.length > 1 ? `"past":${JSON.stringify(this.#past)},` : ''
+    this.#send(each, made && { ...made, text: past + made.text }, BEGINNING)
     return () => {
       if (!this.#all.delete(each)) return
       if (this.#all.size === 0) {
@@ -91,9 +99,14 @@ export class Viewers {
     if (this.#all.size > 0) this.#tick()
   }
 
+  /** Ends all connections: who returns has to be let in again. */
+  disconnect(): void {
+    for (const { reader } of this.#all) reader.end()
+  }
+
   close(): void {
     this.#isClosed = true
-    for (const { reader } of this.#all) reader.end()
+    this.disconnect()
     this.#stop?.()
     this.#stop = undefined
     this.#watching.close()
@@ -120,6 +133,7 @@ export class Viewers {
     try {
       const frame = this.#collector.frame()
       const text = JSON.stringify(frame).slice(1)
+      this.#past = withPast(this.#past, pastOf(frame))
       this.#last = { sequence: frame.sequence, text, madeMs: this.#time.steadyMs() }
       return this.#last
     } catch (error) {

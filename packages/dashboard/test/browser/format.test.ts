@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { bytes, count, duration, measured, share, shown } from '../../src/page/format.js'
+import {
+  bytes,
+  count,
+  duration,
+  listed,
+  measured,
+  rate,
+  share,
+  shown,
+} from '../../src/page/format.js'
 import { changeWords, limitWords, policyWords } from '../../src/page/words.js'
 
 test('a count is written to the unit', () => {
@@ -11,14 +20,17 @@ test('a count is written to the unit', () => {
   ])
 })
 
-test('a rate has three digits', () => {
-  expect([0, 0.333_3, 12.34, 1_234, 12_345, 1_234_567].map(measured)).toEqual([
-    '0',
-    '0.333',
-    '12.3',
-    '1,230',
-    '12.3K',
-    '1.23M',
+test('a rate has two digits below 100, so that one a second is 1, and then three', () => {
+  const rates = [0, 0.333_3, 0.999, 12.34, 99.9, 499.6, 1_234, 12_345, 1_234_567]
+  const words = ['0', '0.33', '1', '12', '99.9', '500', '1,230', '12.3K', '1.23M']
+  expect(rates.map(rate)).toEqual(words)
+  expect([0.855, 12.5].map(measured)).toEqual(['0.855', '12.5'])
+})
+
+test('of many names, three are listed', () => {
+  expect([listed(['a', 'b', 'c']), listed(['a', 'b', 'c', 'd', 'e'])]).toEqual([
+    'a, b, c',
+    'a, b, c and 2 more',
   ])
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { Durations, Rates, type Totals } from '../../src/page/history.js'
-import type { StoreFrame } from '../../src/protocol.js'
+import { Durations, History, Rates } from '../../src/page/history.js'
+import type { Past, StoreFrame, Totals } from '../../src/protocol.js'
 
 const totals = (allowed: number, denied = 0): Totals => ({
   allowed,
@@ -45,13 +45,39 @@ describe('rates', () => {
     expect(rates.now()).toEqual(totals(1))
   })
 
-  test('count a frame that comes twice once', () => {
+  test('leave out frames that come soon after another, whose rates would be false dips and spikes', () => {
     const rates = new Rates()
     rates.push(0, totals(0))
-    rates.push(1_000, totals(5))
-    rates.push(1_000, totals(5))
-    expect(rates.points.length).toBe(1)
+    for (const [atMs, allowed] of [
+      [1_000, 10],
+      [1_000, 10],
+      [1_080, 10],
+      [1_499, 14],
+      [2_000, 20],
+      [2_600, 26],
+      [3_000, 30],
+      [4_000, 40],
+    ] as const)
+      rates.push(atMs, totals(allowed))
+    expect(rates.points.map(({ rates }) => rates?.allowed)).toEqual([10, 10, 10, 10])
+    expect(rates.recent()).toEqual(totals(40))
   })
+})
+
+test('what was seen before a viewer came fills the last minute', () => {
+  const history = new History()
+  const at = (second: number): Past => ({
+    atMs: second * 1_000,
+    limiters: [{ id: 'api', totals: totals(7 * second), degraded: second }],
+    stores: [{ id: 'redis', nodes: [node([second, 0, 0])] }],
+    guards: [{ id: 'requests', refused: second < 30 ? 0 : 5 }],
+  })
+  for (let second = 0; second < 70; second += 1) history.push(at(second))
+  expect(history.recentMs).toBe(9_000)
+  expect(history.ratesOf('api').now()).toEqual(totals(7))
+  expect(history.ratesOf('api').recentDegraded()).toBe(60)
+  expect(history.durationsOf('redis', 'a').quantile(0.5)).toBe(0.001)
+  expect([history.refusedBy('requests'), history.refusedBy('other')]).toEqual([5, 0])
 })
 
 type Node = StoreFrame['nodes'][number]

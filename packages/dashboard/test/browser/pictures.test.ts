@@ -33,19 +33,17 @@ afterAll(() => fixture.close())
 
 test.each(Object.entries(PICTURES))('%s shows a busy fleet in few bytes', async (name, look) => {
   const { page, troubles } = await open(fixture.address, { ...look, stillAtMs: last.atMs })
-  await page.locator('.card').first().waitFor()
+  await page.locator('.limiter').first().waitFor()
   if (name !== 'dashboard-phone') {
+    await page.locator('.limiter summary').first().click()
     await page.locator('.key-row').first().click()
     await page.locator('.gauge').first().waitFor()
-    await page.locator('.card canvas').first().waitFor()
+    await page.locator('.inside canvas').first().waitFor()
     await page.evaluate('document.activeElement.blur(); scrollTo({ top: 0, behavior: "instant" })')
     await page.mouse.move(0, 0)
-  } else
-    await page.evaluate(
-      'document.querySelector("#limiters").scrollIntoView({ behavior: "instant" })',
-    )
+  }
   fixture.send(last)
-  await page.locator('.state[data-kind="live"]').waitFor()
+  await page.locator('#main[data-state="live"]').waitFor()
   const picture = smaller(await page.screenshot({ animations: 'disabled' }))
   expect(troubles()).toEqual([])
   if (process.env.WEIR_PICTURES === 'write') writeFileSync(`${images}/${name}.png`, picture)

@@ -28,7 +28,7 @@ function counted(limiter: RateLimiter): string[] {
 
 /** The same, according to the page. */
 function totals(page: Page): Promise<string[]> {
-  return page.locator('.card .legend [data-total]').allTextContents()
+  return page.locator('.legend [data-total]').allTextContents()
 }
 
 async function started(): Promise<{ limiter: RateLimiter; running: Running }> {

@@ -1,11 +1,11 @@
 // A limiter's decisions: over time, as a chart with its legend, and each count separately.
 
 import type { LimiterFrame } from '../../protocol.js'
+import { OUTCOMES, type Outcome, totalsOf } from '../../totals.js'
 import { type Chart, chartIn } from '../chart.js'
 import { el, type Part, rowsOf, setAttribute, setText } from '../dom.js'
-import { clock, count, duration, measured, NOTHING, share, shown } from '../format.js'
-import { OUTCOMES, type Outcome, type Point, type Rates, totalsOf } from '../history.js'
-import { table } from './table.js'
+import { clock, count, duration, NOTHING, rate, share, shown } from '../format.js'
+import type { Point, Rates } from '../history.js'
 
 const NAMES: Readonly<Record<Outcome, string>> = {
   allowed: 'allowed',
@@ -14,8 +14,10 @@ const NAMES: Readonly<Record<Outcome, string>> = {
   error: 'errors',
 }
 
-/** A limiter's chart, its legend with rates and totals, and the chart as a table. */
-export function decisionsOverTime(rates: Rates): Part<LimiterFrame> & { readonly chart: Chart } {
+/** A limiter's chart, and its legend with rates and totals. */
+export function decisionsOverTime(
+  ratesNow: () => Rates,
+): Part<LimiterFrame> & { readonly chart: Chart } {
   const legend = legendOf()
   const canvas = el('div', 'chart')
   const picture = el('div', { role: 'img', class: 'picture' }, canvas)
@@ -23,21 +25,20 @@ export function decisionsOverTime(rates: Rates): Part<LimiterFrame> & { readonly
   let pointed: Point | undefined
   const chart = chartIn(canvas, (point) => {
     pointed = point
-    if (latest !== undefined) legend.update({ limiter: latest, rates, pointed })
+    if (latest !== undefined) legend.update({ limiter: latest, rates: ratesNow(), pointed })
   })
-  const asTable = chartTable(rates)
   return {
-    element: el('div', 'over-time', picture, legend.element, asTable.element),
+    element: el('div', 'over-time', picture, legend.element),
     chart,
     update(limiter) {
       latest = limiter
+      const rates = ratesNow()
       const { points } = rates
       const spanMs = (points.at(-1)?.atMs ?? 0) - (points[0]?.atMs ?? 0)
       canvas.dataset.spanMs = String(spanMs)
       setAttribute(picture, 'aria-label', summaryOf(limiter, rates, spanMs))
       chart.draw(points)
       legend.update({ limiter, rates, pointed })
-      asTable.update()
     },
   }
 }
@@ -49,8 +50,8 @@ function summaryOf({ name }: LimiterFrame, rates: Rates, spanMs: number): string
   if (now === undefined) return about
   const words = OUTCOMES.filter((of) => of === 'allowed' || of === 'denied' || now[of] > 0)
   const most = rates.points.reduce((max, { rates }) => Math.max(max, rates?.denied ?? 0), 0)
-  const values = words.map((of) => `${measured(now[of])} ${NAMES[of]}`).join(', ')
-  return `${about} Now ${values}. At most ${measured(most)} denied.`
+  const values = words.map((of) => `${rate(now[of])} ${NAMES[of]}`).join(', ')
+  return `${about} Now ${values}. At most ${rate(most)} denied.`
 }
 
 interface LegendData {
@@ -70,11 +71,11 @@ function legendOf(): Part<LegendData> {
   )
   const body = el('tbody')
   const rows = OUTCOMES.map((outcome) => {
-    const rate = el('td', 'number')
+    const lately = el('td', 'number')
     const total = el('td', { class: 'number', 'data-total': outcome })
     const swatch = el('span', { class: 'swatch', 'data-outcome': outcome, 'aria-hidden': 'true' })
-    body.append(el('tr', '', el('th', { scope: 'row' }, swatch, NAMES[outcome]), rate, total))
-    return { outcome, rate, total }
+    body.append(el('tr', '', el('th', { scope: 'row' }, swatch, NAMES[outcome]), lately, total))
+    return { outcome, lately, total }
   })
   return {
     element: el(
@@ -88,60 +89,12 @@ function legendOf(): Part<LegendData> {
       const now = pointed === undefined ? rates.now() : (pointed.rates ?? undefined)
       const totals = totalsOf(limiter)
       setText(when, pointed === undefined ? 'per second' : `at ${clock(pointed.atMs)}`)
-      for (const { outcome, rate, total } of rows) {
-        setText(rate, now === undefined ? NOTHING : measured(now[outcome]))
+      for (const { outcome, lately, total } of rows) {
+        setText(lately, now === undefined ? NOTHING : rate(now[outcome]))
         setText(total, count(totals[outcome]))
       }
     },
   }
-}
-
-const TABLE_STEP_MS = 10_000
-
-/** The chart's points as text, one for every ten seconds; updated while the table is open. */
-function chartTable(rates: Rates): { readonly element: HTMLElement; readonly update: () => void } {
-  const columns = [
-    { title: 'Time' },
-    ...OUTCOMES.map((outcome) => ({ title: `${NAMES[outcome]}/s`, kind: 'number' as const })),
-  ]
-  const rows = table(
-    'Decisions each second',
-    columns,
-    ({ atMs }: Point) => String(atMs),
-    () => {
-      const cells = [el('span'), ...OUTCOMES.map(() => el('span'))]
-      return {
-        cells,
-        update({ atMs, rates }) {
-          const values = OUTCOMES.map((of) => (rates === null ? NOTHING : measured(rates[of])))
-          for (const [i, text] of [clock(atMs), ...values].entries())
-            setText(cells[i] as HTMLElement, text)
-        },
-      }
-    },
-  )
-  const update = (): void => {
-    if (!element.open) return
-    let next = Number.POSITIVE_INFINITY
-    const some = rates.points.toReversed().filter(({ atMs }) => {
-      if (atMs > next) return false
-      next = atMs - TABLE_STEP_MS
-      return true
-    })
-    rows.update(some)
-  }
-  const box = el(
-    'div',
-    { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'The chart as a table' },
-    rows.element,
-  )
-  const element = el(
-    'details',
-    { class: 'as-table', ontoggle: update },
-    el('summary', '', 'As a table'),
-    box,
-  )
-  return { element, update }
 }
 
 const SOURCES = ['store', 'lease', 'cache', 'local', 'none'] as const
@@ -180,7 +133,6 @@ export function sources(): Part<LimiterFrame> {
         piece.style.width = all === 0 ? '0' : `${(100 * times) / all}%`
         item.hidden = times === 0
         setText(text, `${SOURCE_NAMES[source]} ${share(times, all)}`)
-        setAttribute(item, 'title', `${count(times)} of ${count(all)}`)
       }
     },
   }

@@ -1,9 +1,9 @@
 // Figures with their names.
 
-import { el, type Part, rowsOf, setAttribute, setText } from '../dom.js'
+import { el, type Part, rowsOf, setText } from '../dom.js'
 
-/** A name, its figure, and what it means in a sentence. */
-export type Fact = readonly [name: string, value: string, meaning?: string]
+/** A name, and its figure. */
+export type Fact = readonly [name: string, value: string]
 
 export function facts(kind = 'facts'): Part<readonly Fact[]> {
   const element = el('dl', kind)
@@ -15,9 +15,6 @@ function fact([name]: Fact): Part<Fact> {
   const value = el('dd')
   return {
     element: el('div', '', el('dt', '', name), value),
-    update([, text, meaning]) {
-      setText(value, text)
-      setAttribute(value, 'title', meaning)
-    },
+    update: ([, text]) => setText(value, text),
   }
 }

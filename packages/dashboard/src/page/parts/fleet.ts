@@ -2,14 +2,13 @@
 
 import type { Frame, ProcessFrame } from '../../protocol.js'
 import { el, type Part, rowsOf, setAttribute, setText } from '../dom.js'
-import { bytes, clock, count, counted, duration, NOTHING, shown } from '../format.js'
+import { bytes, clock, count, counted, minute, NOTHING, shown } from '../format.js'
+import { healthWords } from '../verdict.js'
 import { table } from './table.js'
-
-const HEALTH = { closed: 'good', 'half-open': 'fair', open: 'bad' } as const
 
 const COLUMNS = [
   { title: 'Process' },
-  { title: 'Breaker' },
+  { title: 'Store' },
   { title: 'Allowed', kind: 'number' },
   { title: 'Denied', kind: 'number' },
   { title: 'Shadow denied', kind: 'number' },
@@ -24,28 +23,35 @@ export function fleet(): Part<Frame> {
   const rows = table(
     'Processes that have reported',
     COLUMNS,
-    ({ process }: ProcessFrame) => process,
+    ({ row }: ProcessData) => row.process,
     processRow,
   )
   const about = el('p', 'muted small')
   return {
-    element: el('div', 'fleet', rows.element, about),
+    element: el('div', 'panel', rows.element, about),
     update(frame) {
-      rows.update(frame.fleet)
+      // While the store is away, what others said last may no longer be so.
+      const isKnown = ({ isThis }: ProcessFrame): boolean => isThis || !frame.isFleetSilent
+      rows.update(frame.fleet.map((row) => ({ row, isKnown: isKnown(row) })))
       const isAlone = frame.fleet.length < 2
       const words = frame.isFleetSilent
         ? 'The store does not answer, so other processes may be missing.'
         : isAlone
           ? 'No other process has reported. While somebody watches, processes with a dashboard on the same store do.'
-          : 'Each process counts since its own start; the chart and the cards above show this process.'
+          : ''
       setText(about, words)
     },
   }
 }
 
-function processRow(): { cells: readonly HTMLElement[]; update: (row: ProcessFrame) => void } {
+interface ProcessData {
+  readonly row: ProcessFrame
+  readonly isKnown: boolean
+}
+
+function processRow(): { cells: readonly HTMLElement[]; update: (data: ProcessData) => void } {
   const name = el('bdi', 'strong')
-  const since = el('span', 'muted small')
+  const about = el('span', 'muted small')
   const health = el('span', 'pill')
   const numbers = COLUMNS.slice(2, 9).map(() => el('span'))
   const off = el('summary')
@@ -53,13 +59,15 @@ function processRow(): { cells: readonly HTMLElement[]; update: (row: ProcessFra
   const fill = rowsOf(lines, ({ name }: Limiter) => name, limiterLine)
   const limiters = el('details', 'small', off, lines)
   return {
-    cells: [el('div', 'stack', name, since), health, ...numbers, limiters],
-    update(row) {
+    cells: [el('div', 'stack', name, about), health, ...numbers, limiters],
+    update({ row, isKnown }) {
       setText(name, shown(row.process))
       const here = row.isThis ? 'this process, ' : ''
-      setText(since, `${here}up ${duration(row.uptimeMs)}, seen ${clock(row.atMs)}`)
-      setAttribute(health, 'data-kind', HEALTH[row.health])
-      setText(health, row.health)
+      const since = minute(row.atMs - row.uptimeMs)
+      setText(about, `${here}up since ${since}, seen ${clock(row.atMs)}`)
+      const [kind, words] = healthWords(row.health)
+      setAttribute(health, 'data-kind', isKnown ? kind : 'idle')
+      setText(health, isKnown ? words : 'not known')
       const sum = (
         of: 'allowed' | 'denied' | 'shadowDenied' | 'degraded' | 'errors' | 'waiting',
       ): number => row.limiters.reduce((all, limiter) => all + limiter[of], 0)

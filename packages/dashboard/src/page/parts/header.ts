@@ -1,81 +1,94 @@
-// The header: which process the figures are from, and how old they are.
+// The head of the page: first, in words, whether all is well; then which process the figures are
+// of, and since when.
 
 import type { Frame } from '../../protocol.js'
 import { button, el, type Part, setAttribute, setText } from '../dom.js'
-import { clock, counted, duration, shown } from '../format.js'
+import { clock, count, counted, duration, minute, shown } from '../format.js'
 import { mark } from '../icons.js'
 import type { Link } from '../stream.js'
+import type { Finding, State } from '../verdict.js'
 
 /** Figures older than this are shown as old. */
 export const STALE_MS = 3_000
 
 export interface HeaderData {
   readonly frame: Frame | undefined
+  readonly findings: readonly Finding[]
   readonly link: Link
   /** How long ago the last frame came. */
   readonly ageMs: number
   readonly isPaused: boolean
 }
 
-/** The connection's state: in one word, for the style, and as a text. */
-interface State {
-  readonly kind: 'live' | 'stale' | 'busy' | 'failed' | 'paused'
-  readonly text: string
-}
-
-function stateOf({ frame, link, ageMs, isPaused }: HeaderData): State {
+/** The first words of the page. */
+export function firstWords({ frame, findings, link, ageMs, isPaused }: HeaderData): State {
   const since = frame === undefined ? '' : ` since ${clock(frame.atMs)}`
-  if (link.state === 'refused') return { kind: 'failed', text: 'Not allowed' }
-  if (link.state === 'waiting') return { kind: 'failed', text: `Disconnected${since}` }
-  if (isPaused) return { kind: 'paused', text: `Paused${since}` }
-  if (link.state === 'resting') return { kind: 'paused', text: `At rest${since}` }
-  if (link.state === 'connecting')
-    return { kind: 'busy', text: frame === undefined ? 'Connecting' : 'Reconnecting' }
-  return ageMs > STALE_MS
-    ? { kind: 'stale', text: `Stale${since}` }
-    : { kind: 'live', text: 'Live' }
+  if (link.state === 'refused') return ['bad', 'Not allowed']
+  if (link.state === 'waiting') return ['bad', `No connection to the server${since}`]
+  if (frame === undefined) return ['idle', 'Connecting']
+  const [first = ['good', 'All well']] = findings as readonly State[]
+  if (isPaused) return ['idle', `Paused at ${clock(frame.atMs)}. Then: ${first[1]}`]
+  if (link.state === 'resting') return ['idle', `At rest${since}`]
+  if (link.state === 'connecting') return ['idle', 'Reconnecting']
+  return ageMs > STALE_MS ? ['fair', `No figures${since}`] : first
 }
 
 const PLACES = [
   ['health', 'Health'],
-  ['keys', 'Keys'],
   ['limiters', 'Limiters'],
+  ['fleet', 'Processes'],
+  ['keys', 'Keys'],
   ['live', 'Live limits'],
-  ['fleet', 'Fleet'],
+  ['log', 'Actions'],
 ] as const
 
 export function header(onPause: () => void): Part<HeaderData> {
-  const dot = el('span', { class: 'dot', 'aria-hidden': 'true' })
   const words = el('span')
-  const state = el('span', 'pill state', dot, words)
+  const verdict = el(
+    'p',
+    { class: 'verdict', role: 'status' },
+    el('span', { class: 'dot', 'aria-hidden': 'true' }),
+    words,
+  )
+  const more = el('a', { class: 'more', href: '#findings' })
   const process = el('bdi', 'process')
-  const fleet = el('span', 'fact')
-  const viewer = el('span', 'fact')
+  const [since, fleet, viewer] = [el('span'), el('span'), el('span')]
   const pause = button('Pause', onPause, 'button quiet')
   const links = PLACES.map(([id, text]) => el('a', { href: `#${id}` }, text))
-  const element = el(
+  const bar = el(
     'div',
     'bar',
     el('h1', 'brand', mark(), 'Weir', el('span', 'hidden', ' dashboard')),
-    el('div', 'whose', process, fleet, viewer),
-    el('nav', { class: 'places', 'aria-label': 'Parts of this page' }, ...links),
-    el('div', 'controls', state, pause),
+    el('div', 'first', verdict, more),
+    pause,
   )
+  const nav = el('nav', { class: 'places', 'aria-label': 'Parts of this page' }, ...links)
+  const whose = el('div', 'whose', process, since, fleet, viewer)
+  const element = el('div', 'contents', bar, el('div', 'under', whose, nav))
   return {
     element,
     update(data) {
-      const { kind, text } = stateOf(data)
-      setAttribute(state, 'data-kind', kind)
+      const [kind, text] = firstWords(data)
+      const { frame, findings } = data
+      setAttribute(bar, 'data-kind', kind)
       setText(words, text)
+      more.hidden = findings.length < 2
+      setText(more, `and ${count(findings.length - 1)} more`)
       setText(pause, data.isPaused ? 'Resume' : 'Pause')
       setAttribute(pause, 'aria-pressed', data.isPaused ? 'true' : 'false')
-      const { frame } = data
       if (frame === undefined) return
+      document.title = `${text} · Weir, ${shown(frame.process, 40)}`
       setText(process, shown(frame.process))
-      setText(fleet, counted(frame.fleet.length, 'process', 'processes'))
-      setText(viewer, frame.viewer.name === undefined ? '' : shown(frame.viewer.name))
+      setText(since, `up since ${minute(startOf(frame))}`)
+      setText(fleet, `${counted(frame.fleet.length, 'process', 'processes')} seen`)
+      setText(viewer, frame.viewer.name === undefined ? '' : `You are ${shown(frame.viewer.name)}`)
     },
   }
+}
+
+/** When the process that answers began, in ms since the Unix epoch. */
+export function startOf({ fleet, atMs }: Frame): number {
+  return atMs - (fleet.find(({ isThis }) => isThis)?.uptimeMs ?? 0)
 }
 
 /** Says what is wrong with the connection and what to do; empty while all is well. */

@@ -1,53 +1,66 @@
-// The health of stores, of their nodes, and of overload guards.
+// The stores and their nodes, the memory that this process keeps, and overload protection.
 
-import type { Frame, GuardFrame, LimiterFrame, StoreFrame } from '../../protocol.js'
+import type { Frame, GuardFrame, StoreFrame } from '../../protocol.js'
+import { degradedOf, totalsOf } from '../../totals.js'
 import { el, type Part, rowsOf, setAttribute, setText } from '../dom.js'
-import { bytes, count, counted, duration, NOTHING, share, shown } from '../format.js'
-import { type Durations, degradedOf, type Rates, sumOf, totalsOf } from '../history.js'
-import { facts } from './facts.js'
+import { bytes, count, counted, duration, minute, NOTHING, share, shown } from '../format.js'
+import { type Durations, type History, sumOf } from '../history.js'
+import { healthOf, healthWords, nameOf } from '../verdict.js'
+import { type Fact, facts } from './facts.js'
 import { table } from './table.js'
 
 type Node = StoreFrame['nodes'][number]
 
-const STATES = {
-  closed: ['good', 'The node answers'],
-  'half-open': ['fair', 'The node failed, and is tried again'],
-  open: ['bad', 'The node failed, and is not asked'],
-} as const
+interface StoreData {
+  readonly store: StoreFrame
+  readonly name: string
+}
 
-/**
- * @param durations returns a node's durations, over all frames
- * @param ratesOf returns a limiter's rates
- */
-export function health(
-  durations: (store: string, node: string) => Durations,
-  ratesOf: (limiter: string) => Rates,
-): Part<Frame> {
+/** @param history what is remembered now */
+export function health(history: () => History): Part<Frame> {
   const stores = el('div', 'contents')
   const guards = el('div', 'contents')
-  const decisions = decisionsTile(ratesOf)
-  const updateStores = rowsOf(
+  const numbers = facts('facts inline')
+  const memory = memoryRow()
+  const fillStores = rowsOf(
     stores,
-    ({ id }: StoreFrame) => id,
-    ({ id, nodes }) =>
-      nodes.length === 0 ? localTile() : storeTile((node) => durations(id, node)),
+    ({ store }: StoreData) => store.id,
+    ({ store: { id } }) => remoteStore((node) => history().durationsOf(id, node)),
   )
-  const updateGuards = rowsOf(guards, ({ id }: GuardFrame) => id, guardTile)
+  const fillGuards = rowsOf(guards, ({ id }: GuardFrame) => id, guardRow)
   return {
-    element: el('div', 'tiles', decisions.element, stores, guards),
+    element: el('div', 'panel', numbers.element, stores, memory.element, guards),
     update(frame) {
-      decisions.update(frame)
-      updateStores(frame.stores)
-      updateGuards(frame.guards)
+      numbers.update(factsOf(frame))
+      const remote = frame.stores.filter(({ memory }) => memory === undefined)
+      fillStores(remote.map((store) => ({ store, name: nameOf(store, frame) })))
+      memory.update(frame.stores.filter((store) => store.memory !== undefined))
+      fillGuards(frame.guards)
     },
   }
 }
 
+/** The decisions of all limiters. */
+function factsOf({ limiters }: Frame): readonly Fact[] {
+  const totals = limiters.map(totalsOf)
+  const all = totals.reduce((sum, each) => sum + sumOf(each), 0)
+  const degraded = limiters.reduce((sum, limiter) => sum + degradedOf(limiter), 0)
+  return [
+    ['Decisions', count(all)],
+    [
+      'Without the store',
+      `${count(degraded)}${degraded === 0 ? '' : ` (${share(degraded, all)})`}`,
+    ],
+    ['Failed', count(totals.reduce((sum, { error }) => sum + error, 0))],
+    ['Waiting now', count(limiters.reduce((sum, { waiting }) => sum + waiting, 0))],
+  ]
+}
+
 const COLUMNS = [
   { title: 'Node' },
-  { title: 'Breaker' },
-  { title: 'p50', kind: 'number' },
-  { title: 'p99', kind: 'number' },
+  { title: 'State' },
+  { title: 'Half within', kind: 'number' },
+  { title: '99% within', kind: 'number' },
   { title: 'Calls', kind: 'number' },
   { title: 'In flight', kind: 'number' },
   { title: 'Timeouts', kind: 'number' },
@@ -55,164 +68,144 @@ const COLUMNS = [
   { title: 'Not sent', kind: 'number' },
 ] as const
 
-/** A store, with a row for each of its nodes. */
-function storeTile(durations: (node: string) => Durations): Part<StoreFrame> {
-  const name = el('bdi', 'tile-name')
+/** A store outside of the process, with a row for each of its nodes. */
+function remoteStore(durations: (node: string) => Durations): Part<StoreData> {
+  const title = el('bdi')
+  const state = el('span', 'pill')
   const more = el('span', 'muted small')
   const nodes = table(
     'Nodes of this store',
     COLUMNS,
     ({ node }: Node) => node,
-    ({ node }) => nodeRow(durations(node)),
+    ({ node }) => nodeRow(() => durations(node)),
   )
   return {
-    element: el('article', 'tile wide', el('header', '', el('h3', '', name), more), nodes.element),
-    update(store) {
-      setText(name, shown(store.kind))
+    element: el(
+      'article',
+      'store',
+      el('header', 'line', el('h3', '', title), state, more),
+      nodes.element,
+    ),
+    update({ store, name }) {
+      const [kind, words] = healthWords(healthOf(store))
+      setText(title, name)
+      setAttribute(state, 'data-kind', kind)
+      setText(state, words)
+      // Of one node, its row says it.
+      state.hidden = store.nodes.length < 2
+      nodes.element.hidden = store.nodes.length === 0
       setText(more, storeWords(store))
       nodes.update(store.nodes)
     },
   }
 }
 
-function nodeRow(seen: Durations): { cells: readonly HTMLElement[]; update: (node: Node) => void } {
+const RESULTS = ['timeout', 'error', 'notSent'] as const
+
+function nodeRow(seenNow: () => Durations): {
+  cells: readonly HTMLElement[]
+  update: (node: Node) => void
+} {
   const name = el('bdi', 'strong')
   const state = el('span', 'pill')
   const numbers = COLUMNS.slice(2).map(() => el('span'))
   return {
     cells: [name, state, ...numbers],
-    update({ node, state: breaker, calls, inFlight }) {
-      const [level, meaning] = STATES[breaker]
+    update({ node, state: health, awaySinceMs, calls, inFlight }) {
+      const seen = seenNow()
+      const [kind, words] = healthWords(health)
       setText(name, shown(node))
-      setAttribute(state, 'data-kind', level)
-      setAttribute(state, 'title', meaning)
-      setText(state, breaker)
-      const { ok, timeout, error, notSent } = calls
+      setAttribute(state, 'data-kind', kind)
+      const isAway = health === 'open' && awaySinceMs !== undefined
+      setText(state, isAway ? `${words} since ${minute(awaySinceMs)}` : words)
       const texts = [
         bound(seen.quantile(0.5)),
         bound(seen.quantile(0.99)),
-        count(ok + timeout + error + notSent),
+        count(calls.ok + calls.timeout + calls.error + calls.notSent),
         count(inFlight),
-        count(timeout),
-        count(error),
-        count(notSent),
+        ...RESULTS.map((result) => {
+          const recent = seen.recent(result)
+          return count(calls[result]) + (recent > 0 ? ` (${count(recent)} new)` : '')
+        }),
       ]
       for (const [i, text] of texts.entries()) setText(numbers[i] as HTMLElement, text)
-      for (const [i, result] of [
-        [4, 'timeout'],
-        [5, 'error'],
-        [6, 'notSent'],
-      ] as const)
-        setAttribute(
-          numbers[i] as HTMLElement,
-          'title',
-          `${count(seen.recent(result))} in the last minute`,
-        )
     },
   }
 }
 
 function bound(seconds: number | undefined): string {
   if (seconds === undefined) return NOTHING
-  return seconds === Number.POSITIVE_INFINITY ? 'off scale' : `≤ ${duration(seconds * 1_000)}`
+  return seconds === Number.POSITIVE_INFINITY ? 'off scale' : duration(seconds * 1_000)
+}
+
+const EVENTS: Readonly<Record<string, string>> = {
+  breaker: 'changes of the breaker',
+  fallback: 'decided without it',
+  'key-error': 'keys not readable',
+  'data-loss': 'keys lost and restored',
 }
 
 /** Notes that are shown only if there is something to say. */
 function storeWords(store: StoreFrame): string {
   const words: string[] = []
-  if (store.instances > 1) words.push(counted(store.instances, 'store'))
+  if (store.instances > 1) words.push(`shared by ${count(store.instances)} processes`)
   if (store.unreconciled > 0) words.push(`${counted(store.unreconciled, 'key')} to be reconciled`)
   for (const [event, times] of Object.entries(store.events))
-    if (times > 0) words.push(`${shown(event).replaceAll('_', ' ')} ${count(times)}`)
+    if (times > 0) words.push(`${EVENTS[event] ?? shown(event)} ${count(times)}`)
   return words.join(' · ')
 }
 
-/** A store in the process's memory. */
-function localTile(): Part<StoreFrame> {
-  const name = el('bdi', 'tile-name')
-  const numbers = facts()
-  const more = el('p', 'muted small')
+/** All stores in this process's memory, in one row. */
+function memoryRow(): Part<readonly StoreFrame[]> {
+  const title = el('h3')
+  const numbers = facts('facts inline')
+  const element = el('article', 'store row', title, numbers.element)
   return {
-    element: el(
-      'article',
-      'tile',
-      el(
-        'header',
-        '',
-        el('h3', '', name),
-        el('span', { class: 'pill', 'data-kind': 'good' }, 'here'),
-      ),
-      numbers.element,
-      more,
-    ),
-    update(store) {
-      setText(name, shown(store.kind))
-      const { memory } = store
+    element,
+    update(stores) {
+      element.hidden = stores.length === 0
+      const sum = (of: 'keys' | 'bytes' | 'evictions'): number =>
+        stores.reduce((all, { memory }) => all + (memory?.[of] ?? 0), 0)
+      setText(
+        title,
+        stores.length === 1
+          ? 'In the memory of this process'
+          : `In the memory of this process, ${counted(stores.length, 'store')}`,
+      )
       numbers.update([
-        ['Keys', memory === undefined ? NOTHING : count(memory.keys)],
-        ['Memory', memory === undefined ? NOTHING : bytes(memory.bytes)],
-        ['Evicted', memory === undefined ? NOTHING : count(memory.evictions)],
-      ])
-      setText(more, storeWords(store))
-    },
-  }
-}
-
-/** The share of all decisions that were made without the shared store, and whether any of the last
- *  minute was. */
-function decisionsTile(ratesOf: (limiter: string) => Rates): Part<Frame> {
-  const numbers = facts()
-  const state = el('span', { class: 'pill', title: 'In the last minute' })
-  return {
-    element: el(
-      'article',
-      'tile',
-      el('header', '', el('h3', '', 'Decisions'), state),
-      numbers.element,
-    ),
-    update({ limiters }) {
-      const sum = (of: (limiter: LimiterFrame) => number): number =>
-        limiters.reduce((sum, limiter) => sum + of(limiter), 0)
-      const all = sum((limiter) => sumOf(totalsOf(limiter)))
-      const degraded = sum(degradedOf)
-      const isWell = sum(({ id }) => ratesOf(id).recentDegraded()) === 0
-      setAttribute(state, 'data-kind', isWell ? 'good' : 'fair')
-      setText(state, `${isWell ? 'none' : 'some'} degraded`)
-      numbers.update([
-        ['In all', count(all), 'Since this process began'],
-        ['Degraded in all', count(degraded), 'Decided without the shared store'],
-        ['Share', share(degraded, all), 'Degraded decisions of all'],
-        ['Errors', count(sum((limiter) => totalsOf(limiter).error))],
-        ['Waiting', count(sum(({ waiting }) => waiting)), 'Requests that wait now'],
+        ['Keys', count(sum('keys'))],
+        ['Memory', bytes(sum('bytes'))],
+        ['Evicted', count(sum('evictions'))],
       ])
     },
   }
 }
 
-/** An overload guard: how full it is. */
-function guardTile(): Part<GuardFrame> {
-  const name = el('bdi', 'tile-name')
+/** Overload protection: how full it is. */
+function guardRow(): Part<GuardFrame> {
+  const name = el('bdi')
   const state = el('span', 'pill')
   const fill = el('span', 'fill')
   const bar = el('div', { class: 'meter', 'aria-hidden': 'true' }, fill)
-  const numbers = facts()
+  const numbers = facts('facts inline')
   const classes = el('p', 'muted small')
   return {
     element: el(
       'article',
-      'tile',
-      el('header', '', el('h3', '', name), state),
+      'store',
+      el('header', 'line', el('h3', '', name), state),
       bar,
       numbers.element,
       classes,
     ),
     update(guard) {
       const used = guard.limit === 0 ? 1 : Math.min(1, guard.inFlight / guard.limit)
+      const kind = used >= 1 ? 'fair' : 'good'
       setText(name, shown(guard.id))
-      setAttribute(state, 'data-kind', used >= 1 ? 'bad' : used >= 0.8 ? 'fair' : 'good')
-      setText(state, used >= 1 ? 'full' : used >= 0.8 ? 'nearly full' : 'has room')
+      setAttribute(state, 'data-kind', kind)
+      setText(state, used >= 1 ? 'full' : 'has room')
       fill.style.width = `${100 * used}%`
-      setAttribute(bar, 'data-kind', used >= 1 ? 'bad' : used >= 0.8 ? 'fair' : 'good')
+      setAttribute(bar, 'data-kind', kind)
       numbers.update([
         ['In flight', count(guard.inFlight)],
         ['Limit', count(Math.floor(guard.limit))],

@@ -1,8 +1,8 @@
 // The keys that a limiter refuses most, and those that it will refuse soon.
 
 import type { KeyRow, NearRow } from '../../protocol.js'
-import { el, isHeld, type Part, rowsOf, setAttribute, setText } from '../dom.js'
-import { clock, count, counted, duration, shown } from '../format.js'
+import { el, isHeld, type Part, rowsOf, setText } from '../dom.js'
+import { clock, count, duration, shown } from '../format.js'
 
 /** Looks up a key of a list. */
 export type Asking = (handle: string, key: string) => void
@@ -12,7 +12,6 @@ interface Row {
   readonly handle: string
   /** The figure, and the text below the key. */
   readonly figure: string
-  readonly title: string
   readonly detail: string
   /** The length of the bar behind the key: from 0 to 1. */
   readonly part: number
@@ -20,7 +19,7 @@ interface Row {
 
 /** The keys that are refused most. A count may be too large by its error, never too small. */
 export function refusedKeys(ask: Asking): Part<readonly KeyRow[]> {
-  const list = keyList('Refused most', 'No key was refused while this page was watched.', ask)
+  const list = keyList('Refused most', 'None was refused.', ask)
   return {
     element: list.element,
     update(rows) {
@@ -32,17 +31,12 @@ export function refusedKeys(ask: Asking): Part<readonly KeyRow[]> {
 
 function refusedRow(row: KeyRow, most: number): Row {
   const { key, handle, error } = row
-  const least = count(row.count - error)
-  const title =
-    error === 0
-      ? `${counted(row.count, 'refusal')}, exactly`
-      : `Between ${least} and ${count(row.count)} refusals`
+  const least = error === 0 ? '' : `${count(row.count - error)}–`
   const later = row.retryAfterMs === null ? '' : ' later'
   return {
     key,
     handle,
-    figure: error === 0 ? count(row.count) : `${least}–${count(row.count)}`,
-    title,
+    figure: least + count(row.count),
     detail: `${shown(row.policy)} · last ${clock(row.lastMs)}, passes ${duration(row.retryAfterMs)}${later}`,
     part: row.count / most,
   }
@@ -50,11 +44,7 @@ function refusedRow(row: KeyRow, most: number): Row {
 
 /** The keys with at most a fifth of a limit left. */
 export function nearKeys(ask: Asking): Part<readonly NearRow[]> {
-  const list = keyList(
-    'Nearly used up',
-    'No key came near a limit while this page was watched.',
-    ask,
-  )
+  const list = keyList('Nearly used up', 'None came near a limit.', ask)
   return {
     element: list.element,
     update(rows) {
@@ -63,7 +53,6 @@ export function nearKeys(ask: Asking): Part<readonly NearRow[]> {
           key,
           handle,
           figure: `${count(remaining)} left`,
-          title: `${count(remaining)} of ${count(limit)} left`,
           detail: `${shown(policy)} · of ${count(limit)} · last ${clock(lastMs)}`,
           part: limit === 0 ? 1 : 1 - remaining / limit,
         })),
@@ -117,7 +106,6 @@ function keyRow({ handle, key }: Row, ask: Asking): Part<Row> {
       setText(name, shown(row.key))
       setText(figure, row.figure)
       setText(detail, row.detail)
-      setAttribute(look, 'title', `${row.title}. Look this key up`)
       fill.style.width = `${Math.round(100 * row.part)}%`
     },
   }

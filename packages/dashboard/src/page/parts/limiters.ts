@@ -1,25 +1,28 @@
-// A card for each limiter.
+// A row for each limiter, which opens.
 
 import type { Frame, LimiterFrame } from '../../protocol.js'
+import { degradedOf, totalsOf } from '../../totals.js'
 import { button, el, type Part, rowsOf, setAttribute, setText } from '../dom.js'
-import { count, counted, measured, NOTHING, share, shown } from '../format.js'
-import { degradedOf, type Rates, sumOf, totalsOf } from '../history.js'
-import { stillWater } from '../icons.js'
+import { clock, count, counted, minute, NOTHING, rate, share, shown } from '../format.js'
+import { type History, type Rates, sumOf } from '../history.js'
+import { sparkline, stillWater } from '../icons.js'
+import { limiterState, offIn } from '../verdict.js'
 import { allCounts, decisionsOverTime, sources } from './decisions.js'
 import { type Fact, facts } from './facts.js'
+import { startOf } from './header.js'
 import { nearKeys, refusedKeys } from './key-lists.js'
 import { policyTable } from './policies.js'
 
-/** What a card needs from the rest of the page. */
+/** What a row needs from the rest of the page. */
 export interface LimiterActs {
-  readonly ratesOf: (id: string) => Rates
+  readonly history: () => History
   readonly lookUp: (limiter: string, handle: string, key: string) => void
   readonly switchTo: (limiter: LimiterFrame, enabled: boolean) => void
   /** Called with each chart's `recolour`, so that all charts can change colours. */
   readonly onChart: (recolour: () => void) => void
 }
 
-interface CardData {
+interface RowData {
   readonly frame: Frame
   readonly limiter: LimiterFrame
   readonly isWanted: boolean
@@ -29,7 +32,15 @@ interface CardData {
 const FEW = 4
 
 export function limiters(acts: LimiterActs): Part<Frame> {
-  const cards = el('div', 'cards')
+  const list = el('div', 'limiter-list')
+  const head = el(
+    'div',
+    { class: 'limiter-row head', 'aria-hidden': 'true' },
+    ...['', 'Limiter', 'Last minute', 'Decisions/s', 'Denied', 'Without store'].map((title) =>
+      el('span', '', title),
+    ),
+  )
+  const panel = el('div', 'panel flush', head, list)
   const none = empty()
   const unmatched = el('p', 'muted', 'No limiter has a name like this.')
   const omitted = el('p', 'muted')
@@ -45,9 +56,9 @@ export function limiters(acts: LimiterActs): Part<Frame> {
     search,
   )
   const fill = rowsOf(
-    cards,
-    ({ limiter }: CardData) => limiter.id,
-    ({ limiter }) => card(limiter, acts),
+    list,
+    ({ limiter }: RowData) => limiter.id,
+    ({ limiter, frame }) => row(limiter, acts, frame.limiters.length === 1),
   )
   let latest: Frame | undefined
   const update = (frame: Frame): void => {
@@ -61,13 +72,14 @@ export function limiters(acts: LimiterActs): Part<Frame> {
     none.hidden = frame.limiters.length > 0
     box.hidden = frame.limiters.length <= FEW
     unmatched.hidden = rows.length === 0 || rows.some(({ isWanted }) => isWanted)
+    panel.hidden = !rows.some(({ isWanted }) => isWanted)
     omitted.hidden = frame.omitted === 0
     setText(omitted, `${counted(frame.omitted, 'limiter')} more are not shown.`)
   }
   search.addEventListener('input', () => {
     if (latest !== undefined) update(latest)
   })
-  return { element: el('div', 'limiters', box, none, unmatched, cards, omitted), update }
+  return { element: el('div', '', box, none, unmatched, panel, omitted), update }
 }
 
 function empty(): HTMLElement {
@@ -82,13 +94,67 @@ function empty(): HTMLElement {
   )
 }
 
-let made = 0
-
-function card(first: LimiterFrame, acts: LimiterActs): Part<CardData> {
+/** @param isOpen whether it is open from the start */
+function row(first: LimiterFrame, acts: LimiterActs, isOpen: boolean): Part<RowData> {
   const title = el('bdi')
-  const top = badges()
+  const [state, elsewhere] = [el('span', 'pill'), el('span', 'pill')]
+  const line = sparkline()
+  const [now, denied, degraded] = [el('span'), el('span'), el('span')]
+  const cell = (value: HTMLElement, unit: string): HTMLElement =>
+    el('span', 'number', value, el('span', 'unit', ` ${unit}`))
+  const without = cell(degraded, 'without the store')
+  const summary = el(
+    'summary',
+    'limiter-row',
+    el('h3', '', title),
+    el('span', 'badges', state, elsewhere),
+    line.element,
+    el('span', 'figures', cell(now, 'per second'), cell(denied, 'denied'), without),
+  )
+  let latest: RowData | undefined
+  // Made when it is first opened, so that 200 limiters cost no more than those that are open.
+  let inside: Part<RowData> | undefined
+  const open = (): void => {
+    if (!element.open || latest === undefined) return
+    if (inside === undefined) {
+      inside = details(first.id, acts)
+      element.append(inside.element)
+    }
+    inside.update(latest)
+  }
+  const element = el('details', { class: 'limiter', open: isOpen, ontoggle: open }, summary)
+  return {
+    element,
+    update(data) {
+      latest = data
+      const { limiter, frame, isWanted } = data
+      const rates = acts.history().ratesOf(first.id)
+      const recent = rates.recent()
+      const lately = sumOf(recent)
+      element.hidden = !isWanted
+      setText(title, shown(limiter.id))
+      const [kind, words] = limiterState(limiter, frame)
+      setAttribute(state, 'data-kind', limiter.shadow && kind === 'idle' ? 'shadow' : kind)
+      setText(state, words)
+      const [off, all] = offIn(limiter, frame)
+      elsewhere.hidden = off === 0 || all < 2
+      setAttribute(elsewhere, 'data-kind', 'fair')
+      setText(elsewhere, `off in ${count(off)} of ${count(all)} processes`)
+      line.draw(rates.points, frame.atMs)
+      const last = rates.now()
+      setText(now, last === undefined ? NOTHING : rate(sumOf(last)))
+      setText(denied, share(recent.denied, lately))
+      setText(degraded, share(rates.recentDegraded(), lately))
+      setAttribute(without, 'data-none', rates.recentDegraded() === 0)
+      open()
+    },
+  }
+}
+
+/** What a row shows when it is open. */
+function details(id: string, acts: LimiterActs): Part<RowData> {
   const numbers = facts('facts wide')
-  const overTime = decisionsOverTime(acts.ratesOf(first.id))
+  const overTime = decisionsOverTime(() => acts.history().ratesOf(id))
   acts.onChart(overTime.chart.recolour)
   const quiet = el(
     'p',
@@ -97,39 +163,40 @@ function card(first: LimiterFrame, acts: LimiterActs): Part<CardData> {
   )
   const by = sources()
   const policies = policyTable()
-  const look = (handle: string, key: string): void => acts.lookUp(first.id, handle, key)
+  const look = (handle: string, key: string): void => acts.lookUp(id, handle, key)
   const [refused, near, counts] = [refusedKeys(look), nearKeys(look), allCounts()]
+  const since = el('p', 'muted small')
   const switching = switchButton(acts)
-  const id = `limiter-${++made}`
-  const keys = el('div', 'key-lists', refused.element, near.element)
-  const element = el(
-    'article',
-    { class: 'card', 'aria-labelledby': id },
-    el('header', '', el('h3', { id }, title), top.element, switching.element),
-    numbers.element,
-    quiet,
-    overTime.element,
-    by.element,
-    policies.element,
-    keys,
-    counts.element,
-  )
+  const keys = el('div', '', since, el('div', 'key-lists', refused.element, near.element))
   return {
-    element,
-    update(data) {
-      const { limiter } = data
-      element.hidden = !data.isWanted
+    element: el(
+      'div',
+      'inside',
+      numbers.element,
+      quiet,
+      overTime.element,
+      by.element,
+      policies.element,
+      keys,
+      counts.element,
+      switching.element,
+    ),
+    update({ frame, limiter }) {
+      const rates = acts.history().ratesOf(id)
       const isAsked = sumOf(totalsOf(limiter)) > 0
-      setText(title, shown(limiter.id))
-      top.update(data)
       switching.update(limiter)
-      numbers.update(headline(limiter, acts.ratesOf(first.id)))
+      numbers.update(headline(limiter, rates, frame))
       quiet.hidden = isAsked
       for (const part of [overTime.element, by.element, keys]) part.hidden = !isAsked
       overTime.update(limiter)
       by.update(limiter)
       policies.update(limiter.policies)
       policies.element.hidden = limiter.policies.length === 0
+      const { seenSinceMs } = frame
+      setText(
+        since,
+        `Keys that this process saw since ${seenSinceMs === undefined ? '' : `${clock(seenSinceMs)}, when `}somebody began to watch. Choose one to look it up.`,
+      )
       refused.update(limiter.refusedKeys)
       near.update(limiter.nearKeys)
       counts.update(limiter)
@@ -138,45 +205,18 @@ function card(first: LimiterFrame, acts: LimiterActs): Part<CardData> {
   }
 }
 
-function headline(limiter: LimiterFrame, rates: Rates): readonly Fact[] {
-  const now = rates.now()
+function headline(limiter: LimiterFrame, rates: Rates, frame: Frame): readonly Fact[] {
   const recent = rates.recent()
   const totals = totalsOf(limiter)
+  const all = sumOf(totals)
   return [
-    ['Decisions/s', now === undefined ? NOTHING : measured(sumOf(now)), 'In the last second'],
-    [
-      'Denied, last minute',
-      share(recent.denied, sumOf(recent)),
-      'Of the decisions of the last minute',
-    ],
-    ['In all', count(sumOf(totals)), 'Decisions since the limiter was made'],
-    ['Denied in all', share(totals.denied, sumOf(totals)), 'Of all decisions'],
-    ['Degraded', share(degradedOf(limiter), sumOf(totals)), 'Decided without the shared store'],
-    ['Waiting', count(limiter.waiting), 'Requests that wait for their turn now'],
+    [`Decisions since ${minute(startOf(frame))}`, count(all)],
+    ['Of these denied', share(totals.denied, all)],
+    ['Without the store', share(degradedOf(limiter), all)],
+    ['In the last minute', count(sumOf(recent))],
+    ['Denied in the last minute', share(recent.denied, sumOf(recent))],
+    ['Waiting now', count(limiter.waiting)],
   ]
-}
-
-/** A limiter's state: switched off, here or in some processes; or not enforced. */
-function badges(): Part<CardData> {
-  const state = el('span', 'pill')
-  const elsewhere = el('span', { class: 'pill', 'data-kind': 'fair' })
-  return {
-    element: el('span', 'badges', state, elsewhere),
-    update({ limiter, frame }) {
-      const kind = !limiter.enabled ? 'bad' : limiter.shadow ? 'shadow' : 'good'
-      setAttribute(state, 'data-kind', kind)
-      setText(
-        state,
-        !limiter.enabled ? 'off' : limiter.shadow ? 'shadow: not enforced' : 'enforced',
-      )
-      const all = frame.fleet.flatMap((process) =>
-        process.limiters.filter(({ name }) => name === limiter.name),
-      )
-      const off = all.filter(({ enabled }) => !enabled).length
-      elsewhere.hidden = off === 0 || all.length < 2
-      setText(elsewhere, `off in ${count(off)} of ${count(all.length)} processes`)
-    },
-  }
 }
 
 function switchButton({ switchTo }: LimiterActs): Part<LimiterFrame> {
@@ -192,12 +232,9 @@ function switchButton({ switchTo }: LimiterActs): Part<LimiterFrame> {
     element,
     update(limiter) {
       latest = limiter
-      setText(element, limiter.enabled ? 'Switch off…' : 'Switch on…')
-      setAttribute(
-        element,
-        'aria-label',
-        `${element.textContent?.replace('…', '')} ${shown(limiter.id)}…`,
-      )
+      const does = limiter.enabled ? 'Switch off' : 'Switch on'
+      setText(element, `${does}…`)
+      setAttribute(element, 'aria-label', `${does} ${shown(limiter.id)}…`)
     },
   }
 }

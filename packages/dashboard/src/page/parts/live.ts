@@ -4,12 +4,13 @@
 import type { Frame, LiveFrame } from '../../protocol.js'
 import { button, el, type Part, rowsOf, setAttribute, setText } from '../dom.js'
 import { clock, count, counted, duration, shown } from '../format.js'
+import { behind } from '../verdict.js'
 import { changeWords, policyWords } from '../words.js'
 
 type LivePolicy = LiveFrame['policies'][number]
 type LiveOverride = LiveFrame['overrides'][number]
 type Change = LiveFrame['history'][number]
-type Holder = LiveFrame['processes'][number]
+type HolderData = LiveFrame['processes'][number] & { readonly isKnown: boolean }
 
 export interface LiveActs {
   readonly set: (live: LiveFrame, policy: LivePolicy) => void
@@ -60,7 +61,7 @@ function oneLive(acts: LiveActs): Part<LiveFrame> {
     (row: Change) => String(row.version),
     () => changeLine((row) => withLive((live) => acts.rollBack(live, row))),
   )
-  const holders = listOf('Processes', (row: Holder) => row.process, holderLine)
+  const holders = listOf('Processes', (row: HolderData) => row.process, holderLine)
   const add = button('Override a key…', () => withLive(acts.override), 'button quiet act')
   return {
     element: el(
@@ -82,7 +83,7 @@ function oneLive(acts: LiveActs): Part<LiveFrame> {
         state,
         live.isCurrent
           ? `version ${count(live.version)}`
-          : `version ${count(live.version)}, behind`,
+          : `version ${count(live.version)} when last heard`,
       )
       setText(about, aboutOf(live))
       fillPolicies(live.policies)
@@ -94,17 +95,23 @@ function oneLive(acts: LiveActs): Part<LiveFrame> {
           : count(live.overrideCount),
       )
       history.update(live.history, count(live.history.length))
-      const behind = live.processes.filter(
-        (each) => !each.isCurrent || each.refused.length > 0,
-      ).length
       holders.update(
-        live.processes,
-        behind === 0
-          ? `${count(live.processes.length)}, all current`
-          : `${count(behind)} of ${count(live.processes.length)} differ`,
+        live.processes.map((row) => ({ ...row, isKnown: live.isCurrent })),
+        holdersWords(live),
       )
     },
   }
+}
+
+/** What was listed last says nothing about now while the store is not heard. */
+function holdersWords(live: LiveFrame): string {
+  const all = count(live.processes.length)
+  if (!live.isCurrent)
+    return live.listedAtMs === undefined
+      ? all
+      : `${all} at ${clock(live.listedAtMs)}, now not known`
+  const others = behind(live)
+  return others === 0 ? `${all}, all current` : `${count(others)} of ${all} differ`
 }
 
 function aboutOf({ heardMsAgo, pending, refused }: LiveFrame): string {
@@ -216,7 +223,7 @@ function changeLine(rollBack: (row: Change) => void): Part<Change> {
   }
 }
 
-function holderLine(): Part<Holder> {
+function holderLine(): Part<HolderData> {
   const name = el('bdi')
   const state = el('span', 'pill')
   const refused = el('span', 'muted small')
@@ -224,7 +231,8 @@ function holderLine(): Part<Holder> {
     element: el('li', '', el('div', 'stack', name, refused), state),
     update(row) {
       setText(name, shown(row.process))
-      setAttribute(state, 'data-kind', row.isCurrent && row.refused.length === 0 ? 'good' : 'fair')
+      const kind = row.isCurrent && row.refused.length === 0 ? 'good' : 'fair'
+      setAttribute(state, 'data-kind', row.isKnown ? kind : 'idle')
       setText(state, `version ${count(row.version)}${row.isCurrent ? '' : ', behind'}`)
       setText(
         refused,

@@ -11,15 +11,15 @@ export function log(): Part<Frame> {
   const none = el('p', 'muted small')
   const fill = rowsOf(list, keyOf, () => note())
   return {
-    element: el('div', '', list, none),
+    element: el('div', 'panel', list, none),
     update({ actions, viewer }) {
       fill(actions)
       none.hidden = actions.length > 0
       setText(
         none,
         viewer.mayAct
-          ? 'Nothing has been changed from this page since the process started.'
-          : 'This page is read-only. To make changes here, set the option “actions: true”.',
+          ? 'Nothing has been changed from this page.'
+          : 'This page is read-only for you. To change something here takes the option “actions: true”, and an “authorize” that lets you act.',
       )
     },
   }

@@ -1,0 +1,189 @@
+// Whether all is well, in words: what the head of the page says first. Each part of the page that
+// shows a state takes it from here, so that no two say different things.
+
+import type { Frame, LimiterFrame, LiveFrame, StoreFrame } from '../protocol.js'
+import { counted, listed, minute, shown } from './format.js'
+
+/** How a state is coloured. `idle`: neither well nor ill. */
+export type Kind = 'good' | 'fair' | 'bad' | 'idle'
+export type State = readonly [kind: Kind, words: string]
+/** Something that is not well, as a sentence without its full stop. */
+export type Finding = readonly [kind: 'fair' | 'bad', text: string]
+
+/** What happened in the last minute. */
+export interface Recent {
+  readonly degraded: (limiter: string) => number
+  readonly errors: (limiter: string) => number
+  /** How many requests overload protection refused. */
+  readonly refused: (guard: string) => number
+}
+
+type Health = 'closed' | 'open' | 'half-open'
+
+/** All that is not well; the worst first. */
+export function findingsOf(frame: Frame, recent: Recent): readonly Finding[] {
+  const all = [
+    ...storeFindings(frame),
+    ...fleetFindings(frame),
+    ...decisionFindings(frame, recent),
+    ...frame.live.flatMap((live) => liveFindings(live)),
+    ...frame.limiters.flatMap((limiter) => offFindings(limiter, frame)),
+    ...frame.guards.flatMap(({ id }): Finding[] =>
+      recent.refused(id) > 0
+        ? [['fair', `${shown(id)} refuses requests, to protect the process`]]
+        : [],
+    ),
+  ]
+  return [...all.filter(([kind]) => kind === 'bad'), ...all.filter(([kind]) => kind === 'fair')]
+}
+
+/** The worst state of a store's nodes. A store without nodes is in the process, and always there. */
+export function healthOf({ nodes }: Pick<StoreFrame, 'nodes'>): Health {
+  const has = (some: Health): boolean => nodes.some(({ state }) => state === some)
+  return has('open') ? 'open' : has('half-open') ? 'half-open' : 'closed'
+}
+
+export function nameOf({ kind, id }: StoreFrame, { stores }: Pick<Frame, 'stores'>): string {
+  const name = shown(kind === 'redis' ? 'Redis' : kind)
+  return stores.filter((store) => store.kind === kind).length > 1 ? `${name} (${shown(id)})` : name
+}
+
+const MEANWHILE = {
+  local: 'each process decides on its part',
+  allow: 'what it limits passes',
+  deny: 'what it limits is refused',
+  throw: 'decisions fail',
+  policy: 'each process decides by its policy for outages',
+} as const
+
+function storeFindings(frame: Frame): Finding[] {
+  return frame.stores.flatMap((store): Finding[] => {
+    const { nodes, whenUnavailable } = store
+    const name = nameOf(store, frame)
+    const health = healthOf(store)
+    if (health === 'closed') return []
+    const some = nodes.filter(({ state }) => state === health)
+    const who =
+      some.length === nodes.length
+        ? name
+        : some.length === 1
+          ? `${shown(some[0]?.node ?? '')} of ${name}`
+          : `${some.length} of ${nodes.length} nodes of ${name}`
+    const since = sinceWords(some)
+    if (health === 'half-open') return [['fair', `${who} answers again, after it was away${since}`]]
+    const then = whenUnavailable === undefined ? '' : `: ${MEANWHILE[whenUnavailable]}`
+    return [['bad', `${who} away${since}${then}`]]
+  })
+}
+
+function sinceWords(nodes: StoreFrame['nodes']): string {
+  const all = nodes.map(({ awaySinceMs }) => awaySinceMs).filter((ms) => ms !== undefined)
+  return all.length === 0 ? '' : ` since ${minute(Math.min(...all))}`
+}
+
+function fleetFindings({ fleet, stores, isFleetSilent }: Frame): Finding[] {
+  const isKnown = stores.some((store) => healthOf(store) === 'open')
+  const remote = stores.filter(({ nodes }) => nodes.length > 0)
+  const [only] = remote
+  const name = remote.length === 1 && only !== undefined ? nameOf(only, { stores }) : 'A store'
+  if (isFleetSilent && !isKnown)
+    return [['bad', `${name} does not answer this page, so other processes are not known`]]
+  const away = fleet.filter(({ isThis, health }) => !isThis && health === 'open')
+  if (away.length === 0 || isFleetSilent) return []
+  const names = listed(away.map(({ process }) => shown(process)))
+  return [
+    [
+      'bad',
+      `A store is away in ${counted(away.length, 'other process', 'other processes')}: ${names}`,
+    ],
+  ]
+}
+
+function decisionFindings({ limiters, stores }: Frame, recent: Recent): Finding[] {
+  const named = (has: (limiter: LimiterFrame) => boolean): string =>
+    listed(limiters.filter(has).map(({ id }) => shown(id)))
+  const failing = named(({ id }) => recent.errors(id) > 0)
+  const isAway = ({ store }: LimiterFrame): boolean =>
+    stores.some((each) => each.id === store && healthOf(each) !== 'closed')
+  const degraded = named((limiter) => recent.degraded(limiter.id) > 0 && !isAway(limiter))
+  return [
+    ...(failing === ''
+      ? []
+      : [['bad', `Some decisions of the last minute failed: ${failing}`] as const]),
+    ...(degraded === ''
+      ? []
+      : [
+          [
+            'fair',
+            `Some decisions of the last minute were made without the store: ${degraded}`,
+          ] as const,
+        ]),
+  ]
+}
+
+function liveFindings(live: LiveFrame): Finding[] {
+  const name = shown(live.id)
+  const found: Finding[] = []
+  if (live.refused > 0)
+    found.push([
+      'bad',
+      `${name}: this process refuses ${counted(live.refused, 'stored policy', 'stored policies')}`,
+    ])
+  if (!live.isCurrent)
+    found.push(['fair', `${name}: the store is not heard, so what was read last holds`])
+  const others = behind(live)
+  if (live.isCurrent && others > 0)
+    found.push([
+      'fair',
+      `${name}: ${counted(others, 'process has', 'processes have')} not all limits that are set`,
+    ])
+  return found
+}
+
+/** How many processes do not have what is set. */
+export function behind({ processes }: LiveFrame): number {
+  return processes.filter(({ isCurrent, refused }) => !isCurrent || refused.length > 0).length
+}
+
+/** In how many of the processes that have a limiter of that name it is off. */
+export function offIn(
+  { name }: LimiterFrame,
+  { fleet }: Frame,
+): readonly [off: number, all: number] {
+  const all = fleet.flatMap(({ limiters }) => limiters.filter((each) => each.name === name))
+  return [all.filter(({ enabled }) => !enabled).length, all.length]
+}
+
+function offFindings(limiter: LimiterFrame, frame: Frame): Finding[] {
+  const [off, all] = offIn(limiter, frame)
+  if (!limiter.enabled && off === all) return [['fair', `${shown(limiter.id)} is switched off`]]
+  return off === 0
+    ? []
+    : [['fair', `${shown(limiter.id)} is off in ${off} of ${counted(all, 'process', 'processes')}`]]
+}
+
+const WITHOUT_STORE = {
+  local: 'decides locally',
+  allow: 'not enforced',
+  deny: 'refuses all',
+  throw: 'fails',
+  policy: 'policy for outages',
+} as const
+
+/** What a limiter does with denials. */
+export function limiterState(limiter: LimiterFrame, { stores }: Frame): State {
+  if (!limiter.enabled) return ['bad', 'off']
+  if (limiter.shadow) return ['idle', 'shadow']
+  // An older server does not say which store is the limiter's.
+  const own = stores.filter(({ id }) => id === (limiter.store ?? id))
+  const away = own.find((store) => healthOf(store) === 'open')
+  if (away === undefined) return ['good', 'enforced']
+  const isPart = away.nodes.some(({ state }) => state !== 'open')
+  return ['fair', isPart ? 'in part' : WITHOUT_STORE[away.whenUnavailable ?? 'throw']]
+}
+
+/** What a node, or the worst node of a process, does. */
+export function healthWords(health: Health): State {
+  if (health === 'closed') return ['good', 'answers']
+  return health === 'open' ? ['bad', 'away'] : ['fair', 'just back']
+}
