@@ -3,7 +3,6 @@ import {
   fixedWindow,
   type RateLimitHandler,
   type RateLimitOptions,
-  type RequestDecision,
   rateLimit,
   redisStore,
   slidingWindow,
@@ -556,75 +555,40 @@ function storeThere(redis: { call(command: string, ...args: string[]): Promise<u
   return { store: new RedisStore({ sendCommand }), logger }
 }
 
-/** What a handler finds on the request, whether or not it is refused. */
-function placed(
-  there: (found: RateLimitInfo) => unknown,
-  here: (found: RequestDecision) => unknown,
-): Pick<Row<There, Here>, 'there' | 'here' | 'asks' | 'look'> {
-  return {
-    there: {
-      limit: 2,
-      passes: true,
-      reads: (req) => String(there(req.rateLimit as unknown as RateLimitInfo)),
-    },
-    here: {
-      limit: 2,
-      passes: true,
-      reads: (req) => String(here(req.rateLimit as RequestDecision)),
-    },
-    asks: thrice,
-    look: ['body'],
-  }
+/** What a handler finds on the request, whether or not it is refused: there, and, if it differs,
+ *  here. */
+const found: Record<keyof RateLimitInfo | 'current', readonly [there: string, here?: string]> = {
+  current: ['1 2 3', '1 2 2'],
+  limit: ['2 2 2'],
+  remaining: ['1 0 0'],
+  used: ['1 2 3', '1 2 2'],
+  resetTime: ['60000 60000 60000'],
+  key: ['127.0.0.1 127.0.0.1 127.0.0.1'],
 }
 
-const info: Record<`req.rateLimit.${keyof RateLimitInfo | 'current'}`, Rows<There, Here>> = {
-  'req.rateLimit.current': {
-    ...placed(
-      (found) => Reflect.get(found, 'current'),
-      (found) => found.limit - found.remaining,
-    ),
-    seen: ['200 | 1', '200 | 2', '200 | 3'],
-    differs: 'a refused request costs nothing, so never more than the limit is used',
-    seenHere: ['200 | 1', '200 | 2', '200 | 2'],
-  },
-  'req.rateLimit.limit': {
-    ...placed(
-      (found) => found.limit,
-      (found) => found.limit,
-    ),
-    seen: ['200 | 2', '200 | 2', '200 | 2'],
-  },
-  'req.rateLimit.remaining': {
-    ...placed(
-      (found) => found.remaining,
-      (found) => found.remaining,
-    ),
-    seen: ['200 | 1', '200 | 0', '200 | 0'],
-  },
-  'req.rateLimit.used': {
-    ...placed(
-      (found) => found.used,
-      (found) => found.used,
-    ),
-    seen: ['200 | 1', '200 | 2', '200 | 3'],
-    differs: 'a refused request costs nothing, so never more than the limit is used',
-    seenHere: ['200 | 1', '200 | 2', '200 | 2'],
-  },
-  'req.rateLimit.resetTime': {
-    ...placed(
-      (found) => (found.resetTime as Date).getTime() - Date.now(),
-      (found) => (found.resetTime as Date).getTime() - Date.now(),
-    ),
-    seen: ['200 | 60000', '200 | 60000', '200 | 60000'],
-  },
-  'req.rateLimit.key': {
-    ...placed(
-      (found) => found.key,
-      (found) => found.key,
-    ),
-    seen: ['200 | 127.0.0.1', '200 | 127.0.0.1', '200 | 127.0.0.1'],
-  },
-}
+const info = Object.fromEntries(
+  Object.entries(found).map(([name, [there, here]]): [string, Row<There, Here>] => {
+    const reading = (property: string) => ({
+      limit: 2,
+      passes: true,
+      reads: (req: Request) => {
+        const value = Reflect.get(req.rateLimit as object, property)
+        return String(value instanceof Date ? value.getTime() - Date.now() : value)
+      },
+    })
+    const seenOf = (values: string) => values.split(' ').map((value) => `200 | ${value}`)
+    const row = {
+      there: reading(name),
+      here: reading(name === 'current' ? 'used' : name),
+      asks: thrice,
+      look: ['body'],
+      seen: seenOf(there),
+    }
+    if (here === undefined) return [`req.rateLimit.${name}`, row]
+    const differs = 'a refused request costs nothing, so never more than the limit is used'
+    return [`req.rateLimit.${name}`, { ...row, differs, seenHere: seenOf(here) }]
+  }),
+)
 
 type There1 = Pick<RateLimitRequestHandler, 'resetKey' | 'getKey'>
 type Here1 = Pick<RateLimitHandler, 'limiter'>
