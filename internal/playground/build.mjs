@@ -30,6 +30,7 @@ const page = read('page.html').replace(/<!-- (\w+) -->/g, (_, name) => parts[nam
 rmSync(`${folder}dist`, { recursive: true, force: true })
 mkdirSync(`${folder}dist`)
 writeFileSync(`${folder}dist/index.html`, page)
+if (process.argv.includes('--where')) console.log(`playground: file://${folder}dist/index.html`)
 
 /** The script with all its imports, in a form that runs at once. */
 async function scriptOf(entry) {
