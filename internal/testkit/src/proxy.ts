@@ -13,9 +13,6 @@ export type ProxyMode =
   /** Delivers to the server, and nothing back. The answers arrive when the proxy passes again, or
    *  are lost with the connection. */
   | 'mute'
-  /** Delivers nothing to the server; its answers to earlier requests still come back. What was sent
-   *  arrives when the proxy passes again, or is lost with the connection. */
-  | 'deaf'
   /** Delays everything, in both directions. */
   | { readonly latencyMs: number }
   /** Cuts every connection, old and new, with a reset. */
@@ -104,7 +101,7 @@ export async function startProxy(
 
   async function set(next: ProxyMode): Promise<void> {
     mode = next
-    if (mode === 'blackhole' || mode === 'deaf') there.shut()
+    if (mode === 'blackhole') there.shut()
     else there.open()
     if (mode === 'blackhole' || mode === 'mute') back.shut()
     else back.open()

@@ -9,7 +9,7 @@ import { none, scriptFlush } from './rows/healthy.js'
 import { foreignValue, noTtl } from './rows/keys.js'
 import { outages } from './rows/outages.js'
 import { processes } from './rows/processes.js'
-import { cutRecovery, ghosts, stampede } from './rows/recovery.js'
+import { ghosts, stampede } from './rows/recovery.js'
 import { refusals } from './rows/refusals.js'
 import { slots } from './rows/slots.js'
 import { storyRows } from './rows/stories.js'
@@ -34,7 +34,6 @@ const all: readonly Row[] = [
   slots,
   firstWaits,
   hostileKeys,
-  cutRecovery,
 ]
 
 /** The short form takes the first row of each number. */

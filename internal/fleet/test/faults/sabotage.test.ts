@@ -30,11 +30,6 @@ const WEEKLY: Readonly<Record<string, Misbehaviour>> = {
     sabotage: { client: 'plain', store: { deadlineMs: 10_000 } },
     found: ['hangs'],
   },
-  'admissions that are not counted after an outage': {
-    row: 'cut recovery',
-    sabotage: LETS_ALL_PASS,
-    found: ['admitted but not counted'],
-  },
   'throwing without Redis': {
     row: '2',
     sabotage: { store: { whenUnavailable: 'throw' } },
@@ -49,11 +44,6 @@ const WEEKLY: Readonly<Record<string, Misbehaviour>> = {
     row: '17 limit 100, instances given',
     sabotage: { store: { instances: 1 } },
     found: ['per window in total'],
-  },
-  'a policy that lets all pass though it should deny': {
-    row: '22 policies on two',
-    sabotage: LETS_ALL_PASS,
-    found: ['deny: allowed, %', 'throw: thrown, %'],
   },
   'letting all waiting requests pass without Redis': {
     row: '2 waiting',

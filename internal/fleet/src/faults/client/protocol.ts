@@ -23,8 +23,6 @@ export interface Job {
   /** Options of redisStore. */
   readonly store?: RedisStoreOptions
   readonly policy: PolicySettings
-  /** A second policy of each request, with a policy key. */
-  readonly also?: { readonly policy: PolicySettings; readonly key: string }
   /** Requests go to these keys in turn. */
   readonly keys: readonly string[]
   readonly ratePerSecond: number

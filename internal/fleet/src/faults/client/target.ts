@@ -20,10 +20,7 @@ export async function openTarget(job: Job): Promise<Target> {
   const limiter = new weir.RateLimiter({
     name: 'faults',
     store,
-    policy: [
-      makePolicy(job.policy),
-      ...(job.also ? [{ policy: makePolicy(job.also.policy), key: job.also.key }] : []),
-    ],
+    policy: makePolicy(job.policy),
     shared: true,
   })
   return {

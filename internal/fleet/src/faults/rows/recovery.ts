@@ -16,8 +16,6 @@ const HANG_MS = 3_000
  * busy machine.
  */
 const MOST_SENT = 50
-/** With GLIDE, which does not report a lost connection while it is idle. */
-const MOST_SENT_BY_GLIDE = 130
 
 export const ghosts: Row = {
   number: '20',
@@ -70,66 +68,6 @@ function countedTwice(
     countAtMost('counted but not admitted', Math.max(0, counted - perhaps), sent.length),
     countAtMost('admitted but not counted', Math.max(0, surely - counted), sent.length),
   ]
-}
-
-const KEYS = [...Array(300).keys()].map((i) => `user-${i}`)
-const CUT_MS = 1_000
-/** The time in which Redis has answered everything that it was sent; less than the deadline. */
-const ANSWERED_MS = 50
-
-export const cutRecovery: Row = {
-  number: 'cut recovery',
-  fault: `Redis comes back, and goes away again while what was admitted of ${KEYS.length} keys is counted in it`,
-  must: 'count the rest the next time, and nothing twice',
-  async run(stage, length) {
-    const server = await stage.redis()
-    let reconciliations = 0
-    let end: Promise<void> | undefined
-    const cut = async (): Promise<void> => {
-      await wire.set('deaf')
-      await sleep(ANSWERED_MS)
-      await wire.set('refuse')
-      await sleep(CUT_MS)
-    }
-    const wire = await stage.proxy(server.port, ({ mode }) => {
-      if (mode !== 'reconcile') return
-      reconciliations += 1
-      // Redis also runs the calls that it was sent; a reconciliation whose answer is lost is
-      // repeated.
-      if (reconciliations === 5) end = cut()
-    })
-    const options = { name: 'long', limit: LONG_LIMIT, window: '60s' }
-    const policy = { make: 'fixedWindow', options }
-    const client = await stage.client(load(wire.port, { policy, keys: KEYS, ratePerSecond: 600 }))
-    await sleep(length.warmUpMs)
-    const from = now()
-    await wire.set('refuse')
-    await sleep(length.faultMs)
-    await wire.set('pass')
-    // If the reconciliation never begins, its number shows it.
-    await waitUntil('the reconciliation to be cut', async () => end !== undefined, 5_000).catch(
-      () => {},
-    )
-    await end
-    await wire.set('pass')
-    const to = now()
-    await sleep(length.afterMs)
-    const before = now()
-    const counted = (await client.peek()).reduce(
-      (sum, remaining) => sum + LONG_LIMIT - remaining,
-      0,
-    )
-    const report = await client.stop()
-    const run = runOf([report], { from, to }, before, wire)
-    const mostSent = stage.changes.library === 'glide' ? MOST_SENT_BY_GLIDE : MOST_SENT
-    return [
-      countAtLeast('reconciliations', reconciliations, 4),
-      ...countedTwice(run, before, counted, mostSent),
-      normalWithin(run, 2_500),
-      slowest(run, 150),
-      ...sane(run),
-    ]
-  },
 }
 
 const ADAPTERS = 50
