@@ -1,5 +1,6 @@
-// Runs core's tests on what differs from a plain `npm test` in all three: the newest Node, Valkey,
-// and ioredis 5. The jobs of .github/workflows/ci.yml run `npm test` on each Node and server.
+// Runs core's tests on what differs from a plain `npm test`: the newest Node, with ioredis 5 on the
+// newest Valkey, and with the present ioredis on the newest Redis. The jobs of
+// .github/workflows/ci.yml run `npm test` on each Node.
 //
 //   node scripts/other-versions.mjs            the tests that use Redis
 //   node scripts/other-versions.mjs --short    those in which scripts and clients differ most
@@ -7,40 +8,45 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { delimiter, dirname } from 'node:path'
 import { newestNode, nodeBinary } from '../internal/testkit/servers/node.mjs'
-import { valkeyServerBinary, version } from '../internal/testkit/servers/redis.mjs'
+import { newestServerBinary, version } from '../internal/testkit/servers/redis.mjs'
 import { root } from './packages.mjs'
 
 const node = nodeBinary(newestNode())
-const server = valkeyServerBinary()
-const client = createRequire(`${root}internal/fleet/package.json`).resolve('ioredis5')
-/** In test/redis. */
-const SHORT = [
+const ioredis5 = createRequire(`${root}internal/fleet/package.json`).resolve('ioredis5')
+/** In test/redis: where servers differ. */
+const OF_SERVERS = ['conformance.test', 'drivers', 'one-write', 'permissions', 'script-flush']
+/** And where versions of ioredis differ. */
+const OF_CLIENTS = [
   'client-check',
   'client-options',
   'client-states',
-  'conformance.test',
   'database',
-  'drivers',
   'moving-slot',
-  'one-write',
-  'permissions',
   'plain-loop',
-  'script-flush',
   'start-up',
 ]
 
-const short = process.argv.includes('--short') ? SHORT : []
-const args = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'core redis*', ...short]
-console.log(`Node ${execFileSync(node, ['-v'], { encoding: 'utf8' }).trim()}, ${version(server)}`)
-const { status } = spawnSync(node, args, {
-  cwd: root,
-  stdio: 'inherit',
-  env: {
-    ...process.env,
-    // Processes that the tests start use the same Node.
-    PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
-    REDIS_SERVER_BIN: server,
-    WEIR_IOREDIS: client,
-  },
+const isShort = process.argv.includes('--short')
+
+run(newestServerBinary('redis'), isShort ? OF_SERVERS : [], {})
+run(newestServerBinary('valkey'), isShort ? [...OF_SERVERS, ...OF_CLIENTS] : [], {
+  WEIR_IOREDIS: ioredis5,
 })
-process.exitCode = status ?? 1
+
+/** @param {string[]} files by default, all */
+function run(server, files, env) {
+  const args = ['node_modules/vitest/vitest.mjs', 'run', '--project', 'core redis*', ...files]
+  console.log(`Node ${execFileSync(node, ['-v'], { encoding: 'utf8' }).trim()}, ${version(server)}`)
+  const { status } = spawnSync(node, args, {
+    cwd: root,
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      // Processes that the tests start use the same Node.
+      PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
+      REDIS_SERVER_BIN: server,
+      ...env,
+    },
+  })
+  process.exitCode ||= status ?? 1
+}

@@ -11,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { alone, once, say } from './once.mjs'
 
@@ -37,21 +37,26 @@ export function unpackedFolder(kind) {
  * @param {Record<string, string>} programs for each launcher, the program that it starts with those
  *   libraries; a path relative to the folder, in which `*` stands for a version
  * @param {() => boolean} isThere whether the programs run
+ * @param {string} [suite] of Debian, such as `unstable`, whatever the machine has: the programs are
+ *   started with its C library
  */
-export function unpack(to, packages, programs, isThere) {
+export function unpack(to, packages, programs, isThere, suite) {
   once(to, isThere, (folder) => {
     const debs = join(folder, 'debs')
-    download(debs, packages)
+    download(debs, packages, suite)
     for (const deb of readdirSync(debs)) ran('dpkg-deb', ['-x', join(debs, deb), '.'], folder)
     rmSync(debs, { recursive: true })
-    for (const [name, program] of Object.entries(programs)) writeLauncher(folder, name, program)
+    const start = suite === undefined ? 'exec' : 'exec "$here"/usr/lib*/ld-linux*.so.* --argv0 "$0"'
+    for (const [name, program] of Object.entries(programs))
+      writeLauncher(folder, name, program, start)
   })
 }
 
-/** Downloads with the machine's package lists, else with fresh ones. */
-function download(folder, packages) {
+/** Downloads with the machine's package lists, else with fresh ones; or from a suite. */
+function download(folder, packages, suite) {
   const failures = []
-  for (const listsOf of [() => [], freshLists]) {
+  const lists = suite === undefined ? [() => [], freshLists] : [() => listsOfSuite(suite)]
+  for (const listsOf of lists) {
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder)
     // Root may write into folders that the user of apt's downloads may not.
@@ -82,8 +87,11 @@ function neededFor(folder, packages, options) {
   const all = [...uris.matchAll(/^'\S+' ([^_\s]+)_\S+ (\d+)/gm)]
   // postgresql-15 is the package behind postgresql. LLVM compiles its queries; it is large, and can
   // be left out.
+  // The machine has a C library, unless the packages are of another suite.
   const isWanted = ([, name]) =>
-    packages.includes(name.replace(/-\d+$/, '')) || /^(lib(?!llvm|c6|js-)|lua)/.test(name)
+    packages.includes(name.replace(/-\d+$/, '')) ||
+    /^(lib(?!llvm|c6|js-)|lua)/.test(name) ||
+    (options.join().includes('status=/dev/null') && /^(libc6|zlib1g)$/.test(name))
   return all.filter(isWanted).map(([, name, bytes]) => ({ name, bytes: Number(bytes) }))
 }
 
@@ -101,26 +109,44 @@ function described(packages, needed) {
  * its release.
  */
 function freshLists() {
-  const state = join(cache, 'apt')
-  const sources = join(state, 'sources.list')
+  return listsIn(join(cache, 'apt'), '/var/lib/dpkg/status', sourceLines)
+}
+
+/** The lists of a suite, for a machine on which nothing is installed. */
+function listsOfSuite(suite) {
+  return listsIn(join(cache, `apt-${suite}`), '/dev/null', () => {
+    const line = sourceLines().find((each) => each.includes('/debian '))
+    if (line === undefined)
+      throw new Error(`${suite} is a suite of Debian, which is not among the sources`)
+    return [line.replace(/ \S+ main/, ` ${suite} main`)]
+  })
+}
+
+/**
+ * @param {string} state the folder of the lists
+ * @param {string} status the file that says what is installed
+ * @param {() => string[]} sources
+ */
+function listsIn(state, status, sources) {
+  const list = join(state, 'sources.list')
   const settings = {
     'Acquire::Languages': 'none',
     'Dir::Cache': join(state, 'cache'),
-    'Dir::Etc::SourceList': sources,
+    'Dir::Etc::SourceList': list,
     'Dir::Etc::SourceParts': '-',
     'Dir::State': join(state, 'state'),
     'Dir::State::Lists': join(state, 'state', 'lists'),
-    'Dir::State::status': '/var/lib/dpkg/status',
+    'Dir::State::status': status,
   }
   const options = Object.entries(settings).flatMap(([name, value]) => ['-o', `${name}=${value}`])
   const done = join(state, 'done')
   const isFresh = () => existsSync(done) && Date.now() - statSync(done).mtimeMs < LISTS_MS
   alone(state, () => {
     if (isFresh()) return
-    say('fetching package lists into .cache/apt')
+    say(`fetching package lists into .cache/${basename(state)}`)
     for (const part of ['state/lists/partial', 'cache/archives/partial'])
       mkdirSync(join(state, part), { recursive: true })
-    writeFileSync(sources, sourceLines().join(''))
+    writeFileSync(list, sources().join(''))
     // Not every release has backports. A missing list shows in the download that needs it.
     run('apt-get', [...options, '-qq', 'update'], cache)
     writeFileSync(done, '')
@@ -158,13 +184,13 @@ function sourceLines() {
  * Writes a script that starts the program with the unpacked libraries before the machine's own,
  * wherever the folder is.
  */
-function writeLauncher(folder, name, program) {
+function writeLauncher(folder, name, program, start) {
   const launcher = `#!/bin/sh
 here=$(cd "$(dirname "$0")" && pwd)
 # Some libraries have a folder of their own, such as those of PulseAudio.
 libraries=$(printf ':%s' "$here"/usr/lib/*-linux-gnu* "$here"/usr/lib/*-linux-gnu*/*/)
 export LD_LIBRARY_PATH="\${libraries#:}\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-exec "$here"/${program} "$@"
+${start} "$here"/${program} "$@"
 `
   writeFileSync(join(folder, name), launcher)
   chmodSync(join(folder, name), 0o755)

@@ -10,6 +10,7 @@ import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDebian, unpack, unpackedFolder } from './debian.mjs'
+import { say } from './once.mjs'
 
 /** @returns {string} the path of a redis-server that has been run once */
 export function redisServerBinary() {
@@ -33,6 +34,26 @@ export function redisServerBinary() {
 export function valkeyServerBinary() {
   const found = ['valkey-server', unpacked('valkey')].find((candidate) => version(candidate))
   return found ?? checked(unpackServer('valkey'))
+}
+
+/** The newest servers that Debian has, and those that this project was last tested with. */
+const NEWEST = { redis: 'Redis server v=8.0.6', valkey: 'Valkey server v=9.1.2' }
+
+/**
+ * @param {'redis' | 'valkey'} kind
+ * @returns {string} the path of the newest server of a kind: that of Debian's unstable suite, which
+ *   may be a later one than what is recorded here
+ */
+export function newestServerBinary(kind) {
+  const to = unpackedFolder(`newest-${kind}`)
+  const server = `${kind}-server`
+  const path = join(to, server)
+  const packages = [server, `${kind}-tools`]
+  const isThere = () => version(path) !== undefined
+  unpack(to, packages, { [server]: `usr/bin/${server}` }, isThere, 'unstable')
+  const found = version(checked(path))
+  if (found !== NEWEST[kind]) say(`newer than what was tested last, ${NEWEST[kind]}: ${found}`)
+  return path
 }
 
 /**
@@ -83,7 +104,9 @@ function isCommand() {
 
 if (isCommand()) {
   try {
-    console.log(process.argv[2] === 'valkey' ? valkeyServerBinary() : redisServerBinary())
+    const [kind, newest] = process.argv.slice(2)
+    if (newest === 'newest') console.log(newestServerBinary(kind))
+    else console.log(kind === 'valkey' ? valkeyServerBinary() : redisServerBinary())
   } catch (error) {
     console.error(error.message)
     process.exitCode = 1
