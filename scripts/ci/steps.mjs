@@ -131,7 +131,7 @@ const change = {
     ],
   },
   versions: {
-    title: 'Newest Node, Valkey, ioredis 5; stored state of the last release',
+    title: 'Newest Node, Redis, Valkey, ioredis 5; stored state of the last release',
     commands: [
       testsOf('versions'),
       { run: node('scripts/other-versions.mjs', '--short'), tests: true },
@@ -220,7 +220,7 @@ const others = {
     ],
   },
   'all-versions': {
-    title: 'The newest Node, Valkey and ioredis 5; every Nest',
+    title: 'The newest Node, Redis, Valkey, and ioredis 5; every Nest',
     commands: [
       { run: ['node', 'scripts/other-versions.mjs'], tests: true },
       weekly(testsOf('majors')),

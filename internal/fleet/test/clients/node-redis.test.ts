@@ -46,8 +46,8 @@ describe.each(VERSIONS)('%s', (version, library) => {
     cluster.destroy()
   })
 
-  // The newest version runs the whole suite in every-client.test.ts: both encode commands and decode
-  // replies alike.
+  // The newest version runs the whole suite in every-client.test.ts: both encode commands and
+  // decode replies alike.
   if (version !== VERSIONS[0]?.[0]) {
     keepTheContract(fromNodeRedis(single))
     test('a key that moves to another node is counted on there', () =>
