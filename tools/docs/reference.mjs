@@ -85,8 +85,8 @@ function check(isOnly) {
 
 function contents() {
   const rows = pages.map(({ file, title, about }) => flow(`- [${title}](${file}): ${about}`))
-  const about = `Every function, option and event, from the comments in the source. The packages' types
-have the same comments, also for plain results that these pages leave out. This folder is written by \`pnpm docs:reference\`: change the comments, not the pages.`
+  const about = `Functions, options and events, from the comments in the source. The packages' types have
+the same comments, also for results that these pages leave out. \`pnpm docs:reference\` writes this folder.`
   return `# Reference\n\n${flow(about)}\n\n${rows.join('\n')}\n`
 }
 

@@ -15,10 +15,9 @@ import { checkWhen } from './request.js'
 import type { WhenUnavailable } from './store.js'
 
 /**
- * Who is limited: a text of 1 to 8,192 characters, a whole number from -(2^53 - 1) to 2^53 - 1, or
- * a bigint. A number is the same key as its text: 42, 42n and '42' are one. A text of more than 256
- * characters (UTF-16 units) is counted under `#` and the SHA-256 of its UTF-8. Pass an address
- * through `addressKey` of `@weir/core/http`: an IPv6 client has at least 2^64 of them.
+ * Who is limited: a text of 1 to 8,192 characters, a safe integer or a bigint; 42, 42n and '42' are
+ * one key. A text of more than 256 characters (UTF-16 units) is counted by its hash. Pass an
+ * address through `addressKey` of `@weir/core/http`: an IPv6 client has at least 2^64 of them.
  */
 export type Key = string | number | bigint
 
@@ -31,8 +30,7 @@ export interface PolicyUse {
   readonly key?: Key | undefined
   /** The policy's cost, instead of the decision's cost. A whole number, 0 or more. */
   readonly cost?: number | undefined
-  /** What to do for this policy when the store cannot decide. A policy given here decides in its
-   *  place, in each process for itself. Default: the limiter's option. */
+  /** What to do for this policy when the store cannot decide. Default: the limiter's option. */
   readonly whenUnavailable?: WhenUnavailable | undefined
   /** For Redis Cluster: policies whose tags are equal are decided in one atomic step. Default: the
    *  key. */

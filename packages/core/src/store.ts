@@ -33,14 +33,12 @@ export interface Store {
   readonly recovers?: boolean
   /**
    * True: `decide` reserves turns of a bucket (`maxWaitMs`), and knows the mode `cancel`. Otherwise
-   * a waiting request asks again and again, first come, first served in each process. Default
-   * false.
+   * a waiting request asks again and again. Default false.
    */
   readonly reserves?: boolean
   /**
-   * True: `decide` itself does what `whenUnavailable` says where it cannot decide, as the stores of
-   * `redisStore` and `resilient` do; or it always can decide, like a `memoryStore`. Default false:
-   * a limiter with a `whenUnavailable` is refused, as it would have no effect.
+   * True: `decide` itself does what `whenUnavailable` says where it cannot decide, or always can
+   * decide. Default false: a limiter with a `whenUnavailable` is refused.
    */
   readonly resilient?: boolean
   /** Settings that its processes share, which `livePolicies` needs. Default: it has none. */
@@ -104,9 +102,8 @@ export interface MemoryStats {
 }
 
 /**
- * The policies of a decision under one limiter's name: what all decisions of a limiter have in
- * common. Equal sets are one object per limiter, so a store may keep what it derives from a set in
- * a WeakMap.
+ * The policies of a decision under one limiter's name. Equal sets are one object per limiter, so a
+ * store may keep what it derives from a set in a WeakMap.
  */
 export interface PolicySet {
   /** Name of the limiter: same name on one store, same counters. */
@@ -124,10 +121,8 @@ export interface PolicySet {
  * - `allow`: decide as if the policy were not there
  * - `deny`: refuse, with reason `store-unavailable`
  * - `throw`: throw a StoreError
- * - a policy: decide by that policy, in each process for itself. It starts with nothing taken, and
- *   is not divided by the number of processes: together they admit at most that number times its
- *   limit. Decisions name the policy that it stands for, and the units that it admits are counted
- *   under that one in the store afterwards.
+ * - a policy: decide by that policy, in each process for itself, starting with nothing taken: see
+ *   docs/resilience.md
  */
 export type WhenUnavailable = 'local' | 'allow' | 'deny' | 'throw' | Policy
 
@@ -211,8 +206,8 @@ export interface StoreRequestBase {
    */
   readonly count: number
   /**
-   * By when the request must be decided, in ms of the process's monotonic clock
-   * (`performance.now()`). Undefined: the store has a deadline of its own, or none.
+   * By when the request must be decided, in ms of `performance.now()`. Undefined: the store has a
+   * deadline of its own, or none.
    */
   readonly deadlineAtMs?: number | undefined
 }
@@ -224,8 +219,7 @@ export interface StoreRequestBase {
  */
 export interface StoreRequestFields {
   /**
-   * Grant nothing unless at least this many of `count` fit. Where it is given, the store itself
-   * decides, not a layer that remembers its answers. With `maxWaitMs` it is always given.
+   * Grant nothing unless at least this many of `count` fit. With `maxWaitMs` it is always given.
    */
   readonly atLeast?: number | undefined
   /**
@@ -239,10 +233,7 @@ export interface StoreRequestFields {
    * `remaining` and `retryAfterMs` are those of a request that must leave these units.
    */
   readonly keep?: readonly number[] | undefined
-  /**
-   * To settle: for each policy, what was charged. With the cost it says what was used, also where
-   * the two are equal. Undefined: only the difference is known.
-   */
+  /** To settle: for each policy, what was charged. Undefined: only the difference is known. */
   readonly charged?: readonly number[] | undefined
   /**
    * For each policy, until when the units count, in us of the store's clock: `untilUs` of the
@@ -302,9 +293,9 @@ export interface PolicyResult {
   /** Units that could still be taken at the moment of the decision. */
   readonly remaining: number
   /**
-   * Where the request was denied because `remaining` is below `cost`: ms until this cost fits.
-   * Otherwise, where nothing remains, even of a policy for which the cost is 0: ms until a unit is
-   * available. Otherwise 0. `Infinity`: never.
+   * Where the request was denied because `remaining` is below `cost`: ms until this cost fits
+   * (`Infinity`: never). Otherwise, where nothing remains: ms until a unit is available. Otherwise
+   * 0.
    */
   readonly retryAfterMs: number
   /** Ms until the policy has forgotten all units taken. */

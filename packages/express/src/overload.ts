@@ -5,9 +5,7 @@ import type { Request } from 'express'
 
 /**
  * Refuses requests with 503 while more are in flight than the process can serve without a queue. It
- * finds out how many that is. Mount it before all other middlewares. It works in memory and asks no
- * store. With `reserve` and `priority`, the last part of the limit is left to requests that matter
- * more.
+ * finds out how many that is, in memory. Mount it before all other middlewares.
  * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example app.use(overload())

@@ -20,8 +20,10 @@ export interface MetricsModuleOptions {
   /** The version of the route, where the application has versions: `VERSION_NEUTRAL` of
    *  `@nestjs/common` for none. Default: the application's default version. */
   readonly version?: ControllerOptions['version'] | undefined
-  /** Decorators of the route's controller. The application's guards also guard this route: your own
-   *  `Public()`, if that is what they look for, lets Prometheus in. Default: none. */
+  /**
+   * Decorators of the route's controller, such as a `Public()` for which the application's guards
+   * look. Default: none.
+   */
   readonly decorators?: readonly ClassDecorator[] | undefined
   /** The `RateLimitModule`, where it is set up with `global: false`: the value that the application
    *  imports. */

@@ -42,8 +42,7 @@ export interface PrometheusMetrics {
   /**
    * Puts the metrics into the registry of `prom-client` 15 or of `@prometheus-io/client`, in place
    * of those that this package registered there before. Returns a function that takes them out
-   * again. Throws what the registry throws, such as for a name that another metric has; then none
-   * is registered.
+   * again. Throws what the registry throws.
    * @example metrics.register(promClient.register)
    */
   register(registry: Registry): () => void

@@ -48,10 +48,8 @@ export function withoutStatusCode(refusal: Refusal): Refusal {
 }
 
 /**
- * Answers a refused request: over HTTP with status, media type and body; in a gateway with the
- * event `exception`, and with the acknowledgement if one was asked for; from a microservice with an
- * error. The module registers it as the last global filter, so any other takes precedence. Nest
- * runs no global filters for gateways: there, use `@UseFilters(RateLimitFilter)`.
+ * Answers a refused request. The module registers it as the last global filter, so any other takes
+ * precedence. Nest runs no global filters for gateways: there, use `@UseFilters(RateLimitFilter)`.
  */
 @Catch(RateLimitException)
 export class RateLimitFilter implements ExceptionFilter<RateLimitException> {

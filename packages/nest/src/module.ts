@@ -121,8 +121,7 @@ export class RateLimitModule {
     )
   }
 
-  /** For options that are known at once. Also makes `@InjectRateLimiter(name)` available for each
-   *  of `policies`, and for the default policy. */
+  /** For options that are known at once. Also makes `@InjectRateLimiter(name)` available. */
   static forRoot<Req = NestRequest>(
     options: RateLimitModuleOptions<Req> & RateLimitModuleExtras,
   ): DynamicModule {
@@ -148,8 +147,7 @@ export class RateLimitModule {
    *   made here, or is an existing provider
    * - `global`, `guard`: as for `forRoot`, but beside the factory
    *
-   * The factory runs once. If it depends on a request-scoped provider, the application does not
-   * start: WEIR_NOT_ENFORCED.
+   * The factory runs once, and must not depend on a request-scoped provider.
    */
   static forRootAsync<Req = NestRequest>(options: AsyncOptions<Req>): DynamicModule {
     return {

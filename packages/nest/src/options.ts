@@ -20,8 +20,10 @@ type Allowed<Req> = Allowance<Req, [ExecutionContext]>
 
 /** All options except the policy, or limit and window. */
 export interface Settings<Req = NestRequest> extends LimitSettings<Req, [ExecutionContext]> {
-  /** Called before a denied request is refused. What it throws replaces the `RateLimitException`.
-   *  It must not send the response itself, which is left to exception filters. */
+  /**
+   * Called before a denied request is refused. What it throws replaces the `RateLimitException`. It
+   * must not send the response.
+   */
   readonly onDenied?:
     | ((decision: Denied, request: Req, context: ExecutionContext) => unknown)
     | undefined

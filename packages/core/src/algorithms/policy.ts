@@ -21,15 +21,15 @@ export interface Policy {
   /** The most units that can pass at once: a window's limit, or a bucket's capacity. `Infinity`:
    *  unlimited. */
   readonly limit: number
-  /** The window, or the time in which an empty bucket fills up, in ms. May be a fraction for a
-   *  bucket. For a calendar period, its nominal length (a month: 31 days), and in a decision the
-   *  length of the period that it was made in. */
+  /**
+   * The window, or the time in which an empty bucket fills up, in ms. For a calendar period, in a
+   * decision the length of the period that it was made in.
+   */
   readonly windowMs: number
   /**
-   * The window, or the time in which an empty bucket fills up, in whole ms as text: `'1m'`; for a
-   * calendar period, `'month@Europe/Berlin'` or `'week-monday@UTC'`. Part of the counter's
-   * identity: policies with the same name, algorithm and time scale share the units in use,
-   * whatever their limits; others do not.
+   * The window, or the time in which an empty bucket fills up, as text: `'1m'`,
+   * `'month@Europe/Berlin'`. Policies with the same name, algorithm and time scale share the units
+   * in use, whatever their limits.
    */
   readonly timeScale: string
   /** How long one unit takes to drain from a bucket, in ms; 0 for windows, where units do not leave

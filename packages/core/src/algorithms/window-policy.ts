@@ -6,15 +6,18 @@ import { type Kernel, MAX_UNITS, type PolicyNumbers } from './algorithm.js'
 import { type Algorithm, checkedCount, makePolicy, type Policy } from './policy.js'
 
 export interface WindowOptions {
-  /** Part of the counter's identity. Default: the algorithm and the window, such as
-   *  `sliding-window-1m`; in a limiter without a name, also the limit, such as
-   *  `sliding-window-100-per-1m`. */
+  /**
+   * Part of the counter's identity. Default: the algorithm and the time scale, such as
+   * `sliding-window-1m`; in a limiter without a name, also the limit, such as
+   * `sliding-window-100-per-1m`.
+   */
   readonly name?: string | undefined
-  /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
-   *  `'content-bytes'`. Follows the rules of policy names. Default: requests, which the header does
-   *  not mention. */
+  /**
+   * What is counted, as the `RateLimit-Policy` header says: `'tokens'`. Default: requests, which
+   * the header does not mention.
+   */
   readonly unit?: string | undefined
-  /** Units allowed in a window. A whole number from 0, which denies all, to 2^50 - 1. */
+  /** Units allowed in a window. Whole, from 0, which denies all, to 2^50 - 1. */
   readonly limit: number
   /** How long a window is, from 1 ms to 3,650 days: `60_000` or `'1m'`. */
   readonly window: Duration

@@ -46,10 +46,8 @@ export interface BatchOutcome {
 }
 
 /**
- * Makes a batch of requests for a store on a database: the store reads the rows of the batch's
- * `keys` under locks, calls `decide`, writes the `changes`, commits, and hands out the `results`. A
- * batch decides all algorithms and modes: set `recovers: true` and `reserves: true` on such a
- * store. docs/write-a-store.md is a whole store.
+ * Makes a batch of requests for a store on a database: see docs/write-a-store.md. A batch decides
+ * all algorithms and modes: set `recovers: true` and `reserves: true` on such a store.
  * @experimental
  * @example
  * const batch = batchOf([])

@@ -29,9 +29,10 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
   extends Omit<RateLimiterOptions, 'policy' | 'reserve'>,
     DenialOptions<Req, Rest>,
     AddressOptions {
-  /** Returns who is limited. What is no `Key` is no usable key; a string of more than 8,192
-   *  characters is answered with 400. Default: the client's address, for IPv6 its network of
-   *  `ipv6Prefix` bits. */
+  /**
+   * Returns who is limited. A string of more than 8,192 characters is answered with 400. Default:
+   * the client's address, for IPv6 its network of `ipv6Prefix` bits.
+   */
   readonly key?: Asked<Req, Rest, MaybeKey> | undefined
   /**
    * What becomes of a request without a usable key:
@@ -46,19 +47,22 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
    *  Default 1. Where a function returns no valid cost, 1 is charged and the request is answered
    *  with 400. */
   readonly cost?: Cost | Asked<Req, Rest, Cost> | undefined
-  /** Classes of requests, by name, each with the fraction of every limit that it leaves to others:
-   *  from 0 to 1, rounded up to whole units. The class `'critical'` always exists, and leaves
-   *  nothing unless it is named here. */
+  /**
+   * Classes of requests, by name, each with the fraction of every limit that it leaves to others,
+   * from 0 to 1: see docs/priority.md.
+   */
   readonly reserve?: Readonly<Record<Class, number>> | undefined
-  /** The class of requests, one of `reserve` or `'critical'`, or a function that returns the class
-   *  of each. Where it returns anything else, the request gets the class that leaves most to
-   *  others, with a warning. Choose by what the server knows, never by a header that clients set.
-   *  Default: no class, which leaves nothing to others. */
+  /**
+   * The class of requests, one of `reserve` or `'critical'`, or a function that returns the class
+   * of each. Anything else is the class that leaves most to others, with a warning. Default: no
+   * class, which leaves nothing to others.
+   */
   readonly priority?: ClassName<Class> | Asked<Req, Rest, ClassName<Class>> | undefined
-  /** How long a request may wait for its turn instead of being refused. A request that would have
-   *  to wait longer is refused at once. If the only policy is a bucket without a `maxWait`, and not
-   *  a function, a `wait` longer than the bucket takes to fill up becomes its `maxWait`. 0, the
-   *  default: nobody waits. */
+  /**
+   * How long a request may wait for its turn instead of being refused: see docs/waiting.md. If the
+   * only policy is a bucket without a `maxWait`, and not a function, a `wait` longer than the
+   * bucket takes to fill up becomes its `maxWait`. 0, the default: nobody waits.
+   */
   readonly wait?: Duration | undefined
   /** True: this request is not limited. */
   readonly skip?: Asked<Req, Rest, boolean> | undefined
@@ -66,32 +70,39 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
   readonly allow?: readonly string[] | undefined
   /** Addresses and CIDR ranges whose clients are refused (403). Takes precedence over `allow`. */
   readonly deny?: readonly string[] | undefined
-  /** What becomes of CORS preflights, which browsers send by themselves. `'skip'`, the default:
-   *  they are not limited; `'count'`: they count as any other request. Anybody can make a request
-   *  that looks like one, so count them where a handler does work for `OPTIONS`. */
+  /**
+   * What becomes of CORS preflights. `'skip'`, the default: they are not limited; `'count'`: they
+   * count as any other request. Anybody can make a request that looks like one, so count them where
+   * a handler does work for `OPTIONS`.
+   */
   readonly preflight?: 'skip' | 'count' | undefined
-  /** The name under which the decision is placed on the request (on `ctx.state` of Koa). Default
-   *  `'rateLimit'`. */
+  /** The name of the decision on the request (on `ctx.state` of Koa). Default `'rateLimit'`. */
   readonly requestProperty?: string | undefined
   /** The formats in which headers show limits. Default `'draft-8'`; `false` or `[]`: none.
    *  `Retry-After` is always sent. */
   readonly headers?: HeaderFormat | readonly HeaderFormat[] | false | undefined
-  /** Names of policies that headers and problem documents do not mention, because strangers could
-   *  learn from them. Where one of them refuses, the wait shown is its whole window. */
+  /**
+   * Names of policies that headers and problem documents do not mention. Where one of them refuses,
+   * the wait shown is its whole window.
+   */
   readonly hide?: readonly string[] | undefined
   /** Whether the cost of an allowed request is refunded, once its response is known. */
   readonly refundWhen?: RefundWhen<Req, Rest> | undefined
-  /** What an allowed request turned out to cost, once its response has ended or its connection has
-   *  closed: a cost, costs by policy name, or undefined, which leaves the charge as it was. Called
-   *  if `refundWhen` gives nothing back. */
+  /**
+   * What an allowed request turned out to cost, once its response has ended or its connection has
+   * closed: a cost, costs by policy name, or undefined, which leaves the charge as it was. See
+   * docs/settling.md.
+   */
   readonly settle?: Settle<Req, Rest> | undefined
-  /** True: what this limiter charged is given back, at once, when a later limiter refuses the
-   *  request. Headers still show it as taken. Default false: it stays charged, as it always does in
-   *  GraphQL, where a query's fields share its request. */
+  /**
+   * True: what this limiter charged is given back when a later limiter refuses the request. Default
+   * false: it stays charged, as it always does in GraphQL.
+   */
   readonly refundWhenRefused?: boolean | undefined
-  /** How long a request may hold its slots of `concurrency`. Then its connection or stream is
-   *  closed, and `held.signal` of its decision aborts. This bounds clients that read slowly.
-   *  Default: as long as the request takes. */
+  /**
+   * How long a request may hold its slots of `concurrency`. Then its connection or stream is
+   * closed, and `held.signal` of its decision aborts. Default: as long as the request takes.
+   */
   readonly maxHold?: Duration | undefined
   /** What happens if a slot expires because it could not be renewed in time: `'renew'`, the
    *  default, lets the request go on; `'abort'` ends it as `maxHold` does. */
@@ -138,9 +149,10 @@ export interface HttpSettings<
   Rest extends unknown[] = [],
   Class extends string = string,
 > extends LimitSettings<Req, Rest, Class> {
-  /** Answers a denied request in place of the refusal. Limit headers, `Retry-After` and
-   *  `Cache-Control` are set already, and stay if it lets the request go on. A denied request was
-   *  charged nothing, so nothing limits how many it lets go on. */
+  /**
+   * Answers a denied request in place of the refusal, whose headers are set already. Nothing limits
+   * how many requests it lets go on.
+   */
   readonly onDenied?:
     | ((decision: Denied, request: Req, ...answering: Answering) => unknown)
     | undefined

@@ -7,13 +7,16 @@ import type { ClassName } from './options.js'
 import { knownClass } from './priority.js'
 
 export interface ClassOptions<Req, Class extends string = string> {
-  /** Classes of requests, by name, each with the fraction of the limit that it leaves to others:
-   *  from 0 to 1, rounded up to whole requests. The class `'critical'` always exists, and leaves
-   *  nothing unless it is named here. Default: none; needs `priority`. */
+  /**
+   * Classes of requests, by name, each with the fraction of the limit that it leaves to others,
+   * from 0 to 1, rounded up to whole requests. The class `'critical'` always exists. Default: none;
+   * needs `priority`.
+   */
   readonly reserve?: Readonly<Record<Class, number>> | undefined
-  /** Returns the class of a request, one of `reserve` or `'critical'`. Where it returns anything
-   *  else, a promise included, the request gets the class that leaves most to others, with a
-   *  warning. If it throws, the request fails with that error. */
+  /**
+   * Returns the class of a request, one of `reserve` or `'critical'`. Anything else, a promise
+   * included, is the class that leaves most to others, with a warning.
+   */
   readonly priority?: ((request: Req) => ClassName<Class>) | undefined
 }
 

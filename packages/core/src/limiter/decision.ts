@@ -20,11 +20,15 @@ interface DecisionBase {
   readonly remaining: number
   /** Ms until the binding policy has forgotten all that was taken. */
   readonly resetAfterMs: number
-  /** Units of the binding policy that are in use: `limit` less `remaining`. Computed when it is
-   *  read, so logs and copies of the decision do not have it. */
+  /**
+   * Units of the binding policy that are in use. Computed when it is read, so copies of the
+   * decision do not have it.
+   */
   readonly used: number
-  /** When the binding policy has forgotten all that was taken, by the store's clock. Undefined: no
-   *  store has decided. Computed when it is read, like `used`. */
+  /**
+   * When the binding policy has forgotten all that was taken, by the store's clock; undefined: no
+   * store has decided. Computed when it is read.
+   */
   readonly resetTime: Date | undefined
   /** The result of each policy, in the order in which the policies were given. */
   readonly policies: readonly PolicyResult[]
@@ -36,8 +40,9 @@ interface DecisionBase {
    *    `whenPolicyFails` says `'allow'` or `'deny'`
    *  - `none`: nothing; the policy is `unlimited()`, or the limiter is switched off */
   readonly source: 'store' | 'cache' | 'lease' | 'local' | 'none'
-  /** True if the shared store was not asked, because it could not be or the limiter is switched
-   *  off: the limit is kept less exactly, or not at all. */
+  /**
+   * True if the shared store was not asked, because it could not be or the limiter is switched off.
+   */
   readonly degraded: boolean
   /** The request's class, if it was given one and something limits it. */
   readonly priority?: string | undefined
@@ -47,7 +52,7 @@ interface DecisionBase {
 export interface Allowed extends DecisionBase {
   /** True. */
   readonly allowed: true
-  /** Absent. Without `strictNullChecks`, TypeScript cannot tell this from `Denied`. */
+  /** Absent. */
   readonly reason?: undefined
   /** Absent as well. */
   readonly retryAfterMs?: undefined
@@ -93,9 +98,8 @@ export type PartialDecision = Decision & {
 }
 
 /**
- * Proof of a charge. It is good for one refund, of all or of a part, and for one release of slots,
- * by a limiter of the same name on the same store. A copy of it (`structuredClone`, JSON) is not
- * valid.
+ * Proof of a charge. It is good for one refund, and for one release of slots, by a limiter of the
+ * same name on the same store. A copy of it is not valid.
  */
 export class Receipt {
   /** Undefined: nothing was charged. */

@@ -42,8 +42,8 @@ import { type LimiterStats, statsOf } from './stats.js'
  *   or RangeError, before the store is asked
  * - WEIR_POLICY_FAILED if a policy function fails for a key that it has never been asked about, and
  *   `whenPolicyFails` does not say what holds then
- * - WEIR_INVALID_POLICY if the policy is a function of the request, as a middleware's may be, and a
- *   call gives a key without `{ policy }`; `refund(decision)` needs none
+ * - WEIR_INVALID_POLICY if the policy is a function of the request, and a call gives a key without
+ *   `{ policy }`
  * - a `StoreError` if the store cannot decide
  * @example
  * const policy = slidingLog({ limit: 5, window: '15m' })
@@ -88,14 +88,9 @@ export class RateLimiter {
 
   /**
    * Waits for a turn instead of being refused: allowed once the request may pass, or denied at once
-   * if that would take longer than `timeout`. Where one bucket decides alone, the store reserves
-   * the turn: turns are in order across processes, and `consume` sees reserved units as used.
-   * Elsewhere, calls that wait in this process pass in order, and ask again after the wait that the
-   * store names. A wait may exceed `timeout` by the time of one call to the store for a turn of a
-   * bucket, otherwise of two, and of one more for each change of cost in the queue ahead.
-   *
-   * The first calls of a process wait until Redis has said how many processes there are, for up to
-   * a second: see docs/waiting.md.
+   * if that would take longer than `timeout`. See docs/waiting.md. A wait may exceed `timeout` by
+   * the time of one call to the store for a turn of a bucket, otherwise of two, and of one more for
+   * each change of cost in the queue ahead.
    *
    * Rejects with the signal's reason, and with WEIR_CLOSED once the limiter is closed.
    * @example const { waitedMs } = await limiter.wait('u42', { timeout: '2s' })
@@ -118,10 +113,7 @@ export class RateLimiter {
     return this.#promised('peek', key, options)
   }
 
-  /**
-   * `consume` without a promise where the store answers at once, as the memory store does: for
-   * adapters that want to go on in the same turn of the event loop.
-   */
+  /** `consume` without a promise where the store answers at once, as the memory store does. */
   decide(key: Key, options?: DecideOptions): Decision | Promise<Decision> {
     return observed(this.#parts, 'consume', decide(this.#parts, 'consume', key, options))
   }
@@ -130,8 +122,7 @@ export class RateLimiter {
    * Gives units back, as far as they still count, and never into a later window.
    *
    * For a decision, gives back what it charged, or `cost`: at most what it charged each policy. A
-   * decision is good for one refund, of all or of a part. The rest stays charged, and another
-   * refund does nothing. A denied decision has nothing to give back, nor has a `peek`.
+   * decision is good for one refund, of all or of a part; another does nothing.
    *
    * Throws WEIR_INVALID_COST for a `cost` above what was charged. Throws WEIR_INVALID_RECEIPT for a
    * copy of a decision (`structuredClone`, JSON), and for a decision of a limiter with another name
@@ -152,14 +143,7 @@ export class RateLimiter {
 
   /**
    * Corrects what a decision was charged to what it cost: for each policy without its own cost, or
-   * by the names of policies (others stay). If it cost less, the difference is given back as by a
-   * refund; if more, it is charged now, past the limit if need be.
-   *
-   * Each decision can be settled or refunded once. A failed call is not repeated: the decision
-   * stands as it was charged or, if only the reply was lost, as it was settled. A denied decision
-   * has nothing to settle, nor has a `peek`. While the store is away, extra charges count in this
-   * process and reach the store later, and nothing is given back. Nothing of a decision made while
-   * the store was away is given back later.
+   * by the names of policies (others stay). See docs/settling.md.
    *
    * Throws WEIR_INVALID_COST for an `actual` that is no cost or names another policy, and
    * WEIR_INVALID_RECEIPT as `refund` does.
@@ -171,18 +155,17 @@ export class RateLimiter {
 
   /**
    * Releases the slots that a decision took, once its work has ended. Units stay charged. Does
-   * nothing the second time, or for a decision that took no slots. Slots that are not released
-   * expire, as do those released while the store is away. Throws WEIR_INVALID_RECEIPT as `refund`
-   * does.
+   * nothing the second time, or for a decision that took no slots. Throws WEIR_INVALID_RECEIPT as
+   * `refund` does.
    */
   release(decision: Decision): Promise<void> {
     return releaseDecision(this.#parts, decision)
   }
 
   /**
-   * Takes units and slots as `consume` does or, with a `timeout`, as `wait` does, and holds the
-   * slots: they are renewed until they are released, by `release()` or `await using`. A denied
-   * decision holds nothing. Rejects with WEIR_INVALID_POLICY if no policy is a `concurrency`.
+   * Takes units and slots as `consume` does or, with a `timeout`, as `wait` does, and renews the
+   * slots until they are released, by `release()` or `await using`. Rejects with
+   * WEIR_INVALID_POLICY if no policy is a `concurrency`.
    * @example
    * const limiter = new RateLimiter({ policy: concurrency({ limit: 5, holdTimeout: '30s' }) })
    * await using held = await limiter.acquire('u42', { timeout: '2s' })
@@ -212,10 +195,11 @@ export class RateLimiter {
     return statsOf(this.#parts)
   }
 
-  /** Closes the limiter: waiting calls reject with WEIR_CLOSED, their turns go to others, and
-   *  another limiter may have its name. `slots` says what becomes of slots whose work is in
-   *  progress: `'drain'`, the default, renews them until they are released, `'expire'` leaves them
-   *  to expire. You close the store yourself, once the slots are released. */
+  /**
+   * Closes the limiter: waiting calls reject with WEIR_CLOSED, their turns go to others, and
+   * another limiter may have its name. Slots whose work is in progress are renewed until they are
+   * released (`slots: 'drain'`, the default), or expire (`'expire'`). You close the store yourself.
+   */
   close(options: { readonly slots?: 'drain' | 'expire' | undefined } = {}): void {
     checkAll(options, 'close()', CLOSE_CHECKS)
     const parts = this.#parts
@@ -232,10 +216,9 @@ export class RateLimiter {
   }
 
   /**
-   * Forgets what was taken under a key, as if it had never been seen: by policies without a policy
-   * key, and by those whose policy key it is, whatever their tag. Other keys' counters stay:
-   * `reset('u42')` leaves what a policy with the policy key `'all'` counts, and `reset('all')`
-   * forgets it.
+   * Forgets what was taken under a key: by policies without a policy key, and by those whose policy
+   * key it is. `reset('u42')` leaves what a policy with the policy key `'all'` counts, and
+   * `reset('all')` forgets it.
    * @example await limiter.reset('u42')
    */
   async reset(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
@@ -249,10 +232,9 @@ export class RateLimiter {
   }
 
   /**
-   * Blocks a key by hand, under the lock-outs among the policies: nothing passes until the block
-   * ends, and no refund lifts it. A block that lasts longer stays; levels stay as they are. It
-   * applies to lock-outs without a policy key, and to those whose policy key it is, which a policy
-   * of the call names.
+   * Blocks a key by hand, under the lock-outs among the policies without a policy key, or with this
+   * one: nothing passes until the block ends, and no refund lifts it. A block that lasts longer
+   * stays.
    *
    * Rejects with WEIR_INVALID_POLICY if there is no such lock-out, with WEIR_INVALID_DURATION if
    * the block would last longer than the lock-out takes to forget, and with a `StoreError` if the
@@ -268,8 +250,8 @@ export class RateLimiter {
 
   /**
    * Ends a key's blocks, begun by hand or not, under the same lock-outs as `block`. Levels stay;
-   * `reset` forgets them as well. Other processes, which may remember a denial, learn of that
-   * within a second. Rejects as `block` does.
+   * `reset` forgets them as well. Other processes learn of that within a second. Rejects as `block`
+   * does.
    */
   unblock(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
     return unblockKey(this.#parts, key, options)

@@ -7,44 +7,52 @@ import type { Cost } from './costs.js'
 import type { Decision } from './decision.js'
 
 export interface RateLimiterOptions {
-  /** The limiter's identity across processes: same name on one store, same counters. Default
-   *  `'default'`; policies without a name are then named with their limits, so that two such
-   *  limiters on one store stay apart. */
+  /**
+   * The limiter's identity across processes: same name on one store, same counters. Default
+   * `'default'`.
+   */
   readonly name?: string | undefined
   /** Where counters live. Default: a `memoryStore()` of its own, which other processes do not
    *  see. */
   readonly store?: Store | undefined
   /** What is allowed, or a function of the key (as text) that returns it. */
   readonly policy: PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
-  /** What to do when the store cannot decide, for policies that do not say. A policy given here
-   *  decides in their place, in each process by itself, as small limits need. Only on stores made
-   *  by `redisStore`, `resilient` and `memoryStore` (which always decides). Default: the store's
-   *  own option, which is `'local'` for a Redis store. */
+  /**
+   * What to do when the store cannot decide, for policies that do not say. Only on stores made by
+   * `redisStore`, `resilient` and `memoryStore`. Default: the store's own option, which is
+   * `'local'` for a Redis store.
+   */
   readonly whenUnavailable?: WhenUnavailable | undefined
-  /** What holds when the policy function fails for a key that it has never been asked about:
-   *  `'deny'`, `'allow'`, or other policies. `consume`, `consumeUpTo`, `wait` and `peek` then
-   *  answer, with a warning. Default: they throw WEIR_POLICY_FAILED, as other methods always do.
-   *  For a key that it was asked about, its last answer holds. */
+  /**
+   * What holds when the policy function fails for a key that it has never been asked about:
+   * `'deny'`, `'allow'`, or other policies. Default: calls throw WEIR_POLICY_FAILED. For a key that
+   * it was asked about, its last answer holds.
+   */
   readonly whenPolicyFails?: 'deny' | 'allow' | PolicyInput | undefined
-  /** Called after each decision of `consume`, `wait` and `consumeUpTo`, with the mode `'consume'`,
-   *  and of `peek`, with `'peek'`. It gets a copy of the decision. What it throws, or its promise
-   *  rejects with, becomes a warning, never a failed decision. */
+  /**
+   * Called with a copy of each decision of `consume`, `wait` and `consumeUpTo` (mode `'consume'`),
+   * and of `peek` (`'peek'`). What it throws becomes a warning.
+   */
   readonly onDecision?:
     | ((decision: Decision, key: string, mode: 'consume' | 'peek') => void)
     | undefined
-  /** True: another limiter of this name in this process is meant to share its counters, on this
-   *  store or another one that counts in the same Redis, so do not warn of it (WEIR_SHARED_NAME).
-   *  Default false. */
+  /**
+   * True: another limiter of this name in this process is meant to share its counters: do not warn
+   * of it (WEIR_SHARED_NAME). Default false.
+   */
   readonly shared?: boolean | undefined
-  /** How many calls may wait in this process: `perKey`, of one class under one key, and `total`, in
-   *  all. Further calls are denied at once. Each 0 to 1,000,000. Default 1,000 and 10,000. */
+  /**
+   * How many calls may wait in this process: `perKey`, of one class under one key, and `total`, in
+   * all. Each 0 to 1,000,000. Default 1,000 and 10,000.
+   */
   readonly maxWaiting?:
     | { readonly perKey?: number | undefined; readonly total?: number | undefined }
     | undefined
-  /** Classes of requests, by name, each with the fraction of every limit that it leaves to others:
-   *  from 0 to 1, in units rounded up. `{ normal: 0.2, batch: 0.5 }`: of 100, `normal` takes no
-   *  more when 80 are used, and `batch` when 50 are. The class `'critical'` always exists, and
-   *  leaves nothing unless it is named here. Default: no other classes. */
+  /**
+   * Classes of requests, by name, each with the fraction of every limit that it leaves to others,
+   * from 0 to 1: see docs/priority.md. The class `'critical'` always exists, and leaves nothing
+   * unless it is named here.
+   */
   readonly reserve?: Readonly<Record<string, number>> | undefined
 }
 
@@ -55,9 +63,10 @@ export interface DecideOptions {
   readonly cost?: Cost | undefined
   /** What is allowed, for this call only, or a function that returns it. */
   readonly policy?: PolicyInput | (() => PolicyInput | Promise<PolicyInput>) | undefined
-  /** For calls that consume, wait or peek: the request's class, one of the limiter's `reserve` or
-   *  `'critical'`. Units that the class leaves to others are neither granted nor shown as
-   *  remaining; a cost of 0 is granted all the same. Default: no class, which leaves nothing. */
+  /**
+   * For calls that consume, wait or peek: the request's class, one of the limiter's `reserve` or
+   * `'critical'`. Default: no class, which leaves nothing.
+   */
   readonly priority?: string | undefined
 }
 

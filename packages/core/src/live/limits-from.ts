@@ -14,9 +14,10 @@ import { checkedUses, checkNames, type PolicyInput, type PolicyUse } from '../po
 import type { PolicyOfKey } from './types.js'
 
 export interface LimitsFromOptions {
-  /** Returns a key's policy, from a database or a service; an array of policies makes one decision.
-   *  Undefined: the key has no policy of its own and gets the default. A policy that shares its
-   *  name with one of the default must have the same algorithm, or limit nothing. */
+  /**
+   * Returns a key's policy, or an array of policies. Undefined: the key gets the default. A policy
+   * that shares its name with one of the default must have the same algorithm, or limit nothing.
+   */
   readonly load: (key: string) => Awaitable<PolicyInput | undefined>
   /** Limits keys that have no policy of their own, and keys whose policy cannot be loaded: a
    *  policy, or an array of policies. */
@@ -28,8 +29,9 @@ export interface LimitsFromOptions {
   readonly maxKeys?: number | undefined
   /** How long a load may take, in ms, from 1 to 60,000; a longer one fails. Default 1,000. */
   readonly deadlineMs?: number | undefined
-  /** Called when a load fails: it threw, took too long, or returned something that is not a policy.
-   *  One wrong policy fails a whole array, and all that was loaded before stays in use. */
+  /**
+   * Called when a load fails: it threw, took too long, or returned something that is not a policy.
+   */
   readonly onFailure?: ((error: Error, key: string) => void) | undefined
 }
 
@@ -40,8 +42,9 @@ export interface LimitsFrom {
   readonly policy: PolicyOfKey<PolicyInput | Promise<PolicyInput>>
   /** The same for one key: what `load` or `default` gave, a policy or an array. */
   for(key: string | number | bigint): PolicyInput | Promise<PolicyInput>
-  /** Forgets a key, or all keys, so that the next request waits for a new load: for a change that
-   *  must hold before `ttl` has passed. Other processes are not told. */
+  /**
+   * Forgets a key, or all keys, so that the next request waits for a new load, in this process.
+   */
   forget(key?: string | number | bigint): void
   /** The state of the source, for a metric. */
   status(): LimitsFromStatus
@@ -77,10 +80,9 @@ const RETRY_MS = 1_000
 
 /**
  * Policies by key from a database or any other source: one policy for each key, or an array. A key
- * is loaded once, however many requests wait for it. Later requests are answered from memory, and
- * the first one after `ttl` starts a refresh in the background. When a load fails, the key keeps
- * what was loaded last, or the default, and is loaded again after a second at the earliest (or
- * after `ttl`, if that is shorter).
+ * is loaded once, and the first request after `ttl` starts a refresh in the background. When a load
+ * fails, the key keeps what was loaded last, or the default, and is loaded again after a second at
+ * the earliest (or after `ttl`, if that is shorter).
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION
  * @example
  * const rows = new Map([['u42', '{"algorithm":"sliding-window","limit":500,"window":"1m"}']])

@@ -26,9 +26,7 @@ import type { LivePolicies, LivePoliciesOptions, OverrideKey, PolicyAnswer } fro
 
 /**
  * Named policies whose numbers are kept in the store, and can be changed for all processes by one
- * call, here or by `npx weir limits`. A change is checked, stored with a version, and holds in all
- * processes from the same instant, 1.5 s later. Until the store has been read, and for names that
- * it does not set, the defaults hold; while it cannot be read, what was read last holds.
+ * call, here or by `npx weir limits`: see docs/live-limits.md.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, WEIR_INVALID_POLICY
  * @example
  * const limits = livePolicies(store, {

@@ -141,20 +141,18 @@ export interface LivePolicies<Name extends string = string> {
   set(name: Name, policy: Policy): Promise<PolicyAnswer>
   /** Sets a policy back to its default. */
   unset(name: Name): Promise<PolicyAnswer>
-  /** Gives a key, or all keys with a prefix, a policy in place of those with its name. A key's
-   *  override goes before a prefix's, and a longer prefix's before a shorter one's. At most 10,000
-   *  overrides. */
+  /**
+   * Gives a key (`'u42'`), or all keys with a prefix (`{ prefix: 'org-7:' }`), a policy in place of
+   * those with its name. A key's override goes before a prefix's, and a longer prefix's before a
+   * shorter one's.
+   */
   override(key: OverrideKey, policy: Policy): Promise<PolicyAnswer>
   /** Ends an override. `name`: the name of the policies that it replaced; needed where the defaults
    *  have several names. */
   remove(key: OverrideKey, name?: string): Promise<PolicyAnswer>
-  /**
-   * Sets everything back to a version, by new changes, which take effect as all others do and can
-   * be rolled back in turn. The store remembers the last 100 changes.
-   */
+  /** Sets everything back to one of the last 100 versions, by new changes. */
   rollback(version: number): Promise<readonly PolicyAnswer[]>
-  /** What is set, and what holds in each process. On a store without reports (`memoryStore`) only
-   *  this process is listed. */
+  /** What is set, and what holds in each process. */
   list(): Promise<LiveList>
   /** The overrides that hold. */
   overrides(): readonly Override[]

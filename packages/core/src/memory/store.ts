@@ -18,21 +18,21 @@ import { sweeper } from './sweeper.js'
 import { type Bounds, MemoryTable } from './table.js'
 
 export interface MemoryStoreOptions {
-  /** The most keys that each policy keeps, from 1 to 16,777,216. Beyond that, the least used keys
-   *  make room; an exhausted key never does. When all are exhausted, new keys share one counter and
-   *  may be refused: limit by address first, or raise this. Default 100,000. A key takes about 35
-   *  bytes besides its text, 80 for a sliding window.
+  /**
+   * The most keys that each policy keeps, from 1 to 16,777,216. Beyond that, the least used keys
+   * make room, but never an exhausted one; when all are exhausted, new keys share one counter.
+   * Default 100,000. A key takes about 35 bytes besides its text, 80 for a sliding window.
    *
-   *  A store also remembers the resets and refunds of as many keys in all (at least 10,000), while
-   *  units charged before them count: 56 bytes each. Beyond that, the oldest ones apply to all
-   *  keys, so an older receipt may give back less. */
+   * A store also remembers the resets and refunds of as many keys (at least 10,000), of 56 bytes
+   * each.
+   */
   readonly maxKeys?: number | undefined
-  /** How keys are told apart.
-   *  - `'exact'`, the default: by their texts, which are kept. (A text longer than 256 characters
-   *    is kept as a hash of 128 bits.)
-   *  - `'fingerprint'`: by a hash of 64 bits with a secret of this process. No text is kept, so a
-   *    key takes less memory and holds no personal data. Two of n keys share a counter with a
-   *    probability of n² / 2⁶⁵: 0.000003 % for a million. */
+  /**
+   * How keys are told apart.
+   *  - `'exact'`, the default: by their texts, which are kept.
+   *  - `'fingerprint'`: by a hash of 64 bits with a secret of this process, so no text is kept. Two
+   *    of n keys share a counter with a probability of n² / 2⁶⁵: 0.000003 % for a million.
+   */
   readonly keys?: 'exact' | 'fingerprint' | undefined
   /** The clock, for tests and simulations. Default: the host's clock. */
   readonly clock?: Clock | undefined

@@ -47,12 +47,9 @@ const PAUSE_MS = 2_000
 /**
  * A policy whose limit and rate follow this process's load. Both are multiplied by a factor from
  * `min` to `max`, in steps of 1/32; the limit is rounded to a whole number, at least 1. The factor
- * falls fast and rises slowly: it is halved at most twice a second (ten times a second if
- * `responses()` are slow), and rises by 1/32 twice a second. The time scale stays, so the counter
- * is the same whatever the factor. Each process has a factor of its own.
+ * is halved at most twice a second (ten times a second if `responses()` are slow), and rises by
+ * 1/32 twice a second.
  *
- * If the signal throws, or returns neither a number from 0 nor undefined, the factor stays as it
- * is, with a warning.
  * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
  * @example

@@ -6,10 +6,9 @@ import { invalid, typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'
 
 /**
- * Returns the load since the last call: 1 is the right load, above 1 is too much, below 0.9 leaves
- * room for more. Undefined: nothing was measured, so the factor stays. Weir calls it at most twice
- * a second while requests come in, and the signal of `responses()` up to ten times a second. It
- * must answer at once.
+ * Returns the load since the last call, at once: 1 is the right load, above 1 is too much, below
+ * 0.9 leaves room for more. Undefined: nothing was measured, so the factor stays. Weir calls it at
+ * most twice a second while requests come in, and the signal of `responses()` up to ten times.
  */
 export type Signal = () => number | undefined
 
@@ -64,9 +63,6 @@ const RESOLUTION_MS = 10
  * Only in Node.
  * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
- * @example
- * const full = tokenBucket({ capacity: 100, refill: 100, every: '1s' })
- * const policy = adaptive(full, { signal: eventLoopDelay({ target: '50ms' }), min: 0.25 })
  */
 export function eventLoopDelay(options: EventLoopDelayOptions = {}): Signal {
   checkedOptions(options, 'eventLoopDelay()', ['target'])
@@ -85,9 +81,6 @@ export function eventLoopDelay(options: EventLoopDelayOptions = {}): Signal {
  * The fraction of the time for which the event loop was busy. Only in Node.
  * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
- * @example
- * const full = tokenBucket({ capacity: 100, refill: 100, every: '1s' })
- * const policy = adaptive(full, { signal: eventLoopUtilization({ target: 0.8 }), min: 0.25 })
  */
 export function eventLoopUtilization(options: EventLoopUtilizationOptions = {}): Signal {
   checkedOptions(options, 'eventLoopUtilization()', ['target'])
@@ -108,9 +101,6 @@ export function eventLoopUtilization(options: EventLoopUtilizationOptions = {}):
  * it by `record`, or by an adapter's middleware `recordResponses`.
  * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
- * @example
- * const signal = responses({ latency: '200ms', errors: 0.05 })
- * const policy = adaptive(tokenBucket({ capacity: 50, refill: 500, every: '1s' }), { signal })
  */
 export function responses(options: ResponsesOptions): ResponseSignal {
   checkedOptions(options, 'responses()', ['latency', 'errors'])

@@ -28,18 +28,15 @@ export interface RedisStoreOptions extends ResilientOptions {
    *  share. */
   readonly clock?: Clock | undefined
   /**
-   * For a Cluster: keys share this many hash tags, spread over the slots. Decisions of one turn of
-   * the event loop whose keys share a tag travel in one call. 2 to 1,024; 16 is good for up to 6
-   * masters. The tag is part of every key, so a change forgets what was counted. Default: each key
-   * has its own tag, so load spreads best and hardly any calls are shared.
+   * For a Cluster: keys share this many hash tags, so that decisions share calls: see
+   * docs/redis.md. 2 to 1,024; 16 is good for up to 6 masters. A change forgets what was counted.
+   * Default: each key has its own tag.
    */
   readonly hashTags?: number | undefined
   /**
    * A secret of at least 16 characters. Keys then reach Redis only as 128 bits of their
-   * HMAC-SHA-256 with it, so the server's keys and log, and a client's traces, which hold all
-   * arguments, say nothing about users and addresses. (A hash without a secret could be guessed.)
-   * All processes need the same secret, and another one forgets what was counted. Default: keys are
-   * readable.
+   * HMAC-SHA-256 with it. All processes need the same secret, and another one forgets what was
+   * counted. Default: keys are readable.
    */
   readonly hashKeys?: string | undefined
   /** How many calls may wait for a Redis node at once; beyond that, decisions are made as if the
@@ -48,15 +45,15 @@ export interface RedisStoreOptions extends ResilientOptions {
   /** How many processes share the limits and, as `rank` from 0, which of them this one is. Default:
    *  a heartbeat in Redis counts them. */
   readonly instances?: number | { readonly count: number; readonly rank: number } | undefined
-  /** Whether memory answers a request like one that was just denied, for up to a second. What other
-   *  processes take, refund or reset under its key shows after that second. Default true. */
+  /**
+   * Whether memory answers a request like one that was just denied, for up to a second. What other
+   * processes refund or reset under its key shows after that second. Default true.
+   */
   readonly denyCache?: boolean | undefined
   /**
    * Takes up to `units` of a hot key ahead in one call, and hands them out for up to `holdMs`
-   * without asking Redis. Other processes lack the units that one holds, a reset elsewhere shows up
-   * to `holdMs` later, and refunds of buckets may let a little more pass: see docs/scaling.md.
-   * `units` is 2 to 10,000, `holdMs` 5 to 1,000 (ms). Worth it where one process gets some 1,000
-   * requests a second and more for a key. Default: no leases.
+   * without asking Redis: see docs/scaling.md. `units` is 2 to 10,000, `holdMs` 5 to 1,000 (ms).
+   * Default: no leases.
    */
   readonly leases?: LeaseOptions | undefined
 }

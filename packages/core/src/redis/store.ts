@@ -26,9 +26,8 @@ export type RedisHealth = StoreHealth
 export interface RedisStore extends ResilientStore {}
 
 /**
- * Keeps counters in Redis (6.2 or newer, or Valkey), so that limits hold across processes. A
- * decision is one atomic script on the server's own clock. Weir decides in time even if Redis does
- * not answer: see docs/resilience.md. You close the client yourself.
+ * Keeps counters in Redis, so that limits hold across processes: see docs/redis.md. You close the
+ * client yourself.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK
  * @example redisStore(new Redis('redis://localhost:6379', recommendedRedisOptions))
  */

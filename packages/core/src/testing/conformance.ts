@@ -42,7 +42,7 @@ export interface ConformanceOptions {
 /**
  * The cases of the suite. Each makes its own store, on its own clock, and uses keys that no other
  * run uses, so the stores may share a server. With options, only the cases that need no other
- * algorithm or mode are returned: for a store that knows some of them and refuses the others.
+ * algorithm or mode are returned.
  * @throws {TypeError} WEIR_INVALID_OPTION
  * @example
  * const known = { algorithms: ['fixed-window'] } as const

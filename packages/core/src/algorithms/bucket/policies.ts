@@ -8,13 +8,12 @@ import { type Algorithm, changed, checkedCount, makePolicy, type Policy } from '
 import { type BucketNumbers, bucket } from './kernel.js'
 
 export interface TokenBucketOptions {
-  /** Part of the counter's identity. Default: the algorithm and the time in which it fills up, such
-   *  as `token-bucket-10s`; in a limiter without a name, also the capacity, such as
-   *  `token-bucket-20-per-10s`. */
+  /** Part of the counter's identity. Default: one such as `token-bucket-10s`. */
   readonly name?: string | undefined
-  /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
-   *  `'content-bytes'`. Follows the rules of policy names. Default: requests, which the header does
-   *  not mention. */
+  /**
+   * What is counted, as the `RateLimit-Policy` header says: `'tokens'`. Default: requests, which
+   * the header does not mention.
+   */
   readonly unit?: string | undefined
   /** The most units that can pass at once. A whole number from 0, which denies all. The bucket may
    *  take at most 1,826 days to fill up. */
@@ -30,12 +29,9 @@ export interface TokenBucketOptions {
 }
 
 /**
- * A bucket of `capacity` units that fills up at a steady rate: bursts up to the capacity, and the
- * rate in the long run. Starts full. At most `capacity + refill * t / every` units pass in any time
- * t.
+ * A bucket of `capacity` units that starts full, and fills up at a steady rate. At most `capacity +
+ * refill * t / every` units pass in any time t.
  *
- * Changed numbers keep the used share if capacity * every / refill stays the same, which is the
- * time in which an empty bucket fills up; otherwise a new counter begins.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example tokenBucket({ capacity: 20, refill: 10, every: '1s' }) // 20 at once, 10 a second
  */
@@ -44,12 +40,12 @@ export function tokenBucket(options: TokenBucketOptions): Policy {
 }
 
 export interface GcraOptions {
-  /** Part of the counter's identity. Default: the algorithm and the time in which it fills up, such
-   *  as `gcra-10s`; in a limiter without a name, also the capacity, such as `gcra-20-per-10s`. */
+  /** Part of the counter's identity. Default: one such as `gcra-10s`. */
   readonly name?: string | undefined
-  /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
-   *  `'content-bytes'`. Follows the rules of policy names. Default: requests, which the header does
-   *  not mention. */
+  /**
+   * What is counted, as the `RateLimit-Policy` header says: `'tokens'`. Default: requests, which
+   * the header does not mention.
+   */
   readonly unit?: string | undefined
   /** Units per `period` in the long run. A fraction is allowed; 0 denies all. */
   readonly limit: number
@@ -64,12 +60,9 @@ export interface GcraOptions {
 }
 
 /**
- * The generic cell rate algorithm: `limit` units per `period`, evenly spaced except for bursts of
- * up to `burst`. The same arithmetic as `tokenBucket`, in the words of traffic shaping. At most
- * `burst + limit * t / period` units pass in any time t.
+ * `limit` units per `period`, evenly spaced except for bursts of up to `burst`: `tokenBucket` in
+ * the words of traffic shaping. At most `burst + limit * t / period` units pass in any time t.
  *
- * Changed numbers keep the used share if burst * period / limit stays the same, which is the time
- * in which a full burst comes back; otherwise a new counter begins.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example gcra({ limit: 10, period: '1s', burst: 3 }) // one every 100 ms, 3 at once after a pause
  */
@@ -86,13 +79,12 @@ export function gcra(options: GcraOptions): Policy {
 }
 
 export interface LeakyBucketOptions {
-  /** Part of the counter's identity. Default: the algorithm and the time in which it fills up, such
-   *  as `leaky-bucket-10s`; in a limiter without a name, also the capacity, such as
-   *  `leaky-bucket-20-per-10s`. */
+  /** Part of the counter's identity. Default: one such as `leaky-bucket-10s`. */
   readonly name?: string | undefined
-  /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
-   *  `'content-bytes'`. Follows the rules of policy names. Default: requests, which the header does
-   *  not mention. */
+  /**
+   * What is counted, as the `RateLimit-Policy` header says: `'tokens'`. Default: requests, which
+   * the header does not mention.
+   */
   readonly unit?: string | undefined
   /** How much the bucket holds. A whole number from 0, which denies all. A full bucket may take at
    *  most 1,826 days to leak out. */
@@ -107,12 +99,9 @@ export interface LeakyBucketOptions {
 }
 
 /**
- * A bucket that requests fill and that leaks at a steady rate; what would overflow it is denied.
- * The same arithmetic as `tokenBucket`, but the bucket holds the units taken, not the units left.
- * At most `capacity + leak * t / every` units pass in any time t.
+ * A bucket that requests fill and that leaks at a steady rate; what would overflow it is denied. At
+ * most `capacity + leak * t / every` units pass in any time t.
  *
- * Changed numbers keep the used share if capacity * every / leak stays the same, which is the time
- * in which a full bucket leaks out; otherwise a new counter begins.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example leakyBucket({ capacity: 5, leak: 1, every: '1s' })
  */

@@ -5,9 +5,7 @@ import { checkedCount, makePolicy, type Policy } from '../policy.js'
 import { concurrency as kernel } from './kernel.js'
 
 export interface ConcurrencyOptions {
-  /** Part of the counter's identity. Default: the algorithm and `holdTimeout`, such as
-   *  `concurrency-30s`; in a limiter without a name, also the limit, such as
-   *  `concurrency-5-per-30s`. */
+  /** Part of the counter's identity. Default: one such as `concurrency-30s`. */
   readonly name?: string | undefined
   /** What is counted, for clients that read the `RateLimit-Policy` header. Default
    *  `'concurrent-requests'`. */
@@ -15,8 +13,10 @@ export interface ConcurrencyOptions {
   /** Slots: how many requests may be in progress at once. A whole number from 0, which denies all,
    *  to 1,000,000. */
   readonly limit: number
-  /** The time after which a crashed process's slots are free again, at the latest after 61/60 of
-   *  it. Slots of work that takes longer are renewed. 1 s to 1 d. */
+  /**
+   * The time after which a crashed process's slots are free again. Slots of work that takes longer
+   * are renewed. 1 s to 1 d.
+   */
   readonly holdTimeout: Duration
 }
 
@@ -25,11 +25,9 @@ const LEAST_HOLD_MS = 1_000
 const MOST_HOLD_MS = 86_400_000
 
 /**
- * Limits how many requests are in progress at once, over all processes. A request takes a slot, and
- * gives it back when its work has ended: by `release`, by `hold`, or when the result of `acquire`
- * is disposed of.
+ * Limits how many requests are in progress at once, over all processes: see docs/concurrency.md. A
+ * request takes a slot, and gives it back when its work has ended.
  *
- * A changed limit keeps the slots taken; a changed `holdTimeout` begins a new counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example concurrency({ limit: 5, holdTimeout: '30s' })
  */

@@ -9,16 +9,20 @@ import { isCalendarUnit, kernelOf } from './calendar.js'
 import { fixedWindow as kernel } from './kernel.js'
 
 export interface FixedWindowOptions extends Omit<WindowOptions, 'window'> {
-  /** How long a window is, from 1 ms to 3,650 days: `60_000` or `'1m'`; or a calendar period:
-   *  `'hour'`, `'day'`, `'week'`, `'month'` or `'year'`. A `'1d'` begins with a key's first
-   *  request, a `'day'` at midnight. */
+  /**
+   * How long a window is, from 1 ms to 3,650 days; or a calendar period. A `'1d'` begins with a
+   * key's first request, a `'day'` at midnight.
+   */
   readonly window: Duration | 'hour' | 'day' | 'week' | 'month' | 'year'
-  /** True: windows start at multiples of `window` since the Unix epoch (UTC days, for example).
-   *  False, the default: a key's window starts with its first request. */
+  /**
+   * True: windows start at multiples of `window` since 1970 (UTC days, for example). False, the
+   * default: a key's window starts with its first request.
+   */
   readonly aligned?: boolean | undefined
-  /** For a calendar period: the time zone, by a name that this process's `Intl` knows, such as
-   *  `'Europe/Berlin'`. Default `'UTC'`. The name as written is part of the counter's identity, so
-   *  two names of one zone are two counters. */
+  /**
+   * For a calendar period: the time zone, by a name that `Intl` knows, such as `'Europe/Berlin'`.
+   * Default `'UTC'`. Two names of one zone are two counters.
+   */
   readonly timeZone?: string | undefined
   /** For the period `'week'`: its first day. Default `'monday'`. */
   readonly weekStart?:
@@ -33,11 +37,9 @@ export interface FixedWindowOptions extends Omit<WindowOptions, 'window'> {
 }
 
 /**
- * `limit` units in each window; then nothing until the window ends. The cheapest policy and the
- * usual one for long quotas. Up to twice the limit can pass around the edge of two windows: where
- * that matters, use `slidingWindow`.
+ * `limit` units in each window; then nothing until the window ends. Usual for long quotas. Up to
+ * twice the limit can pass around the edge of two windows.
  *
- * A changed limit keeps the running window's count and end; a changed window begins a new counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example fixedWindow({ name: 'daily', limit: 10_000, window: '1d', aligned: true })
  * @example fixedWindow({ limit: 10_000, window: 'month', timeZone: 'Europe/Berlin' })

@@ -5,27 +5,32 @@ import { checkedCount, makePolicy, type Policy } from '../policy.js'
 import { lockout as kernel } from './kernel.js'
 
 export interface LockoutOptions {
-  /** Part of the counter's identity. Default: the algorithm, the window and the time to forget,
-   *  such as `lockout-15m-forget-1d`; in a limiter without a name, also the limit, such as
-   *  `lockout-5-per-15m-forget-1d`. */
+  /** Part of the counter's identity. Default: one such as `lockout-15m-forget-1d`. */
   readonly name?: string | undefined
-  /** What is counted, for clients that read the `RateLimit-Policy` header: `'tokens'`,
-   *  `'content-bytes'`. Follows the rules of policy names. Default: requests, which the header does
-   *  not mention. */
+  /**
+   * What is counted, as the `RateLimit-Policy` header says: `'tokens'`. Default: requests, which
+   * the header does not mention.
+   */
   readonly unit?: string | undefined
   /** Attempts in a window, before a block begins. A whole number from 0, which denies all and
    *  blocks nobody, to 1,000,000. */
   readonly limit: number
   /** How long attempts are counted together, from the first one. 1 ms to 3,650 days. */
   readonly window: Duration
-  /** How long the first block lasts, the second, and so on; the last length repeats. One to eight
-   *  durations, each longer than the one before. */
+  /**
+   * How long the first block lasts, the second, and so on; the last length repeats. One to eight,
+   * each longer than the one before.
+   */
   readonly block: readonly Duration[]
-  /** How long after the end of the last block the level is forgotten: the next block is then as
-   *  long as the first. At least as long as the longest block. */
+  /**
+   * How long after the end of the last block the next one is as long as the first again. At least
+   * as long as the longest block.
+   */
   readonly forget: Duration
-  /** What starts a block. `'limit'`: the attempt that brings the count to the limit, which is still
-   *  granted. `'excess'`: the first attempt after it, which is refused. Default `'limit'`. */
+  /**
+   * What starts a block: the attempt that brings the count to the limit, which is still granted, or
+   * (`'excess'`) the first one after it, which is refused. Default `'limit'`.
+   */
   readonly starts?: 'limit' | 'excess' | undefined
 }
 
@@ -34,13 +39,10 @@ const MOST_ATTEMPTS = 1_000_000
 const MOST_BLOCKS = 8
 
 /**
- * Allows a number of attempts in a window, and then blocks, for longer each time: for log-ins and
- * anything else that can be guessed. Each request is one attempt, whatever it costs, or none if its
- * cost is 0. Consume before you check the password, and refund if it was right: that lifts the
- * block, if the attempt was part of the count.
+ * Allows a number of attempts in a window, and then blocks, for longer each time, for what can be
+ * guessed: see docs/lock-outs.md. Each request is one attempt, whatever it costs, or none if its
+ * cost is 0.
  *
- * Changed limits and blocks keep the count, the block and the level; a changed window or time to
- * forget begins a new counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example lockout({ limit: 5, window: '15m', block: ['1m', '5m', '1h'], forget: '1d' })
  */

@@ -5,11 +5,9 @@ import { slidingCounter as kernel } from './kernel.js'
 
 /**
  * About `limit` units in any window: the running window's count plus the part of the previous one
- * that still overlaps. It keeps three numbers for each key, whatever the limit. The count is an
- * estimate: it is right for evenly spread requests, but somebody who aims at the edges can get up
- * to twice the limit into one window. Where that matters, use `slidingWindow`.
+ * that still overlaps. That is right for evenly spread requests, but somebody who aims at the edges
+ * can get up to twice the limit into one window.
  *
- * A changed limit keeps the counts; a changed window begins a new counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example slidingCounter({ limit: 1_000, window: '1h' })
  */

@@ -7,11 +7,10 @@ import { slidingLog as kernel } from './kernel.js'
 const MAX_ENTRIES = 100_000
 
 /**
- * Never more than `limit` units in any window, exactly: it logs when each unit was taken, in whole
- * milliseconds. A key's memory in Redis grows with each unit taken, so use it for limits up to a
- * few thousand. `slidingWindow` is as strict and takes a fraction of the memory.
+ * Never more than `limit` units in any window, exact to the millisecond. A key's memory grows with
+ * each unit taken, so use it for limits up to a few thousand; `slidingWindow` is as strict and
+ * takes a fraction of the memory.
  *
- * A changed limit keeps the units taken and their times; a changed window begins a new counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example slidingLog({ limit: 5, window: '15m' }) // log-in attempts
  */
@@ -24,18 +23,19 @@ export function slidingLog(options: WindowOptions): Policy {
 }
 
 export interface SlidingWindowOptions extends WindowOptions {
-  /** The number of parts into which the window is divided, 2 to 10,000. Default 60. With more
-   *  parts, a key takes more memory, and units come back sooner after they are due. */
+  /**
+   * The parts of the window, 2 to 10,000. Default 60. With more, a key takes more memory, and units
+   * come back sooner after they are due.
+   */
   readonly parts?: number | undefined
 }
 
 /**
  * Never more than `limit` units in any window. Units taken in the same part of the window come back
- * together, up to one part later than in `slidingLog`. So at least parts / (parts + 1) of the limit
- * can be used in the long run, 98.4 % by default. A key holds at most parts + 1 entries, whatever
- * the limit. If `limit` is no higher than that, times are exact to the millisecond.
+ * together, so at least parts / (parts + 1) of the limit can be used in the long run, 98.4 % by
+ * default. A key holds at most parts + 1 entries; up to that limit, times are exact to the
+ * millisecond.
  *
- * A changed limit keeps the units taken and their times; a changed window begins a new counter.
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example slidingWindow({ limit: 100, window: '1m' }) // what { limit: 100, window: '1m' } means
  */

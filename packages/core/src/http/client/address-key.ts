@@ -4,8 +4,7 @@ import { invalid, quote, rangeError } from '../../base/errors.js'
 import { addressText, type Bits, isIpv4, isMapped, parseAddress, sameNetwork } from './address.js'
 
 export interface AddressOptions {
-  /** How many bits of an IPv6 address, from its start, name one client: 32 to 128. Default 56:
-   *  an end site has at least 64 bits to itself and often 72, so a full address limits nobody. */
+  /** How many bits of an IPv6 address, from its start, name one client: 32 to 128. Default 56. */
   readonly ipv6Prefix?: number | undefined
   /** Networks of 96 bits whose addresses carry an IPv4 address in their last 32, besides the
    *  well-known `64:ff9b::/96`. */
@@ -15,9 +14,8 @@ export interface AddressOptions {
 const WELL_KNOWN_NAT64: Bits = [0x64, 0xff9b, 0, 0, 0, 0, 0, 0]
 
 /**
- * Makes the function that turns an address into its client's key: IPv4 (also mapped or translated
- * into IPv6) as `1.2.3.4`, IPv6 as its network (`2001:db8:1234:5600::/56`). Ports, brackets and
- * zones are dropped. The function returns `undefined` for what is no address.
+ * Makes the function that turns an address into its client's key: IPv4 as `1.2.3.4`, IPv6 as its
+ * network (`2001:db8:1234:5600::/56`); `undefined` for what is no address.
  * @throws {RangeError} WEIR_INVALID_OPTION
  * @example
  * const clientKey = addressKey()

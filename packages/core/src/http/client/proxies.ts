@@ -14,9 +14,10 @@ export interface ProxyOptions {
   /** The proxies in front of this server: addresses, CIDR ranges, `'loopback'`, `'link-local'`,
    *  `'private'`, `'unix'` (whoever connects through a Unix socket), or a function that decides. */
   readonly trusted: readonly string[] | ((address: string) => boolean)
-  /** The header in which they send the client's address. `x-forwarded-for` and `forwarded` hold
-   *  lists; any other header holds one address, as `cf-connecting-ip` and `x-real-ip` do, and the
-   *  last one counts if there are several lines. Default `x-forwarded-for`. */
+  /**
+   * The header in which they send the client's address. `x-forwarded-for` and `forwarded` hold
+   * lists; any other header holds one address. Default `x-forwarded-for`.
+   */
   readonly header?: string | undefined
 }
 

@@ -8,11 +8,7 @@ import type { Clock } from '../../base/clock.js'
 import { bindsMore } from '../../limiter/binding.js'
 import type { PolicyResult } from '../../store.js'
 
-/**
- * How headers show limits: see docs/headers.md. `draft-8`, the default, is `RateLimit:
- * "api";r=87;t=42` and RateLimit-Policy, by revisions 08 to 11 of the IETF draft; GitHub's clients
- * read `legacy`, those of OpenAI's API `openai`.
- */
+/** How headers show limits: see docs/headers.md. */
 export type HeaderFormat = 'draft-8' | 'draft-7' | 'draft-6' | 'legacy' | 'legacy-delta' | 'openai'
 
 /**

@@ -9,8 +9,7 @@ import type { RequestHold } from './in-progress.js'
 
 /**
  * The binding decision of a request (`req.rateLimit`, `ctx.state.rateLimit`): the denied one with
- * the longest wait, else the one with the smallest share left. `all` has every limiter's decision,
- * in the order in which they were made; `of` finds a limiter's decision by the limiter's name.
+ * the longest wait, else the one with the smallest share left.
  */
 export type RequestDecision = (Allowed | Denied) & {
   /** How long limiters with `wait` have delayed the request in total, in whole ms. */

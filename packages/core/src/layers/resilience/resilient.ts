@@ -28,13 +28,11 @@ export interface ResilientOptions {
   /** What to do when the store cannot decide; a limiter or a policy may say otherwise. Default
    *  `'local'`. */
   readonly whenUnavailable?: WhenUnavailable | undefined
-  /** How many keys this process remembers for decisions without the store: for each policy, those
-   *  that it decided so; for all policies together, those that are yet to be counted in the store,
-   *  and those last seen there. Tables grow with use: a key of one policy takes 50 bytes if it was
-   *  last seen in the store, and 600 if it was decided here, until it is counted in the store.
-   *  Beyond `maxLocalKeys`, the keys that were used least, or seen longest ago, make room, and
-   *  their units are not counted. An exhausted key gets no new budget: once all are exhausted, new
-   *  keys share one counter, and may be refused. 1,000 to 10,000,000; default 100,000. */
+  /**
+   * How many keys this process remembers for decisions without the store: see docs/resilience.md. A
+   * key of one policy takes 50 bytes if it was last seen in the store, and 600 if it was decided
+   * here, until it is counted in the store. 1,000 to 10,000,000; default 100,000.
+   */
   readonly maxLocalKeys?: number | undefined
   /** How many processes share the limits and, as `rank` from 0, which of them this one is. Default
    *  1: each process takes itself for the only one. */
@@ -58,9 +56,7 @@ export interface ResilientStore extends Store {
 
 /**
  * Gives any store what `redisStore` has by itself: a deadline for each decision, a circuit breaker,
- * and `whenUnavailable`. Errors of the store become decisions made without it. If the store knows
- * the modes `reconcile` and `restore` (`recovers: true`), requests admitted without it are counted
- * in it afterwards, and what it has lost is restored.
+ * and `whenUnavailable`. See docs/resilience.md.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
  * @example const store = resilient(memoryStore(), { deadlineMs: 50 })
  */

@@ -22,8 +22,7 @@ export interface StoreHealth {
   }[]
   /** Processes that share the limits, as far as this one knows. */
   readonly instances: number
-  /** Keys under which units were admitted locally that are yet to be counted in the store; a key
-   *  counts once for each policy. */
+  /** Keys under which units were admitted locally that are yet to be counted in the store. */
   readonly localKeys: number
 }
 

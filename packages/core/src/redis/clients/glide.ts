@@ -15,8 +15,7 @@ export type { GlideLike } from './glide/client.js'
 export * from './glide/recommended.js'
 
 /**
- * A client of Valkey GLIDE, version 2, for `redisStore`: a `GlideClient` or a `GlideClusterClient`.
- * You close it yourself.
+ * A client of Valkey GLIDE, version 2, for `redisStore`. You close it yourself.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION: it is none of these clients, is closed, or
  * reads from replicas only
  * @example

@@ -6,10 +6,9 @@
  * `GlideClusterClient`.
  *
  * - lazyConnect: an application can start without Redis; otherwise, `createClient` fails
- * - requestTimeout 1,000 (ms; GLIDE's default is 250): Weir itself decides by its deadline. If a
- *   reply comes after that, Weir knows that Redis has counted the request, and does not count it
- *   again. For this long, GLIDE also keeps a command while it has no connection, and a closed
- *   client keeps the process alive.
+ * - requestTimeout 1,000 (ms; GLIDE's default is 250): Weir decides by its own deadline, and learns
+ *   from a later reply that Redis has counted the request. For this long, GLIDE also keeps a
+ *   command while it has no connection, and a closed client keeps the process alive.
  * - connectionTimeout 500 (ms): a host that drops packets is given up
  * - connectionBackoff: reconnects after 50 ms, doubling up to 0.8 s, with jitter of 40 %, so that
  *   processes do not come back all at once

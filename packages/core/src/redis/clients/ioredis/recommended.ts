@@ -17,7 +17,7 @@ const OF_NODES = {
  * - maxRetriesPerRequest 0, autoResendUnfulfilledCommands false: a call is made once; a resent one
  *   would count twice
  * - connectTimeout 500 (ms): a host that drops packets is given up, so that a Sentinel is asked
- *   again. (Weir itself gives up a connection that falls silent, after a second.)
+ *   again
  * - retryStrategy: reconnects after 50 ms, doubling up to 1 s, with jitter; ioredis 6 would wait up
  *   to 5 s
  * - reconnectOnError: a primary that became a replica (READONLY) is left
@@ -37,8 +37,7 @@ export const recommendedRedisOptions: {
 
 /**
  * Options for `new Cluster(nodes, recommendedClusterOptions)`: the same options, at both levels of
- * ioredis. Redirections that ioredis retries itself wait 10 ms instead of 100, which would use up
- * the deadline. It retries four times; then Weir makes a separate call for each key of a call.
+ * ioredis. Redirections that ioredis retries itself, four times, wait 10 ms instead of 100.
  */
 export const recommendedClusterOptions: {
   readonly enableOfflineQueue: false

@@ -5,8 +5,7 @@
  *
  * - disableOfflineQueue: what Redis cannot decide now is decided locally, not queued to be counted
  *   later
- * - connectTimeout 500 (ms): a host that drops packets is given up. (Weir itself gives up a
- *   connection that falls silent, after a second.)
+ * - connectTimeout 500 (ms): a host that drops packets is given up
  * - socketTimeout 5,000, pingInterval 2,000 (ms): a new connection on which the server says nothing
  *   is given up, and one that is idle is kept
  * - reconnectStrategy: reconnects after 50 ms, doubling up to 1 s, with jitter
