@@ -1,7 +1,7 @@
 // @ts-check
 // A login that withstands guessing from many addresses. A known device has its own lock-out. All
 // other clients share limits by address and by account. Beyond those limits they must solve a
-// challenge, and beyond that they must open a link sent by mail. docs/login.md explains
+// challenge, and beyond that they must open a link sent by mail. docs/lock-outs.md explains
 // why.
 //
 //   PORT=3000           the port to listen on; 0 picks a free one

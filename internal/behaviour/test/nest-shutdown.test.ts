@@ -1,4 +1,4 @@
-// A Nest application, set up as in docs/getting-started/nest.md, that shuts down while Redis is
+// A Nest application, set up as in docs/nest.md, that shuts down while Redis is
 // away.
 
 import 'reflect-metadata'

@@ -1,12 +1,12 @@
-// The figures of docs/benchmarks.md, a selection of all that were measured, and the goals in the
-// laboratory notes.
+// The figures of docs/benchmarks.md, a selection of all that were measured, and the goals in
+// README.md.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { cells, goalsText, number, type Result } from './report.js'
 import { figure } from './table.js'
 
 const PAGE = new URL('../../../docs/benchmarks.md', import.meta.url)
-const NOTES = new URL('../results/README.md', import.meta.url)
+const NOTES = new URL('../README.md', import.meta.url)
 
 interface Column {
   readonly title: string

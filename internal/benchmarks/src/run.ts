@@ -59,7 +59,7 @@ const measured = await machine(command)
 console.log(`${measured}\n\n${LEGEND}\n\n${goalsText(results)}`)
 if (values.write) {
   await writePages(results, measured)
-  console.error('written: internal/benchmarks/results/README.md and docs/benchmarks.md')
+  console.error('written: internal/benchmarks/README.md and docs/benchmarks.md')
 }
 // Some peers have timers that keep the process alive.
 process.exit(0)

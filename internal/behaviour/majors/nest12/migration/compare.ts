@@ -58,7 +58,7 @@ export type Row<There, Here> = Sides<There, Here> &
 export type Rows<There, Here> = Row<There, Here> | readonly Row<There, Here>[]
 
 export interface Table<There, Here> {
-  /** The heading of its section in docs/migrating-packages.md. */
+  /** The heading of its section in docs/migrating.md. */
   readonly from: string
   /** By the names of the options there, or by what else users write. */
   readonly rows: Readonly<Record<string, Rows<There, Here>>>
@@ -205,7 +205,7 @@ export async function listen(listener: RequestListener): Start {
   return { url: `http://127.0.0.1:${port}`, close }
 }
 
-const PAGE = 'docs/migrating-packages.md'
+const PAGE = 'docs/migrating.md'
 
 /** The code in the row of an option, in the table of a limiter's section. */
 export function documented(from: string, option: string): string[] {

@@ -9,7 +9,7 @@ const four = fixedWindow({ limit: 4, window: '1h' })
 const slot = concurrency({ name: 'open', limit: 1, holdTimeout: '1h' })
 const queue = leakyBucket({ capacity: 1, leak: 1, every: '20ms' })
 
-/** As docs/migrating-packages.md translates them. */
+/** As docs/migrating.md translates them. */
 const skipFailed: Limit['refundWhen'] = (_req, { status, finished }) => !finished || status >= 400
 const skipSuccessful: Limit['refundWhen'] = (_req, { status, finished }) => finished && status < 400
 
