@@ -14,7 +14,14 @@ import { root } from './packages.mjs'
 const node = nodeBinary(newestNode())
 const ioredis5 = createRequire(`${root}internal/fleet/package.json`).resolve('ioredis5')
 /** In test/redis: where servers differ. */
-const OF_SERVERS = ['conformance.test', 'drivers', 'one-write', 'permissions', 'script-flush']
+const OF_SERVERS = [
+  'conformance.test',
+  'drivers',
+  'no-scripts',
+  'one-write',
+  'permissions',
+  'script-flush',
+]
 /** And where versions of ioredis differ. */
 const OF_CLIENTS = [
   'client-check',

@@ -1,5 +1,5 @@
-// The commands that Weir must be permitted on Redis, and the warning if it is not. docs/redis.md
-// lists the same commands.
+// The commands that Weir must be permitted on Redis, and the warnings if it is not, or if the server
+// runs no scripts. docs/redis.md lists the same commands.
 
 import type { StoreError } from '../base/errors.js'
 import type { Time } from '../base/time.js'
@@ -25,6 +25,10 @@ export const COMMANDS: readonly string[] = ['EVALSHA', 'EVAL', ...NAMES]
  */
 const REFUSAL = /\bNOPERM\b|The user executing the script can't|ACL failure in script/
 
+/** How a server answers that runs no Lua scripts: one whose operator has renamed the commands, a
+ *  service without them; Valkey 9.1 whose module for Lua was unloaded. */
+const NO_SCRIPTS = /unknown command [`'"]?eval|scripting engine 'lua'/i
+
 // KEYS [1] a key to try commands on; ARGV the commands. Reply: each one's error, '' if there is
 // none
 const CHECK = `
@@ -44,7 +48,7 @@ return errors
 /**
  * Returns a function to call with each failure of a call, and with a hash tag of the node
  * concerned. If a missing permission may be the cause, it tries all commands, once, and warns of
- * those that are refused.
+ * those that are refused. It warns once of a server that runs no scripts.
  */
 export function permissions(
   connection: Pick<Connection, 'call' | 'database' | 'keyPrefix'>,
@@ -54,6 +58,7 @@ export function permissions(
 ): (error: unknown, tagOf: () => string) => void {
   const tried = new Set<boolean>()
   let isWarned = false
+  let isWarnedOfScripts = false
 
   async function check(error: unknown, isSure: boolean, tag: string): Promise<void> {
     // Where EVAL fails as well, only the first refusal is known.
@@ -73,6 +78,11 @@ export function permissions(
   }
 
   return (error, tagOf) => {
+    if (!isWarnedOfScripts && NO_SCRIPTS.test(reasonOf(error))) {
+      isWarnedOfScripts = true
+      const remedy = 'load its module for Lua, or allow EVAL and EVALSHA'
+      warn('WEIR_NO_SCRIPTS', `Redis runs no Lua scripts: ${reasonOf(error)}; ${remedy}`)
+    }
     const isSure = isRefusal(error)
     // A script cannot tell a value that it may not read from one that Weir did not write.
     const mayBe = isSure || (error as StoreError | undefined)?.code === 'WEIR_FOREIGN_KEY'
