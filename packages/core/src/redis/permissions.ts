@@ -1,5 +1,5 @@
-// The commands that Weir must be permitted on Redis, and the warnings if it is not, or if the server
-// runs no scripts. docs/redis.md lists the same commands.
+// The commands that Weir must be permitted on Redis, and the warnings if it is not, or if the
+// server runs no scripts. docs/redis.md lists the same commands.
 
 import type { StoreError } from '../base/errors.js'
 import type { Time } from '../base/time.js'

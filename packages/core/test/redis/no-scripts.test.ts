@@ -1,5 +1,4 @@
-// Servers that run no Lua scripts: decisions are local, a warning says what to do, and Redis decides
-// again once scripts run.
+// Servers that run no Lua scripts: decisions are local, and a warning says what to do.
 
 import { openConnection, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
