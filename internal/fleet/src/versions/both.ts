@@ -40,9 +40,10 @@ export function storeOfBoth(
 function translatedFor(version: Version): (policySet: PolicySet) => PolicySet {
   const known = new WeakMap<PolicySet, PolicySet>()
   const policyOf = (policy: Policy): Policy => {
-    const { nameWithoutLimit, options } = policy
+    // Getters, of which a copy would have none.
+    const { numbers, nameWithoutLimit, options } = policy
     const { kernel } = policyLike(version, policy)
-    return Object.freeze({ ...policy, kernel, nameWithoutLimit, options })
+    return Object.freeze({ ...policy, kernel, numbers, nameWithoutLimit, options })
   }
   return (policySet) => {
     const own = known.get(policySet) ?? { ...policySet, policies: policySet.policies.map(policyOf) }
