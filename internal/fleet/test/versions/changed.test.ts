@@ -7,18 +7,22 @@ import { checkKernels } from '../../src/versions/checks/kernels.js'
 import { checkNames } from '../../src/versions/checks/names.js'
 import { benchOf } from './versions.js'
 
-const TRACES = /^trace /
+const CASES = /^trace |refund|reset|restore/
 
 test('an unchanged copy writes the same keys, and continues each trace', async () => {
   const bench = benchOf(await changedVersion([]))
   expect((await checkNames(bench)).problems).toEqual([])
-  expect((await checkConformance(bench, 1, TRACES)).problems).toEqual([])
+  expect((await checkConformance(bench, 1, CASES)).problems).toEqual([])
   expect(checkKernels(bench, []).problems).toEqual([])
 })
 
 test.each(Object.entries(CHANGES))('%s is detected', async (_, changes) => {
   const bench = benchOf(await changedVersion(changes))
-  expect((await checkConformance(bench, 1, TRACES)).problems).not.toEqual([])
+  // By chance, the versions may not take turns where it matters.
+  let problems: readonly string[] = []
+  for (let seed = 1; seed <= 8 && problems.length === 0; seed += 1)
+    problems = (await checkConformance(bench, seed, CASES)).problems
+  expect(problems).not.toEqual([])
 })
 
 test('a new id of a kernel is refused unless a changeset says that counts start again', async () => {
