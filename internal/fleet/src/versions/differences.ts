@@ -3,7 +3,7 @@
 
 const DIFFERENCES: Readonly<Record<string, RegExp>> = {
   // 0.2.0
-  '07e6dae': /^trace (sliding-counter: .*2000ms restore 5|sliding-log: .*600ms consume 2):/,
+  '07e6dae': /^trace sliding-(counter|log): .*( restore \d+| 600ms consume 2):/,
 }
 
 export function isKnown(commit: string, problem: string): boolean {

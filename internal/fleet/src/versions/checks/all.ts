@@ -8,7 +8,7 @@ import { checkNames } from './names.js'
 
 export type Check = readonly [name: string, run: () => Promise<Found>]
 
-export function checksOf(bench: Bench, seed: number): readonly Check[] {
+export function checksOf(bench: Bench, seed: number): Check[] {
   return [
     ['kernels', async () => checkKernels(bench, declaredNewCounters())],
     ['names of keys', () => checkNames(bench)],

@@ -9,6 +9,9 @@ import { storeOfBoth } from '../both.js'
 import { algorithmsOn, storeOf } from '../version.js'
 import { continued } from './kernels.js'
 
+/** Cases that take little time, and write and read every stored form. */
+export const BRIEF: RegExp = /^trace |refund|reset|restore/
+
 /** @param of the names of cases to run; default: all */
 export async function checkConformance(
   bench: Bench,
