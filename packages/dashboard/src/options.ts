@@ -14,7 +14,8 @@ export interface DashboardOptions {
    * Decides who may see the page: returns false, true, or the name under which actions are noted,
    * with `mayAct: false` for somebody who may only look. Called for each request except those for
    * scripts and styles; if it throws, the request is refused with 500, and if it does not answer
-   * within 5 s, with 503. Default: the page asks for a token, which is made and printed at the start.
+   * within 5 s, with 503. Default: the page asks for a token, which is made and printed at the
+   * start.
    * @example authorize: (request: express.Request) => request.user?.isAdmin && request.user
    */
   readonly authorize?: Authorize | undefined

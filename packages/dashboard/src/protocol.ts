@@ -306,7 +306,8 @@ export interface Problem {
 }
 
 // Paths under the mount: GET '' (page), GET app.js, GET app.css, GET events (server-sent events),
-// POST lookup, POST preview and POST actions (both take an Action). Refused requests are answered with a Problem:
+// POST lookup, POST preview and POST actions (both take an Action). Refused requests are answered
+// with a Problem:
 //   401 no-token          there is no authorize, and the request has no token
 //   403 not-authorized    authorize said no
 //   403 foreign-origin    another site sent the POST or asked for events

@@ -1,5 +1,5 @@
-// What rates and quantiles are calculated from: the server keeps the last minute of it, and the page
-// as much as its charts show.
+// What rates and quantiles are calculated from: the server keeps the last minute of it, and the
+// page as much as its charts show.
 
 import type { Frame, LimiterFrame, Past, Totals } from './protocol.js'
 

@@ -60,6 +60,27 @@ export function button(text: string, onclick: () => void, kind = 'button'): HTML
   return el('button', { type: 'button', class: kind, onclick }, text)
 }
 
+/** A button that opens a dialog about the row that it stands in, as the row is then. */
+export function rowButton<T>(
+  textOf: (row: T) => string,
+  act: (row: T) => void,
+  labelOf: (row: T) => string,
+): Part<T> {
+  let latest: T | undefined
+  const run = (): void => {
+    if (latest !== undefined) act(latest)
+  }
+  const element = button('', run, 'button quiet act')
+  return {
+    element,
+    update(row) {
+      latest = row
+      setText(element, textOf(row))
+      setAttribute(element, 'aria-label', labelOf(row))
+    },
+  }
+}
+
 /** A part for each row, kept by key, so that focus and selection survive an update. */
 export function rowsOf<T>(
   parent: HTMLElement,
@@ -79,9 +100,10 @@ export function rowsOf<T>(
       const key = keyOf(row)
       const part = parts.get(key) ?? make(row)
       parts.set(key, part)
-      part.update(row)
       if (part.element === place) place = place.nextSibling
       else parent.insertBefore(part.element, place)
+      // In the page by now, so that a chart finds its width and colours.
+      part.update(row)
     }
   }
 }

@@ -37,7 +37,8 @@ export function findingsOf(frame: Frame, recent: Recent): readonly Finding[] {
   return [...all.filter(([kind]) => kind === 'bad'), ...all.filter(([kind]) => kind === 'fair')]
 }
 
-/** The worst state of a store's nodes. A store without nodes is in the process, and always there. */
+/** The worst state of a store's nodes. A store without nodes is in the process, and always
+ *  there. */
 export function healthOf({ nodes }: Pick<StoreFrame, 'nodes'>): Health {
   const has = (some: Health): boolean => nodes.some(({ state }) => state === some)
   return has('open') ? 'open' : has('half-open') ? 'half-open' : 'closed'
@@ -135,7 +136,7 @@ function liveFindings(live: LiveFrame): Finding[] {
   if (live.isCurrent && others > 0)
     found.push([
       'fair',
-      `${name}: ${counted(others, 'process has', 'processes have')} not all limits that are set`,
+      `${name}: ${counted(others, 'process does', 'processes do')} not have all limits that are set`,
     ])
   return found
 }

@@ -19,7 +19,7 @@ export type Authorized =
     }
 
 /** Says who may see the page: false, true, or the name under which actions are noted, and whether
- *  there may be any. It gets the framework's request, and may be declared for that type of
+ *  this viewer may act. It gets the framework's request, and may be declared for that type of
  *  request. */
 export type Authorize = {
   ask(request: IncomingMessage | Request): Authorized | Promise<Authorized>

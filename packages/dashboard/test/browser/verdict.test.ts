@@ -83,7 +83,7 @@ test.each<[words: string, more: Partial<Frame>, recent?: Partial<Recent>]>([
     { live: [{ ...current, isCurrent: false }] },
   ],
   ['plans: this process refuses 1 stored policy', { live: [{ ...current, refused: 1 }] }],
-  ['plans: 1 process has not all limits that are set', { live: [plans] }],
+  ['plans: 1 process does not have all limits that are set', { live: [plans] }],
   ['api is switched off', { limiters: [{ ...api, enabled: false }] }],
   [
     'requests refuses requests, to protect the process',

@@ -5,8 +5,8 @@ import { el, type Part, rowsOf, setText } from '../dom.js'
 /** A name, and its figure. */
 export type Fact = readonly [name: string, value: string]
 
-export function facts(kind = 'facts'): Part<readonly Fact[]> {
-  const element = el('dl', kind)
+export function facts(): Part<readonly Fact[]> {
+  const element = el('dl', 'facts')
   const update = rowsOf(element, ([name]: Fact) => name, fact)
   return { element, update }
 }

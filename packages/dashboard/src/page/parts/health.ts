@@ -20,7 +20,7 @@ interface StoreData {
 export function health(history: () => History): Part<Frame> {
   const stores = el('div', 'contents')
   const guards = el('div', 'contents')
-  const numbers = facts('facts inline')
+  const numbers = facts()
   const memory = memoryRow()
   const fillStores = rowsOf(
     stores,
@@ -87,13 +87,16 @@ function remoteStore(durations: (node: string) => Durations): Part<StoreData> {
       nodes.element,
     ),
     update({ store, name }) {
-      const [kind, words] = healthWords(healthOf(store))
+      const worst = healthOf(store)
+      const [kind, words] = healthWords(worst)
+      const some = store.nodes.filter(({ state }) => state === worst).length
       setText(title, name)
       setAttribute(state, 'data-kind', kind)
-      setText(state, words)
+      const all = store.nodes.length
+      setText(state, some === all ? words : `${count(some)} of ${count(all)} ${words}`)
       // Of one node, its row says it.
-      state.hidden = store.nodes.length < 2
-      nodes.element.hidden = store.nodes.length === 0
+      state.hidden = all < 2
+      nodes.element.hidden = all === 0
       setText(more, storeWords(store))
       nodes.update(store.nodes)
     },
@@ -111,7 +114,7 @@ function nodeRow(seenNow: () => Durations): {
   const numbers = COLUMNS.slice(2).map(() => el('span'))
   return {
     cells: [name, state, ...numbers],
-    update({ node, state: health, awaySinceMs, calls, inFlight }) {
+    update({ node, state: health, awaySinceMs, calls, inFlight, durations }) {
       const seen = seenNow()
       const [kind, words] = healthWords(health)
       setText(name, shown(node))
@@ -119,8 +122,7 @@ function nodeRow(seenNow: () => Durations): {
       const isAway = health === 'open' && awaySinceMs !== undefined
       setText(state, isAway ? `${words} since ${minute(awaySinceMs)}` : words)
       const texts = [
-        bound(seen.quantile(0.5)),
-        bound(seen.quantile(0.99)),
+        ...[0.5, 0.99].map((part) => bound(seen.quantile(part), durations.bounds.at(-1))),
         count(calls.ok + calls.timeout + calls.error + calls.notSent),
         count(inFlight),
         ...RESULTS.map((result) => {
@@ -133,9 +135,9 @@ function nodeRow(seenNow: () => Durations): {
   }
 }
 
-function bound(seconds: number | undefined): string {
+function bound(seconds: number | undefined, most = 0): string {
   if (seconds === undefined) return NOTHING
-  return seconds === Number.POSITIVE_INFINITY ? 'off scale' : duration(seconds * 1_000)
+  return seconds > most ? `over ${duration(most * 1_000)}` : duration(seconds * 1_000)
 }
 
 const EVENTS: Readonly<Record<string, string>> = {
@@ -158,7 +160,7 @@ function storeWords(store: StoreFrame): string {
 /** All stores in this process's memory, in one row. */
 function memoryRow(): Part<readonly StoreFrame[]> {
   const title = el('h3')
-  const numbers = facts('facts inline')
+  const numbers = facts()
   const element = el('article', 'store row', title, numbers.element)
   return {
     element,
@@ -187,7 +189,7 @@ function guardRow(): Part<GuardFrame> {
   const state = el('span', 'pill')
   const fill = el('span', 'fill')
   const bar = el('div', { class: 'meter', 'aria-hidden': 'true' }, fill)
-  const numbers = facts('facts inline')
+  const numbers = facts()
   const classes = el('p', 'muted small')
   return {
     element: el(

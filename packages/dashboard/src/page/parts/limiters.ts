@@ -2,7 +2,7 @@
 
 import type { Frame, LimiterFrame } from '../../protocol.js'
 import { degradedOf, totalsOf } from '../../totals.js'
-import { button, el, type Part, rowsOf, setAttribute, setText } from '../dom.js'
+import { el, type Part, rowButton, rowsOf, setAttribute, setText } from '../dom.js'
 import { clock, count, counted, minute, NOTHING, rate, share, shown } from '../format.js'
 import { type History, type Rates, sumOf } from '../history.js'
 import { sparkline, stillWater } from '../icons.js'
@@ -153,7 +153,7 @@ function row(first: LimiterFrame, acts: LimiterActs, isOpen: boolean): Part<RowD
 
 /** What a row shows when it is open. */
 function details(id: string, acts: LimiterActs): Part<RowData> {
-  const numbers = facts('facts wide')
+  const numbers = facts()
   const overTime = decisionsOverTime(() => acts.history().ratesOf(id))
   acts.onChart(overTime.chart.recolour)
   const quiet = el(
@@ -166,7 +166,12 @@ function details(id: string, acts: LimiterActs): Part<RowData> {
   const look = (handle: string, key: string): void => acts.lookUp(id, handle, key)
   const [refused, near, counts] = [refusedKeys(look), nearKeys(look), allCounts()]
   const since = el('p', 'muted small')
-  const switching = switchButton(acts)
+  const does = ({ enabled }: LimiterFrame): string => (enabled ? 'Switch off' : 'Switch on')
+  const switching = rowButton<LimiterFrame>(
+    (limiter) => `${does(limiter)}…`,
+    (limiter) => acts.switchTo(limiter, !limiter.enabled),
+    (limiter) => `${does(limiter)} ${shown(limiter.id)}…`,
+  )
   const keys = el('div', '', since, el('div', 'key-lists', refused.element, near.element))
   return {
     element: el(
@@ -217,24 +222,4 @@ function headline(limiter: LimiterFrame, rates: Rates, frame: Frame): readonly F
     ['Denied in the last minute', share(recent.denied, sumOf(recent))],
     ['Waiting now', count(limiter.waiting)],
   ]
-}
-
-function switchButton({ switchTo }: LimiterActs): Part<LimiterFrame> {
-  let latest: LimiterFrame | undefined
-  const element = button(
-    '',
-    () => {
-      if (latest !== undefined) switchTo(latest, !latest.enabled)
-    },
-    'button quiet act',
-  )
-  return {
-    element,
-    update(limiter) {
-      latest = limiter
-      const does = limiter.enabled ? 'Switch off' : 'Switch on'
-      setText(element, `${does}…`)
-      setAttribute(element, 'aria-label', `${does} ${shown(limiter.id)}…`)
-    },
-  }
 }

@@ -2,7 +2,7 @@
 // applied it.
 
 import type { Frame, LiveFrame } from '../../protocol.js'
-import { button, el, type Part, rowsOf, setAttribute, setText } from '../dom.js'
+import { el, type Part, rowButton, rowsOf, setAttribute, setText } from '../dom.js'
 import { clock, count, counted, duration, shown } from '../format.js'
 import { behind } from '../verdict.js'
 import { changeWords, policyWords } from '../words.js'
@@ -62,7 +62,11 @@ function oneLive(acts: LiveActs): Part<LiveFrame> {
     () => changeLine((row) => withLive((live) => acts.rollBack(live, row))),
   )
   const holders = listOf('Processes', (row: HolderData) => row.process, holderLine)
-  const add = button('Override a key…', () => withLive(acts.override), 'button quiet act')
+  const add = rowButton(
+    () => 'Override a key…',
+    acts.override,
+    () => 'Override a key…',
+  )
   return {
     element: el(
       'article',
@@ -71,12 +75,13 @@ function oneLive(acts: LiveActs): Part<LiveFrame> {
       about,
       policies,
       overrides.element,
-      add,
+      add.element,
       history.element,
       holders.element,
     ),
     update(live) {
       latest = live
+      add.update(live)
       setText(name, shown(live.id))
       setAttribute(state, 'data-kind', live.isCurrent ? 'good' : 'fair')
       setText(
@@ -143,84 +148,64 @@ function listOf<T>(
   }
 }
 
-function policyLine(act: (act: 'set' | 'unset', row: LivePolicy) => void): Part<LivePolicy> {
-  let latest: LivePolicy | undefined
-  const name = el('bdi', 'strong')
-  const words = el('span')
-  const code = el('span', 'muted small')
-  const run = (which: 'set' | 'unset') => (): void => {
-    if (latest !== undefined) act(which, latest)
-  }
-  const change = button('Change…', run('set'), 'button quiet act')
-  const back = button('Unset…', run('unset'), 'button quiet act')
+/** A name, words, and what else there is to say about a row, with buttons. */
+function line<T>(
+  textsOf: (row: T) => readonly [name: string, words: string, more: string],
+  ...acts: readonly Part<T>[]
+): Part<T> {
+  const texts = [el('bdi', 'strong'), el('span'), el('span', 'muted small')] as const
+  const doings = acts.map(({ element }) => element)
   return {
-    element: el('li', '', el('div', 'stack', name, words, code), el('div', 'doings', change, back)),
+    element: el('li', '', el('div', 'stack', ...texts), el('div', 'doings', ...doings)),
     update(row) {
-      latest = row
-      setText(name, shown(row.name))
-      setText(words, policyWords(row.policy))
-      const isSet = row.default !== undefined
-      setText(
-        code,
-        row.default === undefined ? 'as in the code' : `the code has: ${policyWords(row.default)}`,
-      )
-      back.hidden = !isSet
-      setAttribute(change, 'aria-label', `Change ${shown(row.name)}…`)
-      setAttribute(back, 'aria-label', `Unset ${shown(row.name)}…`)
+      for (const [i, text] of textsOf(row).entries()) setText(texts[i] as HTMLElement, text)
+      for (const act of acts) act.update(row)
     },
   }
+}
+
+function policyLine(act: (act: 'set' | 'unset', row: LivePolicy) => void): Part<LivePolicy> {
+  const change = rowButton<LivePolicy>(
+    () => 'Change…',
+    (row) => act('set', row),
+    ({ name }) => `Change ${shown(name)}…`,
+  )
+  const back = rowButton<LivePolicy>(
+    () => 'Unset…',
+    (row) => act('unset', row),
+    ({ name }) => `Unset ${shown(name)}…`,
+  )
+  return line(
+    ({ name, policy, default: standard }) => {
+      back.element.hidden = standard === undefined
+      const code =
+        standard === undefined ? 'as in the code' : `the code has: ${policyWords(standard)}`
+      return [shown(name), policyWords(policy), code]
+    },
+    change,
+    back,
+  )
 }
 
 function overrideLine(remove: (row: LiveOverride) => void): Part<LiveOverride> {
-  let latest: LiveOverride | undefined
-  const who = el('bdi', 'strong')
-  const words = el('span')
-  const end = button(
-    'Remove…',
-    () => {
-      if (latest !== undefined) remove(latest)
-    },
-    'button quiet act',
+  const whose = ({ kind, key }: LiveOverride): string => shown(key) + (kind === 'prefix' ? '…' : '')
+  const label = (row: LiveOverride): string => `Remove the override of ${whose(row)}…`
+  return line(
+    (row) => [whose(row), `${shown(row.name)}, ${policyWords(row.policy)}`, ''],
+    rowButton(() => 'Remove…', remove, label),
   )
-  return {
-    element: el('li', '', el('div', 'stack', who, words), end),
-    update(row) {
-      latest = row
-      const whose = row.kind === 'prefix' ? `${shown(row.key)}…` : shown(row.key)
-      setText(who, whose)
-      setText(words, `${shown(row.name)}, ${policyWords(row.policy)}`)
-      setAttribute(end, 'aria-label', `Remove the override of ${whose}…`)
-    },
-  }
 }
 
 function changeLine(rollBack: (row: Change) => void): Part<Change> {
-  let latest: Change | undefined
-  const version = el('span', 'strong')
-  const words = el('span')
-  const when = el('span', 'muted small')
-  const back = button(
-    'Roll back…',
-    () => {
-      if (latest !== undefined) rollBack(latest)
-    },
-    'button quiet act',
+  const label = ({ version }: Change): string => `Roll back to version ${version}…`
+  return line(
+    ({ version, what, was, policy, madeAtMs }) => [
+      `${count(version)} ${shown(what, 200)}`,
+      policy === undefined ? 'no longer set' : changeWords(was, policy) || 'as it was',
+      clock(madeAtMs),
+    ],
+    rowButton(() => 'Roll back…', rollBack, label),
   )
-  return {
-    element: el('li', '', el('div', 'stack', version, words, when), back),
-    update(row) {
-      latest = row
-      setText(version, `${count(row.version)} ${shown(row.what, 200)}`)
-      setText(
-        words,
-        row.policy === undefined
-          ? 'no longer set'
-          : changeWords(row.was, row.policy) || 'as it was',
-      )
-      setText(when, clock(row.madeAtMs))
-      setAttribute(back, 'aria-label', `Roll back to version ${row.version}…`)
-    },
-  }
 }
 
 function holderLine(): Part<HolderData> {
