@@ -5,6 +5,7 @@ import {
   fixedWindow,
   lockout,
   memoryStore,
+  type Policy,
   RateLimiter,
   tokenBucket,
   unlimited,
@@ -34,77 +35,64 @@ function lookups(limiters: DashboardOptions['limiters'], options = {}) {
   }
 }
 
-test('all policies of a limiter are shown, with those that refuse', async () => {
-  const limiter = new RateLimiter({
-    name: 'search',
-    policy: [
-      tokenBucket({ name: 'burst', capacity: 10, refill: 1, every: '1h' }),
-      fixedWindow({ name: 'daily', limit: 3, window: '1d' }),
-    ],
-  })
-  const lookup = lookups([limiter])
-  for (let i = 0; i < 3; i += 1) await limiter.consume('u42')
-  const found = await lookup({ limiter: 'search', key: 'u42' })
-  expect(found).toMatchObject({
-    limiter: 'search',
-    key: 'u42',
-    allowed: false,
-    why: 'daily has 0 of 3 left, and a request takes 1.',
-    policies: [
-      { policy: 'burst', algorithm: 'token-bucket', limit: 10, remaining: 7, from: 'code' },
-      { policy: 'daily', algorithm: 'fixed-window', limit: 3, remaining: 0, windowMs: 86_400_000 },
-    ],
-  })
-  expect(found.retryAfterMs).toBeGreaterThan(86_390_000)
-  expect(found.unknown).toEqual([
-    'This is the answer to a request that costs 1; others may cost more.',
-  ])
+const hourly = (limit: number): Policy => fixedWindow({ name: 'hourly', limit, window: '1h' })
+const burst = tokenBucket({ name: 'burst', capacity: 10, refill: 1, every: '1h' })
+const daily = fixedWindow({ name: 'daily', limit: 3, window: '1d' })
+const guesses = lockout({
+  ...{ name: 'guesses', limit: 1, window: '15m', block: ['1m', '1h'], forget: '1d' },
 })
+const COST_1 = 'This is the answer to a request that costs 1; others may cost more.'
 
-test('a lookup takes nothing and counts nothing', async () => {
-  const limiter = new RateLimiter({ name: 'idle', policy: fixedWindow({ limit: 3, window: '1h' }) })
-  const lookup = lookups([limiter])
-  for (let i = 0; i < 5; i += 1)
-    expect((await lookup({ limiter: 'idle', key: 'u42' })).policies).toMatchObject([
-      { remaining: 3 },
-    ])
-  expect(limiter.stats().decisions.every(({ count }) => count === 0)).toBe(true)
-})
+/** @param uses how often the key is used before */
+const CASES: readonly [shows: string, policy: Policy | Policy[], uses: number, found: object][] = [
+  [
+    'all policies of a limiter, with those that refuse',
+    [burst, daily],
+    3,
+    {
+      ...{ key: 'u42', allowed: false, why: 'daily has 0 of 3 left, and a request takes 1.' },
+      policies: [
+        { policy: 'burst', algorithm: 'token-bucket', limit: 10, remaining: 7, from: 'code' },
+        { policy: 'daily', algorithm: 'fixed-window', remaining: 0, windowMs: 86_400_000 },
+      ],
+      unknown: [COST_1],
+    },
+  ],
+  [
+    'a block with its level',
+    guesses,
+    3,
+    {
+      ...{ allowed: false, why: 'guesses blocks the key, at level 1.' },
+      policies: [{ block: { level: 1, blocked: true } }],
+    },
+  ],
+  [
+    'an infinite wait as JSON',
+    hourly(0),
+    0,
+    { retryAfterMs: null, why: 'hourly has a limit of 0, so no request can ever pass.' },
+  ],
+  [
+    'an infinite limit as JSON',
+    unlimited({ name: 'free' }),
+    0,
+    { allowed: true, policies: [{ policy: 'free', limit: null, remaining: null }] },
+  ],
+]
 
-test('a block is shown with its level', async () => {
-  const policy = lockout({
-    name: 'guesses',
-    limit: 1,
-    window: '15m',
-    block: ['1m', '1h'],
-    forget: '1d',
-  })
-  const limiter = new RateLimiter({ name: 'login', policy })
-  const lookup = lookups([limiter])
-  for (let i = 0; i < 3; i += 1) await limiter.consume('u42')
-  expect(await lookup({ limiter: 'login', key: 'u42' })).toMatchObject({
-    allowed: false,
-    why: 'guesses blocks the key, at level 1.',
-    policies: [{ block: { level: 1, blocked: true } }],
-  })
-})
-
-test('infinite waits and limits are sent as JSON', async () => {
-  const none = new RateLimiter({
-    name: 'none',
-    policy: fixedWindow({ name: 'no', limit: 0, window: '1h' }),
-  })
-  const all = new RateLimiter({ name: 'all', policy: unlimited({ name: 'free' }) })
-  const lookup = lookups([none, all])
-  expect(await lookup({ limiter: 'none', key: 'u42' })).toMatchObject({
-    retryAfterMs: null,
-    why: 'no has a limit of 0, so no request can ever pass.',
-  })
-  expect(await lookup({ limiter: 'all', key: 'u42' })).toMatchObject({
-    allowed: true,
-    policies: [{ policy: 'free', limit: null, remaining: null }],
-  })
-})
+test.each(CASES)(
+  'a lookup shows %s, takes nothing and counts nothing',
+  async (_, policy, uses, found) => {
+    const limiter = new RateLimiter({ name: 'api', policy })
+    const lookup = lookups([limiter])
+    for (let i = 0; i < uses; i += 1) await limiter.consume('u42')
+    const before = limiter.stats()
+    for (let i = 0; i < 2; i += 1)
+      expect(await lookup({ limiter: 'api', key: 'u42' })).toMatchObject(found)
+    expect(limiter.stats()).toEqual(before)
+  },
+)
 
 test('slots are shown like units', async () => {
   const policy = concurrency({ name: 'slots', limit: 2, holdTimeout: '30s' })
@@ -116,36 +104,23 @@ test('slots are shown like units', async () => {
   if (held.allowed) await held.release()
 })
 
-test('a limiter that is switched off, or in shadow mode, is shown so', async () => {
-  const policy = fixedWindow({ name: 'hourly', limit: 0, window: '1h' })
-  const off = new RateLimiter({ name: 'off', policy })
+test('a limiter that is off, in shadow mode, or whose policies depend on the request is shown so', async () => {
+  const off = new RateLimiter({ name: 'off', policy: hourly(0) })
   off.enabled = false
-  const { limiter: shadow } = httpLimiter(
-    { name: 'shadow', policy, key: () => 'u42', shadow: true },
-    {} as never,
-  )
-  const lookup = lookups([off, shadow])
+  const key = () => 'u42'
+  const [shadow, byRequest] = [
+    { name: 'shadow', policy: hourly(0), key, shadow: true },
+    { name: 'by-request', key, policy: (_request: unknown) => hourly(1) },
+  ].map((options) => httpLimiter(options, {} as never).limiter) as [RateLimiter, RateLimiter]
+  const lookup = lookups([off, shadow, byRequest])
   expect(await lookup({ limiter: 'off', key: 'u42' })).toMatchObject({
-    allowed: true,
-    policies: [],
+    ...{ allowed: true, policies: [] },
     unknown: [expect.stringContaining('switched off')],
   })
   const { unknown } = await lookup({ limiter: 'shadow', key: 'u42' })
   expect(unknown[0]).toContain('shadow mode')
-})
-
-test('policies that depend on the request are shown as unknown', async () => {
-  const { limiter } = httpLimiter(
-    {
-      name: 'by-request',
-      key: () => 'u42',
-      policy: (_request: unknown) => fixedWindow({ name: 'tier', limit: 1, window: '1h' }),
-    },
-    {} as never,
-  )
-  expect(await lookups([limiter])({ limiter: 'by-request', key: 'u42' })).toMatchObject({
-    policies: [],
-    allowed: null,
+  expect(await lookup({ limiter: 'by-request', key: 'u42' })).toMatchObject({
+    ...{ allowed: null, policies: [] },
     unknown: [expect.stringContaining('a key alone does not tell')],
   })
 })
@@ -154,8 +129,7 @@ test('the source of a policy is shown: code, live, a key, a prefix', async () =>
   vi.useFakeTimers({ toFake: TIMERS })
   onTestFinished(() => void vi.useRealTimers())
   const store = memoryStore()
-  const defaults = { plan: fixedWindow({ name: 'plan', limit: 10, window: '1h' }) }
-  const live = livePolicies(store, { name: 'plans', defaults })
+  const live = livePolicies(store, { name: 'plans', defaults: { plan: hourly(10) } })
   const limiter = new RateLimiter({ name: 'api', store, policy: live.policy('plan') })
   const lookup = lookups([limiter, live])
   const fromOf = async (key: string) => {
@@ -163,20 +137,19 @@ test('the source of a policy is shown: code, live, a key, a prefix', async () =>
     return [policy?.from, policy?.limit]
   }
   expect(await fromOf('u42')).toEqual(['live', 10])
-  await live.override('u42', fixedWindow({ name: 'plan', limit: 20, window: '1h' }))
-  await live.override({ prefix: 'org-' }, fixedWindow({ name: 'plan', limit: 30, window: '1h' }))
+  await live.override('u42', hourly(20))
+  await live.override({ prefix: 'org-' }, hourly(30))
   await vi.advanceTimersByTimeAsync(2_000)
-  expect(await fromOf('u42')).toEqual(['key', 20])
-  expect(await fromOf('org-7')).toEqual(['prefix', 30])
-  expect(await fromOf('u43')).toEqual(['live', 10])
+  expect([await fromOf('u42'), await fromOf('org-7'), await fromOf('u43')]).toEqual([
+    ['key', 20],
+    ['prefix', 30],
+    ['live', 10],
+  ])
   live.close()
 })
 
 test('keys are masked unless asked for', async () => {
-  const limiter = new RateLimiter({
-    name: 'masked',
-    policy: fixedWindow({ limit: 3, window: '1h' }),
-  })
+  const limiter = new RateLimiter({ name: 'masked', policy: hourly(3) })
   const lookup = lookups([limiter], { showKeys: false })
   const keyOf = async (key: string) => (await lookup({ limiter: 'masked', key })).key
   expect(await keyOf('ada@example.com')).toMatch(/^ada…~[0-9a-f]{4}$/)
@@ -186,8 +159,7 @@ test('keys are masked unless asked for', async () => {
 })
 
 test('an unknown limiter gets 404, and two with the same name are distinguished', async () => {
-  const policy = fixedWindow({ limit: 3, window: '1h' })
-  const two = [1, 2].map(() => new RateLimiter({ name: 'twin', store: memoryStore(), policy }))
+  const two = [1, 2].map(() => new RateLimiter({ name: 'twin', policy: hourly(3) }))
   await two[1]?.consume('u42')
   const lookup = lookups(two)
   expect((await lookup({ limiter: 'nobody', key: 'u42' })).code).toBe('not-found')

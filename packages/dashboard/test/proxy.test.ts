@@ -1,5 +1,5 @@
-// Behind nginx with its defaults, which connects from loopback, with another Host and HTTP/1.0. That
-// the whole page works there, and frames arrive as they are made: see browser/served.test.ts.
+// Behind nginx with its defaults, which connects from loopback, with another Host and HTTP/1.0.
+// That the whole page works there, and frames arrive as they are made: see browser/served.test.ts.
 
 import { fixedWindow, RateLimiter } from '@weir/core'
 import { type Nginx, startNginx } from '@weir/testkit'

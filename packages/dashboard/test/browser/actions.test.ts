@@ -62,14 +62,6 @@ const CASES: readonly Case[] = [
     sent: { kind: 'set', live: 'plans', name: 'pro', policy: POLICY, confirm: 'pro' },
   },
   {
-    does: 'unsets a live limit',
-    button: /^Unset pro/,
-    says: 'sliding window: 1,000 per 1m',
-    typed: 'pro',
-    act: 'Unset',
-    sent: { kind: 'unset', live: 'plans', name: 'pro', confirm: 'pro' },
-  },
-  {
     does: 'overrides the limit of all keys with a prefix',
     button: /^Override a key/,
     fill: { Key: 'org-9:', Limit: '3000', 'All keys that begin like this': 'on' },
@@ -80,14 +72,6 @@ const CASES: readonly Case[] = [
       ...{ kind: 'override', live: 'plans', key: 'org-9:', isPrefix: true },
       ...{ policy: POLICY, confirm: 'plans' },
     },
-  },
-  {
-    does: 'removes an override',
-    button: /^Remove the override of tenant-acme/,
-    says: 'tenant-acme is limited like all other keys',
-    typed: 'plans',
-    act: 'Remove',
-    sent: { kind: 'remove', live: 'plans', handle: 'o1', confirm: 'plans' },
   },
   {
     does: 'rolls live limits back',
