@@ -32,3 +32,26 @@ export function clusterClient(): Cluster {
 export function strictStore(client: RedisLike, options: RedisStoreOptions = {}): RedisStore {
   return redisStore(client, { whenUnavailable: 'throw', deadlineMs: 60_000, ...options })
 }
+
+/** A store over the single server's client, and the arguments of its calls. */
+export function notedStore(options: RedisStoreOptions = {}): {
+  readonly store: RedisStore
+  readonly calls: string[][]
+} {
+  const calls: string[][] = []
+  const spy = {
+    callBuffer(command: string, args: string[]) {
+      calls.push(args)
+      return single.callBuffer(command, args)
+    },
+  }
+  return { store: strictStore(spy, options), calls }
+}
+
+let names = 0
+
+/** A name that no other test has, whichever worker runs it, and whenever. */
+export function newName(of = 'n'): string {
+  names += 1
+  return `${of}-${process.pid}-${process.env.VITEST_POOL_ID}-${Date.now().toString(36)}-${names}`
+}

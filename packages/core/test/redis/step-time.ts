@@ -12,18 +12,17 @@ export interface StepTime extends Time {
   settle<Value>(promise: Promise<Value>): Promise<Value>
 }
 
-const STEP_MS = 10
 const MOST_MS = 60_000
 
 /** @param answered resolves when Redis has answered everything that it was asked */
-export function stepTime(answered: () => Promise<unknown>): StepTime {
+export function stepTime(answered: () => Promise<unknown>, stepMs = 10): StepTime {
   let nowMs = 0
   let timers: readonly { readonly atMs: number; readonly action: () => void }[] = []
 
   async function step(): Promise<void> {
     await answered()
     await new Promise(setImmediate)
-    nowMs += STEP_MS
+    nowMs += stepMs
     const due = timers.filter(({ atMs }) => atMs <= nowMs)
     for (const timer of [...due].sort((one, other) => one.atMs - other.atMs)) {
       // Another one may have cancelled it.
