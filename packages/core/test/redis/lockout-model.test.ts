@@ -1,24 +1,14 @@
 // Lock-outs compared with a model that stores attempts as a list and is written from
-// docs/lock-outs.md: random attempts, refunds, penalties, blocks by hand, resets, losses and steps
-// of the clock, in memory, in Redis, and in a Cluster with a policy key in another slot.
+// docs/lock-outs.md: random attempts, refunds, penalties, blocks by hand, resets and steps of the
+// clock. That Redis decides the same is shown by differential.test.ts.
 //
 // WEIR_WEEKLY=1 takes 100,000 steps, from a seed that it draws.
 
 import { seedOf, stepsOf } from '@weir/testkit'
-import type { Cluster, Redis } from 'ioredis'
-import { describe, expect, test } from 'vitest'
-import {
-  type Decision,
-  lockout,
-  memoryStore,
-  type Policy,
-  RateLimiter,
-  type Store,
-} from '../../src/index.js'
+import { expect, test } from 'vitest'
+import { type Decision, lockout, memoryStore, type Policy, RateLimiter } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { randomFrom } from '../virtual-time.js'
-import { clusterClient, singleClient } from './clients.js'
-import { patientStore } from './patient.js'
 
 const STEPS = stepsOf(750, 100_000)
 const SEED = seedOf(1)
@@ -178,154 +168,115 @@ class Model {
 const policyOf = (name: string, starts: Starts): Policy =>
   lockout({ name, limit: LIMIT, window: WINDOW_MS, block: BLOCKS_MS, forget: FORGET_MS, starts })
 
-interface Stage {
-  readonly store: Store
-  /** Deletes everything in Redis. */
-  readonly lose?: () => Promise<void>
-}
-type Clock = ReturnType<typeof fakeClock>
-
-async function deleteAll(nodes: readonly Redis[], prefix: string): Promise<void> {
-  for (const node of nodes) for (const key of await node.keys(`${prefix}*`)) await node.del(key)
-}
-
-const inMemory = (clock: Clock): Stage => ({ store: memoryStore({ clock }) })
-
-function inRedis(client: Redis | Cluster, clock: Clock, prefix: string): Stage {
-  const nodes = 'nodes' in client ? client.nodes('master') : [client]
-  return {
-    store: patientStore(client, { clock, prefix }),
-    lose: () => deleteAll(nodes, prefix),
-  }
-}
-
-const stages: [string, (clock: Clock, prefix: string) => Stage][] = [
-  ['memory', inMemory],
-  ['Redis', (clock, prefix) => inRedis(singleClient(), clock, prefix)],
-  ['a Cluster', (clock, prefix) => inRedis(clusterClient(), clock, prefix)],
-]
-
-describe.each(stages)('in %s', (stage, stageOf) => {
-  test.each([
-    ['limit', 'one policy'],
-    ['excess', 'one policy'],
-    ['limit', 'a policy key beside it'],
-  ] as const)(
-    `blocks that start with the %s are those of a model, with %s, in ${STEPS} steps`,
-    { timeout: 120_000 + STEPS * 20 },
-    async (starts, policies) => {
-      const isAlone = policies === 'one policy'
-      const seen = { granted: 0, blocked: 0, lifted: 0, levels: 0 }
-      let steps = 0
-      for (let walk = 0; steps < STEPS; walk += 1) {
-        const seed = SEED * 1_000_003 + walk
-        const random = randomFrom(seed)
-        const pick = (below: number) => Math.floor(random() * below)
-        const clock = fakeClock()
-        const nowMs = () => Math.floor(clock.nowUs() / 1_000)
-        const prefix = `model-${stage.replace(' ', '-')}-${starts}-${isAlone}-${seed}`
-        let { store, lose } = stageOf(clock, prefix)
-        const policy = [
-          { policy: policyOf('account', starts) },
-          ...(isAlone ? [] : [{ policy: policyOf('address', starts), key: 'address' }]),
-        ]
-        let limiter = new RateLimiter({ name: 'login', store, policy })
-        const models = policy.map(() => new Model(starts))
-        const charges: Granted[] = []
-        let isSetBack = false
-        const ids = new Map<Granted, number>()
-        const check = async (): Promise<void> => {
-          const { policies: shown } = await limiter.peek('k')
-          const expected = models.map((model) => ({
-            remaining: model.remaining(nowMs()),
-            // A peek reports what an attempt would get: under the excess, the block that it begins.
-            level: model.level + (starts === 'excess' && model.isUsedUp(nowMs()) ? 1 : 0),
-          }))
-          const is = shown.map(({ remaining, block }) => ({ remaining, level: block?.level }))
-          expect(is).toEqual(expected)
-        }
-        const consume = async (): Promise<void> => {
-          for (const model of models) model.heal(nowMs())
-          const isAllowed = models.every((model) => model.allows(nowMs()))
-          const decision = await limiter.consume('k')
-          expect(decision.allowed).toBe(isAllowed)
-          if (decision.allowed) {
-            seen.granted += 1
-            ids.set(decision, steps)
-            charges.push(decision)
-            for (const model of models) model.take(steps, nowMs())
-          } else {
-            if (isAlone) models[0]?.refused(nowMs())
-            const waits = models.map((model) => model.waitMs(nowMs()))
-            if (Math.max(...waits) > 0) {
-              seen.blocked += 1
-              expect(decision.retryAfterMs).toBe(Math.max(...waits))
-            }
+test.each([
+  ['limit', 'one policy'],
+  ['excess', 'one policy'],
+  ['limit', 'a policy key beside it'],
+] as const)(
+  `blocks that start with the %s are those of a model, with %s, in ${STEPS} steps`,
+  { timeout: 120_000 + STEPS * 20 },
+  async (starts, policies) => {
+    const isAlone = policies === 'one policy'
+    const seen = { granted: 0, blocked: 0, lifted: 0, levels: 0 }
+    let steps = 0
+    for (let walk = 0; steps < STEPS; walk += 1) {
+      const seed = SEED * 1_000_003 + walk
+      const random = randomFrom(seed)
+      const pick = (below: number) => Math.floor(random() * below)
+      const clock = fakeClock()
+      const nowMs = () => Math.floor(clock.nowUs() / 1_000)
+      const store = memoryStore({ clock })
+      const policy = [
+        { policy: policyOf('account', starts) },
+        ...(isAlone ? [] : [{ policy: policyOf('address', starts), key: 'address' }]),
+      ]
+      const limiter = new RateLimiter({ name: 'login', store, policy })
+      const models = policy.map(() => new Model(starts))
+      const charges: Granted[] = []
+      let isSetBack = false
+      const ids = new Map<Granted, number>()
+      const check = async (): Promise<void> => {
+        const { policies: shown } = await limiter.peek('k')
+        const expected = models.map((model) => ({
+          remaining: model.remaining(nowMs()),
+          // A peek reports what an attempt would get: under the excess, the block that it begins.
+          level: model.level + (starts === 'excess' && model.isUsedUp(nowMs()) ? 1 : 0),
+        }))
+        const is = shown.map(({ remaining, block }) => ({ remaining, level: block?.level }))
+        expect(is).toEqual(expected)
+      }
+      const consume = async (): Promise<void> => {
+        for (const model of models) model.heal(nowMs())
+        const isAllowed = models.every((model) => model.allows(nowMs()))
+        const decision = await limiter.consume('k')
+        expect(decision.allowed).toBe(isAllowed)
+        if (decision.allowed) {
+          seen.granted += 1
+          ids.set(decision, steps)
+          charges.push(decision)
+          for (const model of models) model.take(steps, nowMs())
+        } else {
+          if (isAlone) models[0]?.refused(nowMs())
+          const waits = models.map((model) => model.waitMs(nowMs()))
+          if (Math.max(...waits) > 0) {
+            seen.blocked += 1
+            expect(decision.retryAfterMs).toBe(Math.max(...waits))
           }
-        }
-        const refund = async (): Promise<void> => {
-          // What was forgotten at a time that is now in the future may include any earlier charge.
-          if (charges.length === 0 || isSetBack) return
-          const [charge] = charges.splice(pick(charges.length), 1) as [Granted]
-          const before = models.some((model) => model.waitMs(nowMs()) > 0)
-          for (const model of models) model.refund(ids.get(charge) as number, nowMs())
-          await limiter.refund(charge)
-          if (before && models.every((model) => model.waitMs(nowMs()) === 0)) seen.lifted += 1
-        }
-        const rarely = async (): Promise<void> => {
-          const does = pick(6)
-          if (does === 0) {
-            for (const model of models) model.take(-steps, nowMs())
-            await limiter.penalty('k')
-          } else if (does === 1 && isAlone) {
-            const ms = 10 + 10 * pick(FORGET_MS / 10)
-            models[0]?.block(ms, nowMs())
-            await limiter.block('k', ms)
-          } else if (does === 2 && isAlone) {
-            models[0]?.unblock(nowMs())
-            await limiter.unblock('k')
-          } else if (does === 3) {
-            // A policy with a policy key is not reset with the others.
-            models[0]?.forget()
-            await limiter.reset('k')
-          } else if (does === 4 && lose !== undefined) {
-            for (const model of models) model.forget()
-            await lose()
-            // A process that has seen the blocks would restore them, so this one ends.
-            charges.length = 0
-            limiter.close()
-            await store.close?.()
-            ;({ store, lose } = stageOf(clock, prefix))
-            limiter = new RateLimiter({ name: 'login', store, policy })
-          } else if (does === 5 && isAlone && models[0]?.hasOver === false) {
-            // Of two in different slots, only the one that refuses is healed.
-            isSetBack = true
-            clock.advance(-10 * pick(FORGET_MS / 5))
-          }
-        }
-        try {
-          for (let step = 0; step < STEPS_OF_WALK; step += 1) {
-            steps += 1
-            // Events in one millisecond have no order.
-            clock.advance(10 + pick(2) * pick(2) * 10 * pick(200))
-            const does = pick(10)
-            if (does < 6) await consume()
-            else if (does < 9) await refund()
-            else await rarely()
-            await check()
-            seen.levels = Math.max(seen.levels, ...models.map(({ level }) => level))
-          }
-        } catch (error) {
-          throw new Error(`seed ${SEED}, walk ${walk}, step ${steps}`, { cause: error })
-        } finally {
-          limiter.close()
-          await store.close?.()
         }
       }
-      expect(seen.granted).toBeGreaterThan(STEPS / 10)
-      expect(seen.blocked).toBeGreaterThan(STEPS / 20)
-      expect(seen.lifted).toBeGreaterThan(STEPS / 200)
-      expect(seen.levels).toBeGreaterThan(2)
-    },
-  )
-})
+      const refund = async (): Promise<void> => {
+        // What was forgotten at a time that is now in the future may include any earlier charge.
+        if (charges.length === 0 || isSetBack) return
+        const [charge] = charges.splice(pick(charges.length), 1) as [Granted]
+        const before = models.some((model) => model.waitMs(nowMs()) > 0)
+        for (const model of models) model.refund(ids.get(charge) as number, nowMs())
+        await limiter.refund(charge)
+        if (before && models.every((model) => model.waitMs(nowMs()) === 0)) seen.lifted += 1
+      }
+      const rarely = async (): Promise<void> => {
+        const does = pick(5)
+        if (does === 0) {
+          for (const model of models) model.take(-steps, nowMs())
+          await limiter.penalty('k')
+        } else if (does === 1 && isAlone) {
+          const ms = 10 + 10 * pick(FORGET_MS / 10)
+          models[0]?.block(ms, nowMs())
+          await limiter.block('k', ms)
+        } else if (does === 2 && isAlone) {
+          models[0]?.unblock(nowMs())
+          await limiter.unblock('k')
+        } else if (does === 3) {
+          // A policy with a policy key is not reset with the others.
+          models[0]?.forget()
+          await limiter.reset('k')
+        } else if (does === 4 && isAlone && models[0]?.hasOver === false) {
+          // Of two in different slots, only the one that refuses is healed.
+          isSetBack = true
+          clock.advance(-10 * pick(FORGET_MS / 5))
+        }
+      }
+      try {
+        for (let step = 0; step < STEPS_OF_WALK; step += 1) {
+          steps += 1
+          // Events in one millisecond have no order.
+          clock.advance(10 + pick(2) * pick(2) * 10 * pick(200))
+          const does = pick(10)
+          if (does < 6) await consume()
+          else if (does < 9) await refund()
+          else await rarely()
+          await check()
+          seen.levels = Math.max(seen.levels, ...models.map(({ level }) => level))
+        }
+      } catch (error) {
+        throw new Error(`seed ${SEED}, walk ${walk}, step ${steps}`, { cause: error })
+      } finally {
+        limiter.close()
+        await store.close()
+      }
+    }
+    expect(seen.granted).toBeGreaterThan(STEPS / 10)
+    expect(seen.blocked).toBeGreaterThan(STEPS / 20)
+    expect(seen.lifted).toBeGreaterThan(STEPS / 200)
+    expect(seen.levels).toBeGreaterThan(2)
+  },
+)
