@@ -2,18 +2,12 @@
 // nothing else changes.
 
 import { describe, expect, test } from 'vitest'
-import { RateLimiter, slidingLog, tokenBucket } from '../../src/index.js'
+import { RateLimiter, tokenBucket } from '../../src/index.js'
 import { SLOTS, slotOf } from '../../src/redis/transport/hash-slot.js'
 import { hashTagOf, keyFormat, spreadHashTags } from '../../src/redis/transport/keys.js'
-import { clusterClient, strictStore } from './clients.js'
+import { clusterClient, newName, strictStore } from './clients.js'
 
 const client = clusterClient()
-let runs = 0
-function newName(): string {
-  runs += 1
-  return `tags${process.pid}-${runs}`
-}
-
 /** The EVALSHAs that all masters have run so far. */
 async function callsSoFar(): Promise<number> {
   const infos = await Promise.all(client.nodes('master').map((node) => node.info('commandstats')))
@@ -61,38 +55,4 @@ test('decisions of one turn share calls', async () => {
   }
   expect(calls[0]).toBeGreaterThan(150)
   expect(calls[1]).toBe(16)
-})
-
-test('keys of any shape count as they do without', async () => {
-  const store = strictStore(client, { hashTags: 16, instances: 1, denyCache: false })
-  const policy = slidingLog({ name: 'p', limit: 1, window: '1m' })
-  const limiter = new RateLimiter({ name: newName(), store, policy })
-  const keys = ['}', '{x}y', '{}', 'a:b', 'a', '\0', '\ud800', 'é', 'x'.repeat(500), 't0']
-  for (const key of keys) expect((await limiter.consume(key)).allowed, key).toBe(true)
-  for (const key of keys) expect((await limiter.consume(key)).allowed, key).toBe(false)
-  for (const key of keys) await limiter.reset(key)
-  for (const key of keys) expect((await limiter.peek(key)).allowed, key).toBe(true)
-})
-
-test('policy keys, with and without tags, count separately, and are refunded and reset', async () => {
-  const store = strictStore(client, { hashTags: 4, instances: 1 })
-  const address = slidingLog({ name: 'address', limit: 3, window: '1m' })
-  const account = slidingLog({ name: 'account', limit: 2, window: '1m' })
-  const limiter = new RateLimiter({ name: newName(), store, policy: address })
-  const as = (key: string, tag?: string) => ({
-    policy: [address, { policy: account, key, ...(tag && { tag }) }],
-  })
-  const left = async (options: object) =>
-    (await limiter.peek('a', options)).policies.map(({ remaining }) => remaining)
-  const decision = await limiter.consume('a', as('u1'))
-  await limiter.consume('a', as('u1', 'other'))
-  expect(await left(as('u1'))).toEqual([1, 1])
-  expect(await left(as('u1', 'other'))).toEqual([1, 1])
-  expect(await left(as('u2'))).toEqual([1, 2])
-  await limiter.refund(decision)
-  expect(await left(as('u1'))).toEqual([2, 2])
-  await limiter.reset('a', as('u1', 'other'))
-  expect(await left(as('u1', 'other'))).toEqual([3, 1])
-  await limiter.reset('u1', as('u1', 'other'))
-  expect(await left(as('u1', 'other'))).toEqual([3, 2])
 })
