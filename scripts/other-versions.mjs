@@ -15,23 +15,15 @@ const node = nodeBinary(newestNode())
 const ioredis5 = createRequire(`${root}internal/fleet/package.json`).resolve('ioredis5')
 /** In test/redis: where servers differ. */
 const OF_SERVERS = [
+  'concurrency.test',
   'conformance.test',
   'drivers',
   'no-scripts',
   'one-write',
   'permissions',
-  'script-flush',
 ]
 /** And where versions of ioredis differ. */
-const OF_CLIENTS = [
-  'client-check',
-  'client-options',
-  'client-states',
-  'database',
-  'moving-slot',
-  'plain-loop',
-  'start-up',
-]
+const OF_CLIENTS = ['client-check', 'client-options', 'database', 'moving-slot', 'start-up']
 
 const isShort = process.argv.includes('--short')
 

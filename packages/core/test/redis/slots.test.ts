@@ -24,8 +24,6 @@ afterAll(async () => {
   await server.stop()
 })
 
-const _PATIENT = { timeout: 20_000, interval: 20 }
-
 async function startHolder(): Promise<ChildProcess> {
   const script = fileURLToPath(new URL('holders/start.mjs', import.meta.url))
   const child = fork(script)
@@ -34,29 +32,23 @@ async function startHolder(): Promise<ChildProcess> {
   return child
 }
 
-async function reportOf(child: ChildProcess, job: HoldJob): Promise<HoldReport> {
-  const reported = once(child, 'message')
-  child.send(job)
-  const [report] = await reported
-  return report as HoldReport
-}
-
-function limiterOf(prefix: string, limit: number, holdTimeout: number) {
-  const store = patientStore(client, { prefix })
-  const policy = concurrency({ name: 'open', limit, holdTimeout })
-  const limiter = new RateLimiter({ name: 'holders', store, policy, shared: true })
-  onTestFinished(() => limiter.close({ slots: 'expire' }))
-  return limiter
-}
-
 test('two processes never hold more than the limit, every waiting request gets a slot, and all come back', async () => {
   const children = await Promise.all([0, 1].map(startHolder))
   const shape = { limit: 7, holdMs: 60_000, lines: 10, holds: 15, workMs: 4 }
-  const job: HoldJob = { port: server.port, prefix: 'two:', ...shape }
-  const reports = await Promise.all(children.map((child) => reportOf(child, job)))
+  const reports = await Promise.all(
+    children.map(async (child) => {
+      const reported = once(child, 'message')
+      child.send({ port: server.port, prefix: 'two:', ...shape } satisfies HoldJob)
+      return (await reported)[0] as HoldReport
+    }),
+  )
   expect(reports.map(({ granted }) => granted)).toEqual(Array(2).fill(150))
   expect(Math.max(...reports.map(({ most }) => most))).toBeLessThanOrEqual(7)
-  expect((await limiterOf('two:', 7, 60_000).peek('k')).remaining).toBe(7)
+  const policy = concurrency({ name: 'open', limit: 7, holdTimeout: 60_000 })
+  const store = patientStore(client, { prefix: 'two:' })
+  const limiter = new RateLimiter({ name: 'holders', store, policy, shared: true })
+  expect((await limiter.peek('k')).remaining).toBe(7)
+  limiter.close({ slots: 'expire' })
 })
 
 test('slots that a refund gives back do not end those that were lost before', async () => {

@@ -68,7 +68,7 @@ async function hammer({
   }
   const runs = clients.slice(0, connections).map((client) => {
     const store = watched(stillStore(client, { prefix, ...clockOption(clock) }), report)
-    const { policy } = subjects[subject]
+    const policy = subjects[subject]
     const limiter = new RateLimiter({ name: 'hammer', store, policy, shared: true })
     let left = requests
     const run = async (): Promise<void> => {
