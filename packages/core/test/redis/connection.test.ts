@@ -1,27 +1,16 @@
 // The transport knows no client: a store works with anything that has the functions of a
 // connection.
 
-import { type RedisServer, startRedis } from '@weir/testkit'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { processTime } from '../../src/base/time.js'
 import { fixedWindow, RateLimiter, tokenBucket } from '../../src/index.js'
 import type { Connection } from '../../src/redis/connection.js'
 import type { RedisStoreOptions } from '../../src/redis/options.js'
 import { redisStoreIn } from '../../src/redis/store.js'
 import { FirstConnection } from '../../src/redis/transport/first-connection.js'
-import { patientClient } from './patient.js'
+import { newName, singleClient } from './clients.js'
 
-let server: RedisServer
-let client: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  client = await patientClient(server.port)
-})
-afterAll(async () => {
-  client.disconnect()
-  await server.stop()
-})
+const client = singleClient()
 
 /** A minimal connection: commands, one by one. */
 function plainConnection(parts: Partial<Connection> = {}): Connection {
@@ -45,7 +34,8 @@ function plainConnection(parts: Partial<Connection> = {}): Connection {
 const PATIENT: RedisStoreOptions = { deadlineMs: 60_000, whenUnavailable: 'throw' }
 
 test('a store decides, counts processes and keeps settings over any connection', async () => {
-  const store = redisStoreIn(processTime, plainConnection(), { ...PATIENT, prefix: 'plain' })
+  const prefix = newName()
+  const store = redisStoreIn(processTime, plainConnection(), { ...PATIENT, prefix })
   const policies = [
     tokenBucket({ name: 'burst', capacity: 5, refill: 5, every: '1h' }),
     fixedWindow({ name: 'daily', limit: 9, window: 'day' }),
@@ -55,9 +45,9 @@ test('a store decides, counts processes and keeps settings over any connection',
   expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(5)
   expect(decisions.every(({ degraded }) => !degraded)).toBe(true)
   expect(await store.settings?.news('s', undefined)).toMatchObject({ version: 0 })
-  expect(await client.zcard('plain:{instances}')).toBe(1)
+  expect(await client.zcard(`${prefix}:{instances}`)).toBe(1)
   await store.close()
-  expect(await client.zcard('plain:{instances}')).toBe(0)
+  expect(await client.zcard(`${prefix}:{instances}`)).toBe(0)
 })
 
 test('requests while a connection is made wait for it', async () => {
@@ -66,18 +56,19 @@ test('requests while a connection is made wait for it', async () => {
   const made = new Promise<void>((resolve) => {
     connected = resolve
   })
+  const prefix = newName()
   const connection = plainConnection({
     attempt: () => (isReady ? undefined : made),
     unready: () => (isReady ? undefined : 'it is being made'),
   })
-  const store = redisStoreIn(processTime, connection, { ...PATIENT, prefix: 'waits' })
+  const store = redisStoreIn(processTime, connection, { ...PATIENT, prefix })
   const limiter = new RateLimiter({
     name: 'waits',
     policy: fixedWindow({ name: 'p', limit: 1, window: '1h' }),
     store,
   })
   const asked = limiter.consume('u')
-  expect(await client.exists('waits:{u}:waits:p:fixed1-1h')).toBe(0)
+  expect(await client.exists(`${prefix}:{u}:waits:p:fixed1-1h`)).toBe(0)
   isReady = true
   connected()
   expect(await asked).toMatchObject({ allowed: true, degraded: false })

@@ -1,13 +1,7 @@
 // The database in a client's option `db`, on real servers: Weir decides there or not at all.
 
-import {
-  type RedisCluster,
-  type RedisServer,
-  startCluster,
-  startRedis,
-  waitUntil,
-} from '@weir/testkit'
-import { Cluster, Redis } from 'ioredis'
+import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
+import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { livePolicies } from '../../src/entries/live.js'
 import {
@@ -18,16 +12,17 @@ import {
   recommendedRedisOptions,
   redisStore,
 } from '../../src/index.js'
+import { clusterClient, newName } from './clients.js'
+import { callsOf } from './stats.js'
 
 const policy = fixedWindow({ name: 'p', limit: 3, window: '5m' })
 const PASSWORD = 'secret'
 
 let server: RedisServer
-let cluster: RedisCluster
 beforeAll(async () => {
-  ;[server, cluster] = await Promise.all([startRedis(), startCluster({ masters: 3, replicas: 0 })])
+  server = await startRedis()
 })
-afterAll(() => Promise.all([server.stop(), cluster.stop()]))
+afterAll(() => server.stop())
 
 const open: (() => unknown)[] = []
 let warnings: [string, { readonly code: string }][]
@@ -61,10 +56,8 @@ function storeOn(
   return store
 }
 
-let runs = 0
 function limiterOn(store: RedisStore): RateLimiter {
-  runs += 1
-  return new RateLimiter({ name: `database-${runs}`, store, policy })
+  return new RateLimiter({ name: newName(), store, policy })
 }
 
 async function sizes(): Promise<string> {
@@ -75,9 +68,8 @@ async function sizes(): Promise<string> {
     .join()
 }
 
-async function selects(at: { command: RedisServer['command'] } = server): Promise<number> {
-  const stats = (await at.command('INFO', 'commandstats')) as string
-  return Number(/cmdstat_select:calls=(\d+)/.exec(stats)?.[1] ?? 0)
+async function selects(): Promise<number> {
+  return (await callsOf(server)).select ?? 0
 }
 
 async function cutOff(client: { readonly status: string }): Promise<void> {
@@ -188,9 +180,9 @@ test('a database that the application selects later is the one that is selected 
 })
 
 test('a Cluster has only one, and none is selected', async () => {
-  for (const node of cluster.nodes) await node.command('CONFIG', 'RESETSTAT')
-  const nodes = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }))
-  const limiter = limiterOn(storeOn(opened(new Cluster(nodes))))
+  const nodes = clusterClient().nodes('master')
+  for (const node of nodes) await node.config('RESETSTAT')
+  const limiter = limiterOn(storeOn(opened(clusterClient().duplicate())))
   for (const key of ['a', 'b', 'c']) expect((await limiter.consume(key)).source).toBe('store')
-  for (const node of cluster.nodes) expect(await selects(node)).toBe(0)
+  for (const node of nodes) expect(await node.info('commandstats')).not.toContain('cmdstat_select')
 })

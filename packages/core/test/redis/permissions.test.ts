@@ -3,13 +3,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import {
-  type RedisCluster,
-  type RedisServer,
-  startCluster,
-  startRedis,
-  waitUntil,
-} from '@weir/testkit'
+import { openConnection, type RedisServer, startRedis, waitUntil } from '@weir/testkit'
 import { Cluster, Redis } from 'ioredis'
 import {
   afterAll,
@@ -25,8 +19,6 @@ import {
 import type { RedisLike } from '../../src/entries/store.js'
 import {
   fixedWindow,
-  gcra,
-  leakyBucket,
   type Policy,
   RateLimiter,
   type RedisStore,
@@ -36,10 +28,12 @@ import {
   redisStore,
   slidingCounter,
   slidingLog,
-  slidingWindow,
   tokenBucket,
 } from '../../src/index.js'
 import { COMMANDS } from '../../src/redis/permissions.js'
+import { newName } from './clients.js'
+import { movingSlot } from './moving-slot.js'
+import { workerRedis } from './servers.js'
 
 const docs = readFileSync(resolve(import.meta.dirname, '../../../../docs/redis.md'), 'utf8')
 /** The rules in the documented lines. */
@@ -49,11 +43,12 @@ const [RULES, OF_A_CLUSTER] = [...docs.matchAll(/^ACL SETUSER weir (.*)$/gm)].ma
 const PASSWORD = RULES.find((rule) => rule.startsWith('>'))?.slice(1) as string
 
 let server: RedisServer
-let cluster: RedisCluster
 beforeAll(async () => {
-  ;[server, cluster] = await Promise.all([startRedis(), startCluster({ masters: 2, replicas: 2 })])
+  server = await startRedis()
 })
-afterAll(() => Promise.all([server.stop(), cluster.stop()]))
+afterAll(() => server.stop())
+
+type Asked = Pick<RedisServer, 'command'>
 
 const open: (() => unknown)[] = []
 let emitted: MockInstance
@@ -70,14 +65,8 @@ function warnings(): string[] {
   return calls.filter(([, { code }]) => code === 'WEIR_NOT_PERMITTED').map(([text]) => text)
 }
 
-let runs = 0
-function newName(): string {
-  runs += 1
-  return `a${Date.now().toString(36)}${runs}`
-}
-
 /** A user with the documented rules and these. */
-async function newUser(at: RedisServer, ...more: readonly string[]): Promise<void> {
+async function newUser(at: Asked, ...more: readonly string[]): Promise<void> {
   await at.command('ACL', 'SETUSER', 'weir', 'reset', ...RULES, ...more)
   await at.command('ACL', 'LOG', 'RESET')
 }
@@ -90,8 +79,8 @@ function opened<Client extends Redis | Cluster>(client: Client): Client {
   return client
 }
 
-function redis(port: number = server.port): Redis {
-  return opened(new Redis(port, { ...recommendedRedisOptions, ...USER }))
+function redis(): Redis {
+  return opened(new Redis(server.port, { ...recommendedRedisOptions, ...USER }))
 }
 
 function storeOn(client: RedisLike, options: RedisStoreOptions = {}): RedisStore {
@@ -104,11 +93,8 @@ const window = '5m'
 const POLICIES: Policy[] = [
   fixedWindow({ limit: 20, window }),
   slidingLog({ limit: 20, window }),
-  slidingWindow({ limit: 20, window }),
   slidingCounter({ limit: 20, window }),
   tokenBucket({ capacity: 20, refill: 20, every: window }),
-  leakyBucket({ capacity: 20, leak: 20, every: window }),
-  gcra({ limit: 20, period: window, burst: 20 }),
 ]
 
 /** Everything that a store is asked for while Redis is well. */
@@ -140,7 +126,7 @@ async function doAll(store: RedisStore, policy: Policy | Policy[]): Promise<void
 }
 
 /** What was refused, and in which context. */
-async function refusals(at: RedisServer): Promise<unknown[]> {
+async function refusals(at: Asked): Promise<unknown[]> {
   const log = (await at.command('ACL', 'LOG')) as unknown[][]
   return log
     .map((entry) => entry[entry.indexOf('object') + 1])
@@ -177,13 +163,12 @@ describe('with the documented rules and no others', () => {
   )
 
   test('what was admitted in an outage is counted, and what was lost is restored', async () => {
-    const other = await startRedis()
-    await newUser(other)
-    const store = storeOn(redis(other.port), { deadlineMs: 200 })
+    await newUser(server)
+    const store = storeOn(redis(), { deadlineMs: 200 })
     const limiters = POLICIES.map((policy) => new RateLimiter({ name: newName(), store, policy }))
     for (const limiter of limiters) await limiter.consume('k', { cost: 2 })
     await new Promise((resolve) => setTimeout(resolve, 5))
-    await other.command('FLUSHALL')
+    await server.command('FLUSHALL')
     for (const limiter of limiters) await limiter.consume('k')
     for (const limiter of limiters) {
       await waitUntil(
@@ -197,24 +182,28 @@ describe('with the documented rules and no others', () => {
       wasOpen ||= state === 'open'
     })
     // The server answers nobody, and forgets nothing.
-    await other.command('CONFIG', 'SET', 'maxmemory', 1)
+    await server.command('CONFIG', 'SET', 'maxmemory', 1)
     await waitUntil('the breaker has opened', async () => {
       for (const limiter of limiters) await limiter.consume('k', { cost: 1 })
       return wasOpen
     })
-    await other.command('CONFIG', 'SET', 'maxmemory', 0)
+    await server.command('CONFIG', 'SET', 'maxmemory', 0)
     await waitUntil('all is counted', async () => {
       const { state, localKeys } = store.health()
       return state !== 'open' && localKeys === 0
     })
-    expect(await refusals(other)).toEqual([])
+    expect(await refusals(server)).toEqual([])
     expect(warnings()).toEqual([])
-    await other.stop()
   })
 
   test('a Cluster works with its additional rules', async () => {
-    await Promise.all(cluster.nodes.map((node) => newUser(node, ...OF_A_CLUSTER)))
-    const nodes = cluster.ports.map((port) => ({ host: '127.0.0.1', port }))
+    const ports = workerRedis().clusterPorts
+    const connections = ports.map((port) => openConnection(port))
+    for (const node of connections) {
+      await newUser(node, ...OF_A_CLUSTER)
+      open.push(() => node.close())
+    }
+    const nodes = ports.map((port) => ({ host: '127.0.0.1', port }))
     const redisOptions = { ...recommendedClusterOptions.redisOptions, ...USER }
     const client = opened(new Cluster(nodes, { ...recommendedClusterOptions, redisOptions }))
     const store = storeOn(client)
@@ -229,30 +218,24 @@ describe('with the documented rules and no others', () => {
       store,
       policy: slidingLog({ limit: 2, window }),
     })
-    const slot = (await cluster.nodes[0]?.command('CLUSTER', 'KEYSLOT', 'on%20its%20way')) as number
-    const [from, to] = slot < 8_192 ? cluster.masters : [...cluster.masters].reverse()
-    const [fromId, toId] = await Promise.all(
-      [from, to].map((node) => node?.command('CLUSTER', 'MYID')),
-    )
-    await to?.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', String(fromId))
-    await from?.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', String(toId))
+    const moving = await movingSlot('on%20its%20way')
     expect((await limiter.consume('on its way')).source).toBe('store')
-    expect(await to?.command('CLUSTER', 'COUNTKEYSINSLOT', slot)).toBe(1)
-    for (const node of cluster.nodes) expect(await refusals(node)).toEqual([])
+    expect(await moving.to.command('CLUSTER', 'COUNTKEYSINSLOT', moving.slot)).toBe(1)
+    await moving.stay()
+    for (const node of connections) {
+      expect(await refusals(node)).toEqual([])
+      await node.command('ACL', 'DELUSER', 'weir')
+    }
     expect(warnings()).toEqual([])
   })
 
   test('keys of others cannot be reached', async () => {
     await newUser(server)
-    await expect(redisReady().then((client) => client.get('other'))).rejects.toThrow('NOPERM')
+    const client = redis()
+    await new Promise((resolve) => client.once('ready', resolve))
+    await expect(client.get('other')).rejects.toThrow('NOPERM')
   })
 })
-
-async function redisReady(): Promise<Redis> {
-  const client = redis()
-  await new Promise((resolve) => client.once('ready', resolve))
-  return client
-}
 
 describe('a missing permission causes one warning, with the remedy', () => {
   const limiterOn = (store: RedisStore, policy: Policy) =>
@@ -284,13 +267,7 @@ describe('a missing permission causes one warning, with the remedy', () => {
     expect(await warned()).toContain(`what Weir needs: ${command}; run`)
   })
 
-  test('several, all at once', async () => {
-    await newUser(server, '-time', '-lindex', '-zadd')
-    await limiterOn(storeOn(redis()), fixedWindow({ limit: 2, window })).consume('k')
-    expect(await warned()).toContain('what Weir needs: TIME, LINDEX, ZADD; run')
-  })
-
-  test('and the check leaves no key', async () => {
+  test('several, all at once, and the check leaves no key', async () => {
     await newUser(server, '-time', '-lpop', '-zrem')
     await limiterOn(storeOn(redis()), fixedWindow({ limit: 2, window })).consume('k')
     expect(await warned()).toContain('what Weir needs: TIME, LPOP, ZREM; run')
@@ -322,20 +299,18 @@ describe('a missing permission causes one warning, with the remedy', () => {
   })
 
   test('what is refused only when an outage is over', async () => {
-    const other = await startRedis()
-    await newUser(other)
-    const store = storeOn(redis(other.port), { deadlineMs: 200, instances: 1 })
+    await newUser(server)
+    const store = storeOn(redis(), { deadlineMs: 200, instances: 1 })
     const limiter = limiterOn(store, slidingLog({ limit: 100, window }))
     await limiter.consume('k')
-    await other.command('CONFIG', 'SET', 'maxmemory', 1)
+    await server.command('CONFIG', 'SET', 'maxmemory', 1)
     await waitUntil('the breaker is open', async () => {
       await limiter.consume('k')
       return store.health().state === 'open'
     })
-    await other.command('ACL', 'SETUSER', 'weir', '-rpush', '-lset')
-    await other.command('CONFIG', 'SET', 'maxmemory', 0)
+    await server.command('ACL', 'SETUSER', 'weir', '-rpush', '-lset')
+    await server.command('CONFIG', 'SET', 'maxmemory', 0)
     expect(await warned()).toContain('RPUSH, LSET')
-    await other.stop()
   })
 })
 

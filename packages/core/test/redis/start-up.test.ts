@@ -2,9 +2,9 @@
 // process does.
 
 import { createServer, type Server, type Socket } from 'node:net'
-import { freePort, type RedisSentinel, startSentinel, waitUntil } from '@weir/testkit'
+import { freePort, waitUntil } from '@weir/testkit'
 import { Cluster, Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { RedisLike } from '../../src/entries/store.js'
 import {
   fixedWindow,
@@ -15,29 +15,22 @@ import {
   recommendedRedisOptions,
   redisStore,
 } from '../../src/index.js'
+import { newName } from './clients.js'
 import { workerRedis } from './servers.js'
 
 const { port, clusterPorts } = workerRedis()
 const policy = fixedWindow({ name: 'p', limit: 3, window: '5m' })
 
-let sentinel: RedisSentinel
-beforeAll(async () => {
+beforeAll(() => {
   // Warnings of offline queues and long timeouts, which are intended here.
-  vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
-  sentinel = await startSentinel()
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  return () => warned.mockRestore()
 })
-afterAll(() => sentinel.stop())
 
 const open: (() => unknown)[] = []
 afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close()
 })
-
-let runs = 0
-function newName(): string {
-  runs += 1
-  return `s${Date.now().toString(36)}${runs}`
-}
 
 function opened<Client extends Redis | Cluster>(client: Client): Client {
   client.on('error', () => {})
@@ -47,13 +40,6 @@ function opened<Client extends Redis | Cluster>(client: Client): Client {
 
 function redis(options: object = {}, at: number = port): Redis {
   return opened(new Redis(at, { ...recommendedRedisOptions, ...options }))
-}
-
-function bySentinel(options: object): Redis {
-  const sentinels = sentinel.sentinelPorts.map((each) => ({ host: '127.0.0.1', port: each }))
-  return opened(
-    new Redis({ ...recommendedRedisOptions, sentinels, name: sentinel.name, ...options }),
-  )
 }
 
 function cluster(options: object): Cluster {
@@ -69,7 +55,6 @@ function storeOn(client: RedisLike, options: RedisStoreOptions = {}): RedisStore
 
 describe.each([
   ['a Redis', redis],
-  ['a Redis behind Sentinels', bySentinel],
   ['a Cluster', cluster],
 ])('the first requests of a process are decided by %s', (_, connect) => {
   test.each([
@@ -99,23 +84,6 @@ test('a Cluster decides the first requests even for more keys than calls may be 
   const decisions = await Promise.all(keys.map((key) => limiter.consume(key)))
   expect(decisions.filter(({ source }) => source !== 'store')).toEqual([])
   expect(store.health().nodes.map(({ name }) => name)).not.toContain('unknown')
-})
-
-test('peers that were asked while they connected know each other', async () => {
-  const prefix = newName()
-  const stores = [1, 2].map(() => {
-    const store = redisStore(redis({}), { deadlineMs: 10_000, prefix })
-    open.push(() => store.close())
-    return store
-  })
-  await Promise.all(
-    stores.map((store) =>
-      new RateLimiter({ name: 'peers', store, policy, shared: true }).consume('k'),
-    ),
-  )
-  await waitUntil('both to be counted', async () =>
-    stores.every((store) => store.health().instances === 2),
-  )
 })
 
 test('any number of stores wait for one client, which then has no listeners of theirs', async () => {
