@@ -1,6 +1,7 @@
 // The command groups of `weir` that come from the project's @weir/simulate: how they are found,
 // what they get, and how they end. A package of the tests takes its place.
 import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -96,13 +97,31 @@ test.each([
   expect(ended).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) })
 })
 
-test('an interrupt aborts a group, which then ends by itself with code 130', async () => {
-  const body = `
-    const timer = setInterval(() => {}, 1_000)
+test.each([
+  [
+    'aborts a group, which then ends by itself with code 130',
+    `const timer = setInterval(() => {}, 1_000)
     await new Promise((resolve) => { io.signal.onabort = resolve; io.out('it runs') })
     clearInterval(timer)
     io.out('cleaned up')
-    return 0`
+    return 0`,
+    { code: 130, signal: null, stdout: 'it runs\ncleaned up\n' },
+  ],
+  [
+    'ends a group that waits for input that never comes',
+    "io.out('it runs'); for await (const part of io.input) io.out(String(part)); return 0",
+    { code: null, signal: 'SIGINT', stdout: 'it runs\n' },
+  ],
+  [
+    'ends a group that has announced a long computation',
+    `io.blocking()
+    io.out('it runs')
+    await new Promise(setImmediate)
+    for (const end = Date.now() + 600_000; Date.now() < end; );
+    return 0`,
+    { code: null, signal: 'SIGINT', stdout: 'it runs\n' },
+  ],
+])('an interrupt %s', async (_, body, ended) => {
   const child = spawn(process.execPath, [cli, 'simulate'], { cwd: projectWith(body) })
   onTestFinished(() => void child.kill('SIGKILL'))
   let stdout = ''
@@ -110,36 +129,8 @@ test('an interrupt aborts a group, which then ends by itself with code 130', asy
     stdout += text
     if (String(text).includes('it runs')) child.kill('SIGINT')
   })
-  const code = await new Promise((resolve) => child.on('close', resolve))
-  expect({ code, stdout }).toEqual({ code: 130, stdout: 'it runs\ncleaned up\n' })
-})
-
-test('an interrupt ends a group that waits for input that never comes', async () => {
-  const body =
-    "io.out('it runs'); for await (const part of io.input) io.out(String(part)); return 0"
-  const child = spawn(process.execPath, [cli, 'simulate'], { cwd: projectWith(body) })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  child.stdout.once('data', () => child.kill('SIGINT'))
-  const ended = await new Promise((resolve) =>
-    child.on('close', (code, signal) => resolve({ code, signal })),
-  )
-  expect(ended).toEqual({ code: null, signal: 'SIGINT' })
-})
-
-test('an interrupt ends a group that has announced a long computation', async () => {
-  const body = `
-    io.blocking()
-    io.out('it runs')
-    await new Promise(setImmediate)
-    for (const end = Date.now() + 600_000; Date.now() < end; );
-    return 0`
-  const child = spawn(process.execPath, [cli, 'suggest'], { cwd: projectWith(body) })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  child.stdout.once('data', () => child.kill('SIGINT'))
-  const ended = await new Promise((resolve) =>
-    child.on('close', (code, signal) => resolve({ code, signal })),
-  )
-  expect(ended).toEqual({ code: null, signal: 'SIGINT' })
+  const [code, signal] = await once(child, 'close')
+  expect({ code, signal, stdout }).toEqual(ended)
 })
 
 test('a group that waits for something that never happens fails, and does not end with code 0', async () => {
@@ -180,11 +171,9 @@ test('when its reader stops reading, a group ends silently, with its usual exit 
 })
 
 test('the help of the command names all groups, and that of limits its own commands', async () => {
-  for (const args of [[], ['--help'], ['-h']]) {
-    const help = (await weir(args)).join('\n')
-    for (const group of ['limits', 'why', 'simulate', 'suggest'])
-      expect(help).toContain(`\n  weir ${group} `)
-  }
+  const helps = await Promise.all([[], ['--help'], ['-h']].map((args) => weir(args)))
+  for (const group of ['limits', 'why', 'simulate', 'suggest'])
+    for (const help of helps) expect(help.join('\n')).toContain(`\n  weir ${group} `)
   for (const args of [['limits'], ['limits', '--help'], ['limits', 'set', '-h']])
     expect((await weir(args)).join('\n')).toContain('\n  weir limits rollback VERSION ')
 })

@@ -6,18 +6,7 @@ import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { livePolicies } from '../../src/entries/live.js'
 import type { TextClient } from '../../src/entries/store.js'
-import {
-  concurrency,
-  fixedWindow,
-  lockout,
-  type Policy,
-  RateLimiter,
-  redisStore,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-} from '../../src/index.js'
+import { fixedWindow, type Policy, RateLimiter, redisStore } from '../../src/index.js'
 import { settingsOf } from '../../src/live/checks.js'
 import { HEARTBEAT } from '../../src/redis/heartbeat.js'
 import { REPORT, REPORTS } from '../../src/redis/reports.js'
@@ -25,6 +14,7 @@ import { SETTINGS_SCRIPTS } from '../../src/redis/settings.js'
 import { scriptOf } from '../../src/redis/transport/script.js'
 import { WATCH } from '../../src/redis/watched.js'
 import { makePolicySet } from '../../src/request.js'
+import { policyFactories } from '../../src/testing/algorithms.js'
 import { storeConformance } from '../../src/testing/index.js'
 import { checkingProxy, refusalOf } from './checking-proxy.js'
 import { singleClient } from './clients.js'
@@ -34,14 +24,8 @@ const ALONE = { instances: 1 } as const
 const client = singleClient()
 
 const ONE_OF_EACH: readonly Policy[] = [
-  tokenBucket({ name: 'bucket', capacity: 5, refill: 1, every: '1s' }),
-  fixedWindow({ name: 'fixed', limit: 5, window: '1m' }),
+  ...Object.entries(policyFactories).map(([name, { of }]) => of(5, '1m', name)),
   fixedWindow({ name: 'calendar', limit: 5, window: 'day' }),
-  slidingCounter({ name: 'counter', limit: 5, window: '1m' }),
-  slidingLog({ name: 'log', limit: 5, window: '1m' }),
-  slidingWindow({ name: 'window', limit: 5, window: '1m' }),
-  lockout({ name: 'lockout', limit: 5, window: '1m', block: ['1m', '1h'], forget: '1d' }),
-  concurrency({ name: 'slots', limit: 5, holdTimeout: '1m' }),
 ]
 
 const SETS = [...ONE_OF_EACH.map((policy) => [policy]), ONE_OF_EACH]
@@ -185,26 +169,17 @@ test.each([
   await store.close()
 })
 
-test.each([undefined, null, '', 'OK', {}, new Error('no')])(
-  'a change of live limits that is answered with %o has failed',
-  async (reply) => {
-    const store = redisStore({ callText: async () => reply }, STRICT)
-    const policy = fixedWindow({ name: 'p', limit: 5, window: '1h' })
-    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
-    const live = livePolicies(store, { name: 'garbage', defaults: { api: policy } })
-    await expect(live.set('api', policy)).rejects.toMatchObject({ code: 'WEIR_STORE_FAILED' })
-    live.close()
-    await store.close()
-    warned.mockRestore()
-  },
-)
-
-test.each([undefined, null, 'no'])('a client that rejects with %o has failed', async (reason) => {
-  const callText = (): Promise<never> => Promise.reject(reason)
+test.each<[string, () => Promise<unknown>]>([
+  ...[undefined, null, '', 'OK', {}, new Error('no')].map(
+    (reply): [string, () => Promise<unknown>] => [`${reply}`, async () => reply],
+  ),
+  ['a rejection without a reason', () => Promise.reject(undefined)],
+  ['a rejection with a text', () => Promise.reject('no')],
+])('a change of live limits that is answered with %s has failed', async (_, callText) => {
   const store = redisStore({ callText }, STRICT)
   const policy = fixedWindow({ name: 'p', limit: 5, window: '1h' })
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
-  const live = livePolicies(store, { name: 'rejects', defaults: { api: policy } })
+  const live = livePolicies(store, { name: 'garbage', defaults: { api: policy } })
   await expect(live.set('api', policy)).rejects.toMatchObject({ code: 'WEIR_STORE_FAILED' })
   live.close()
   await store.close()

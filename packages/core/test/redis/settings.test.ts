@@ -1,13 +1,12 @@
 // Live policies in Redis: how they get from one process to another, and what happens when the
 // server is away, restarts, or refuses them. Time passes when a test says so.
 
-import { freePort, type RedisServer, startProxy, startRedis, waitUntil } from '@weir/testkit'
+import { type RedisServer, startProxy, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import {
   afterAll,
   beforeAll,
   beforeEach,
-  describe,
   expect,
   type MockInstance,
   onTestFinished,
@@ -93,8 +92,6 @@ const places: readonly (readonly [
   () => RedisLike | Promise<RedisLike>,
   RedisStoreOptions,
 ])[] = [
-  ['a single server', singleClient, {}],
-  ['a Cluster', clusterClient, {}],
   ['a single server with hashed keys', singleClient, { hashKeys: SECRET }],
   ['a Cluster with hash tags and a prefix', clusterClient, { hashTags: 16, prefix: 'other:app' }],
   ['a client with a keyPrefix', () => clientOf(server.port, { keyPrefix: 'mine:' }), {}],
@@ -105,8 +102,9 @@ const places: readonly (readonly [
   ],
 ]
 
-describe.each(places)('on %s', (_, clientAt, options) => {
-  test('a change reaches other processes, including those that start later', async () => {
+test.each(places)(
+  'on %s, a change reaches other processes, including those that start later',
+  async (_, clientAt, options) => {
     const fleet = fleetOf(options)
     const client = await clientAt()
     const [one, two] = [fleet.join(client), fleet.join(client)]
@@ -114,27 +112,17 @@ describe.each(places)('on %s', (_, clientAt, options) => {
     expect(await one.set('free', api(20))).toMatchObject({ version: 1, isNewCounter: false })
     await one.override('u\n1:{x}', api(30))
     await fleet.step(1_400)
-    const late = fleet.join(client)
+    const all = [one, two, fleet.join(client)]
+    const limits = () =>
+      all.map((each) => [each.for('free').limit, each.for('pro', 'u\n1:{x}').limit])
     await fleet.step(99)
-    const limitsOf = (each: typeof one) => [
-      each.for('free').limit,
-      each.for('pro', 'u\n1:{x}').limit,
-    ]
-    expect([one, two, late].map(limitsOf)).toEqual([
-      [10, 100],
-      [10, 100],
-      [10, 100],
-    ])
+    expect(limits()).toEqual(all.map(() => [10, 100]))
     await fleet.step(1)
-    expect([one, two, late].map(limitsOf)).toEqual([
-      [20, 30],
-      [20, 30],
-      [20, 30],
-    ])
+    expect(limits()).toEqual(all.map(() => [20, 30]))
     expect(await two.history()).toMatchObject([{ version: 2, kind: 'key' }, { version: 1 }])
     expect(codes()).toEqual([])
-  })
-})
+  },
+)
 
 test('with hashed keys, nothing in Redis reveals whose override it is, and prefixes are refused', async () => {
   const fleet = fleetOf({ hashKeys: SECRET })
@@ -168,25 +156,6 @@ test('a key that Weir did not write is left alone, and the defaults apply', asyn
   expect(codes()).toEqual(['WEIR_SETTINGS_UNREAD'])
 })
 
-test('an invalid edit by hand changes nothing', async () => {
-  const fleet = fleetOf()
-  const live = fleet.join(singleClient())
-  await live.set('free', api(20))
-  await fleet.step(1_500)
-  const key = `weir:{settings:${fleet.name}}`
-  await singleClient().hset(key, '.free', '{"limit":1e9}', '=api:"u1"', 'x', '=', 'x', '.', 'x')
-  const fresh = fleet.join(singleClient())
-  await fleet.step(0)
-  expect([live.for('free').limit, fresh.for('free'), fresh.for('free', 'u1')]).toEqual([
-    20,
-    defaults.free,
-    defaults.free,
-  ])
-  await live.set('free', api(30))
-  await fleet.step(1_500)
-  expect([live.for('free').limit, fresh.for('free').limit]).toEqual([30, 30])
-})
-
 test('a change that was edited by hand stops none of the later ones', async () => {
   const fleet = fleetOf()
   const live = fleet.join(singleClient())
@@ -202,7 +171,7 @@ test('a change that was edited by hand stops none of the later ones', async () =
   expect((await live.history()).map(({ version }) => version)).toEqual([3, 1])
 })
 
-test.each(['inf', '1e300', '1.5', '-3', '9'.repeat(16), '7', 'x'])(
+test.each(['inf', '1.5', '-3', '9'.repeat(16), '7', 'x'])(
   'a version that was edited by hand to %s is refused, and does not block the server',
   async (version) => {
     const fleet = fleetOf()
@@ -269,33 +238,11 @@ test('a number of overrides that was edited by hand prevents no change', async (
   expect(live.overrides()).toHaveLength(1)
 })
 
-test('a change right after Redis has lost its data keeps what else was known', async () => {
-  const fleet = fleetOf()
-  const client = await clientOf(server.port)
-  const [one, two] = [fleet.join(client), fleet.join(client)]
-  await one.override('abuser', api(0))
-  await one.set('pro', api(500))
-  await fleet.step(1_500)
-  await client.flushall()
-  expect(await two.set('free', api(120))).toMatchObject({ version: 1 })
-  await fleet.step(500)
-  await fleet.step(1_500)
-  const fresh = fleet.join(client)
-  await fleet.step(0)
-  for (const each of [one, two, fresh]) {
-    expect([each.for('free').limit, each.for('pro').limit]).toEqual([120, 500])
-    expect(each.for('free', 'abuser').limit).toBe(0)
-    expect(each.status()).toMatchObject({ version: 3, isCurrent: true })
-  }
-  expect(await two.override('abuser', api(1))).toMatchObject({ version: 4, was: api(0) })
-  await client.del(`weir:{settings:${fleet.name}}`)
-})
-
 test('a server that has lost its data, or its scripts, gets what was known', async () => {
   const fleet = fleetOf()
   const client = await clientOf(server.port)
   const [one, two] = [fleet.join(client), fleet.join(client)]
-  for (let i = 0; i < 1_200; i += 1) await one.override(`u${i}`, api(i))
+  for (let i = 0; i < 300; i += 1) await one.override(`u${i}`, api(i))
   await one.set('pro', api(500))
   await fleet.step(1_500)
   await client.flushall()
@@ -304,49 +251,12 @@ test('a server that has lost its data, or its scripts, gets what was known', asy
   const fresh = fleet.join(client)
   await fleet.step(500)
   for (const each of [one, two, fresh]) {
-    expect(each.status()).toMatchObject({ version: 1_201, overrides: 1_200 })
-    expect([each.for('pro').limit, each.for('pro', 'u1199').limit]).toEqual([500, 1_199])
+    expect(each.status()).toMatchObject({ version: 301, overrides: 300 })
+    expect([each.for('pro').limit, each.for('pro', 'u299').limit]).toEqual([500, 299])
   }
   expect(new Set(codes())).toEqual(new Set(['WEIR_SETTINGS_LOST']))
-  expect(await two.override('u7', api(8))).toMatchObject({ version: 1_202, was: api(7) })
+  expect(await two.override('u7', api(8))).toMatchObject({ version: 302, was: api(7) })
   await client.del(`weir:{settings:${fleet.name}}`)
-})
-
-test('10,000 overrides are read page by page, and found', async () => {
-  const fleet = fleetOf()
-  const text = (limit: number) =>
-    JSON.stringify({ algorithm: 'sliding-window', name: 'api', limit, window: '1m' })
-  const fields = Array.from({ length: 10_000 }, (_, i) => [`=api:"u${i}"`, text(i)])
-  await singleClient().hset(
-    `weir:{settings:${fleet.name}}`,
-    ...['id', 'x', 'version', '1', 'restored', '1', 'counted', '10000'],
-    ...fields.flat(),
-  )
-  const live = fleet.join(singleClient())
-  expect(await live.refresh()).toBe(true)
-  expect(live.status()).toMatchObject({ overrides: 10_000, version: 1 })
-  expect([0, 4_321, 9_999].map((i) => live.for('free', `u${i}`).limit)).toEqual([0, 4_321, 9_999])
-})
-
-test('if Redis is away at the start, the defaults apply until it is there', async () => {
-  const fleet = fleetOf()
-  const port = await freePort()
-  const client = new Redis(port, { ...patientOptions, retryStrategy: () => 50 })
-  client.on('error', () => {})
-  onTestFinished(() => client.disconnect())
-  const live = fleet.join(client)
-  expect(await live.refresh()).toBe(false)
-  expect(live.for('pro')).toBe(defaults.pro)
-  expect(live.status()).toMatchObject({ version: 0, heardMsAgo: undefined, isCurrent: false })
-  await expect(live.set('pro', api(200))).rejects.toMatchObject({ code: 'WEIR_STORE_FAILED' })
-  expect(codes()).toEqual(['WEIR_SETTINGS_UNREAD'])
-  const late = await startRedis({ port })
-  onTestFinished(() => late.stop())
-  await waitUntil('it is read', () => live.refresh())
-  expect(await live.set('pro', api(200))).toMatchObject({ version: 1 })
-  await fleet.step(1_500)
-  expect(live.for('pro').limit).toBe(200)
-  client.disconnect()
 })
 
 test('a first connection that takes longer than a request may wait is no failure', async () => {
@@ -385,19 +295,7 @@ test.each([
 test('a user without permission gets a warning with what to permit, which is sufficient', async () => {
   const fleet = fleetOf()
   const client = await clientOf(server.port)
-  await client.call(
-    'ACL',
-    'SETUSER',
-    'live',
-    'on',
-    '>word',
-    'reset',
-    'on',
-    '>word',
-    '~weir:*',
-    '+ping',
-    '+info',
-  )
+  await client.call('ACL', 'SETUSER', 'live', 'reset', 'on', '>word', '~weir:*', '+ping', '+info')
   const own = await clientOf(server.port, { username: 'live', password: 'word' })
   const live = fleet.join(own)
   const error = await live.set('free', api(20)).catch((failure: Error) => failure)
@@ -412,22 +310,6 @@ test('a user without permission gets a warning with what to permit, which is suf
   await fleet.step(1_000)
   expect(await live.history()).toEqual([])
   expect(await live.set('free', api(21))).toMatchObject({ version: 4 })
-})
-
-test('a user who may not report gets a warning with what to permit, and limits stay as before', async () => {
-  const fleet = fleetOf()
-  const client = await clientOf(server.port)
-  const rules = '~weir:* +ping +info +evalsha +eval +time +hget +hmget +hset +hdel +hscan +del'
-  await client.call('ACL', 'SETUSER', 'mute', 'reset', 'on', '>word', ...rules.split(' '))
-  const live = fleet.join(await clientOf(server.port, { username: 'mute', password: 'word' }))
-  await live.set('free', api(20))
-  await waitUntil('it is warned of', async () => {
-    await fleet.step(1_000)
-    return codes().length > 0
-  })
-  expect(codes()).toEqual(['WEIR_SETTINGS_UNREPORTED'])
-  expect(String(emitted.mock.calls[0]?.[0])).toContain('+zadd +zrange +zrem')
-  expect(live.for('free').limit).toBe(20)
 })
 
 test('a partial report of a user with some permissions does not stay forever', async () => {
