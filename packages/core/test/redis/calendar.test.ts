@@ -8,16 +8,10 @@ import { fixedWindow, type Policy, RateLimiter, type RedisStoreOptions } from '.
 import type { RedisLike } from '../../src/redis/clients/ioredis/redis-like.js'
 import type { RedisStore } from '../../src/redis/store.js'
 import { fakeClock } from '../../src/testing/index.js'
-import { singleClient, strictStore } from './clients.js'
+import { newName, singleClient, strictStore } from './clients.js'
 import { redisStoreOf } from './patient.js'
 
 const client = singleClient()
-let runs = 0
-function newName(): string {
-  runs += 1
-  return `calendar${process.pid}-${runs}`
-}
-
 /** Waits until everything that was sent has been answered. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 3; i += 1) {

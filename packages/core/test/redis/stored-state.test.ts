@@ -69,7 +69,7 @@ test.each(Object.entries(policies))(
     const random = drawing(algorithm.length)
     let atMs = START_MS
     const steps: unknown[] = []
-    for (let step = 0; step < 80; step += 1) {
+    for (let step = 0; step < 40; step += 1) {
       atMs += [0, 1, 130, 700, 4_100][random(5)] as number
       const mode = MODES[random(MODES.length)] as (typeof MODES)[number]
       const cost = mode === 'settle' ? random(9) - 4 : 1 + random(4)

@@ -7,7 +7,6 @@ import { fixedWindow } from '../../src/algorithms/fixed-window/policies.js'
 import { counterOf, type Policy } from '../../src/algorithms/policy.js'
 import { slidingCounter } from '../../src/algorithms/sliding-counter/policies.js'
 import { slidingLog, slidingWindow } from '../../src/algorithms/sliding-log/policies.js'
-import { EPOCH_MS } from '../../src/base/clock.js'
 import { RateLimiter } from '../../src/limiter/limiter.js'
 import { fakeClock } from '../../src/testing/clock.js'
 import { singleClient } from './clients.js'
@@ -31,7 +30,6 @@ const CELLS_MS: Readonly<Record<string, number>> = {
   'sliding-log': LOG_CELL_MS,
   'sliding-window': LOG_CELL_MS,
 }
-const CELL_START_MS = EPOCH_MS + 4_000_000 * CELL_MS
 const policies: readonly Policy[] = [
   tokenBucket({ name: 'p', capacity: 100, refill: 100, every: WINDOW_MS }),
   fixedWindow({ name: 'p', limit, window: WINDOW_MS }),
@@ -126,14 +124,6 @@ describe.each(policies)('$algorithm', (policy) => {
       const keptMs = (await client.pttl(key)) - SLACK_MS + (performance.now() - at)
       expect(keptMs).toBeGreaterThan(resetAfterMs - 300)
     }
-  })
-
-  test('a TTL that is long enough is left alone', async () => {
-    const [limiter, key] = limiterFor(policy, { clock: fakeClock(CELL_START_MS) })
-    await limiter.consume('u')
-    await client.pexpire(key, 1_000 * WINDOW_MS)
-    await limiter.consume('u')
-    expect(await client.pttl(key)).toBeGreaterThan(999 * WINDOW_MS)
   })
 
   test('the first TTL has some to spare, so the next writes need none', async () => {
