@@ -1,22 +1,13 @@
 // The class of a request over HTTP: a string, or the result of a function of the request.
 
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { LimitOptions } from '../../src/http/index.js'
 import { fixedWindow, memoryStore, slidingLog } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
+import { catchWarnings } from '../warnings.js'
 import { type FakeRequest, FakeResponse, limitOn } from './exchange.js'
 
-let warnings: [string, string][] = []
-beforeEach(() => {
-  warnings = []
-  vi.spyOn(process, 'emitWarning').mockImplementation(((
-    text: string,
-    { code }: { code: string },
-  ) => {
-    warnings.push([code, text])
-  }) as typeof process.emitWarning)
-})
-afterEach(() => vi.restoreAllMocks())
+const warnings = catchWarnings()
 
 const policy = fixedWindow({ name: 'p', limit: 10, window: '1m' })
 const reserve = { normal: 0.2, batch: 0.5 }
@@ -54,7 +45,7 @@ describe('a function', () => {
       normal: 3,
       critical: 2,
     })
-    expect(warnings).toEqual([])
+    expect(warnings.all).toEqual([])
   })
 
   test('that answers synchronously keeps the request in its turn', () => {
@@ -74,8 +65,8 @@ describe('a function', () => {
     async (_, wrong) => {
       const options = { priority: () => wrong as never }
       expect(await passed(options, many('anybody'))).toEqual({ anybody: 5 })
-      expect(warnings.map(([code]) => code)).toEqual(['WEIR_UNKNOWN_PRIORITY'])
-      const [[, text]] = warnings as [[string, string]]
+      expect(warnings.codes).toEqual(['WEIR_UNKNOWN_PRIORITY'])
+      const [text] = warnings.texts as [string]
       expect(text).toMatch(
         /^priority of limiter "classes-\d+" gave .*; such requests are "batch" \(see /,
       )
@@ -99,7 +90,7 @@ describe('a function', () => {
       expect((await limiter.peek('192.0.2.1', { policy })).remaining).toBe(10)
       const shadow = limitOn({ name: nameOf(), policy, reserve, priority: broken, shadow: true })
       expect(await shadow.send()).toBeUndefined()
-      expect(warnings.map(([code]) => code)).toEqual(['WEIR_SHADOW_FAILED'])
+      expect(warnings.codes).toEqual(['WEIR_SHADOW_FAILED'])
     },
   )
 })

@@ -1,6 +1,6 @@
 // Requests that wait for their turn: the handling of policies, costs and closed limiters.
 
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { LimitOptions } from '../../src/http/index.js'
 import {
   fixedWindow,
@@ -12,16 +12,10 @@ import {
   tokenBucket,
   unlimited,
 } from '../../src/index.js'
+import { catchWarnings } from '../warnings.js'
 import { type FakeRequest, FakeResponse, limitOn } from './exchange.js'
 
-let warnings: string[] = []
-beforeEach(() => {
-  warnings = []
-  vi.spyOn(process, 'emitWarning').mockImplementation(((_: string, { code }: { code: string }) => {
-    warnings.push(code)
-  }) as typeof process.emitWarning)
-})
-afterEach(() => vi.restoreAllMocks())
+const warnings = catchWarnings()
 
 /** 100 ms for one request; by default the queue is no longer than that. */
 const queue = { capacity: 1, leak: 10, every: '1s' } as const
@@ -246,7 +240,7 @@ describe('costs by the names of policies', () => {
       await response.end()
     }
     expect(settle).toHaveBeenCalledTimes(1)
-    expect(warnings).toEqual(['WEIR_SETTLE_FAILED'])
+    expect(warnings.codes).toEqual(['WEIR_SETTLE_FAILED'])
     expect(await left(limiter)).toEqual([9, 400])
   })
 })

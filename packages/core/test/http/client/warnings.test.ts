@@ -3,23 +3,12 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { LimitOptions, Trust } from '../../../src/http/index.js'
+import { catchWarnings } from '../../warnings.js'
 import type { FakeRequest } from '../exchange.js'
 
-let warnings: { code: string; message: string }[] = []
-beforeEach(() => {
-  vi.resetModules()
-  warnings = []
-  vi.spyOn(process, 'emitWarning').mockImplementation(((
-    message: string,
-    { code }: { code: string },
-  ) => {
-    warnings.push({ code, message })
-  }) as typeof process.emitWarning)
-})
-afterEach(() => {
-  vi.restoreAllMocks()
-  vi.unstubAllEnvs()
-})
+const warnings = catchWarnings()
+beforeEach(() => void vi.resetModules())
+afterEach(() => void vi.unstubAllEnvs())
 
 async function warningsOf(
   requests: FakeRequest[],
@@ -31,7 +20,7 @@ async function warningsOf(
     limitOn({ limit: 1e6, window: '1m', ...options } as never),
   ]
   for (const request of requests) for (const { send } of limits) await send(request)
-  return warnings.map(({ code }) => code)
+  return warnings.codes
 }
 
 const forwarded = { 'x-forwarded-for': '9.9.9.9' }
@@ -42,7 +31,7 @@ test('many issues: behind a proxy that nobody trusts, all clients share one buck
     headers: forwarded,
   }))
   expect(await warningsOf(requests)).toEqual(['WEIR_FORWARDED_IGNORED'])
-  expect(warnings[0]?.message).toContain('x-forwarded-for')
+  expect(warnings.texts[0]).toContain('x-forwarded-for')
 })
 
 test.each(['forwarded', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip'])(
@@ -63,10 +52,10 @@ test('a trusted proxy that names no readable client: one warning for each header
     headers: { 'x-forwarded-for': value, forwarded: value },
   }))
   expect(await warningsOf(requests, { proxies })).toEqual(['WEIR_NO_ADDRESS'])
-  expect(warnings[0]?.message).toContain('x-forwarded-for')
-  expect(warnings[0]?.message).not.toContain('script')
+  expect(warnings.texts[0]).toContain('x-forwarded-for')
+  expect(warnings.texts[0]).not.toContain('script')
   await warningsOf(requests, { proxies: { ...proxies, header: 'forwarded' } })
-  expect(warnings).toHaveLength(2)
+  expect(warnings.all).toHaveLength(2)
 })
 
 test('an adapter that returns all headers is asked for them once, and not for each', async () => {
@@ -170,7 +159,7 @@ async function madeInRequests(
     made.set(which, check)
     await check({ ...request }, undefined)
   }
-  return warnings.map(({ code }) => code)
+  return warnings.codes
 }
 
 /** Each request has a unique header. */

@@ -21,6 +21,7 @@ import { writeHeaders } from '../../../src/http/response/shown.js'
 import {
   concurrency,
   type Decision,
+  type Duration,
   fixedWindow,
   gcra,
   leakyBucket,
@@ -142,119 +143,33 @@ describe('r and t', () => {
   const leaky = leakyBucket({ name: 'p', capacity: 5, leak: 1, every: '90s' })
   const none = fixedWindow({ name: 'p', limit: 0, window: '1m' })
 
-  const rows: [string, Policy, Figures, boolean, string][] = [
-    ['fixed window: to its end', fixed, { remaining: 40, resetAfterMs: 41_200 }, true, 'r=40;t=42'],
-    [
-      'fixed window: exhausted',
-      fixed,
-      { remaining: 0, retryAfterMs: 41_200, resetAfterMs: 41_200 },
-      true,
-      'r=0;t=42',
-    ],
-    [
-      'fixed window: denied',
-      fixed,
-      { remaining: 0, retryAfterMs: 1, resetAfterMs: 1 },
-      false,
-      'r=0;t=1',
-    ],
-    ['fixed window: not begun', fixed, { cost: 0 }, true, 'r=100;t=60'],
-    [
-      'sliding window: the whole window',
-      sliding,
-      { remaining: 40, resetAfterMs: 12_000 },
-      true,
-      'r=40;t=60',
-    ],
-    [
-      'sliding window: exhausted',
-      sliding,
-      { remaining: 0, retryAfterMs: 900, resetAfterMs: 60_000 },
-      true,
-      'r=0;t=1',
-    ],
-    [
-      'sliding log: the whole window',
-      log,
-      { remaining: 1, resetAfterMs: 12_000 },
-      true,
-      'r=1;t=60',
-    ],
-    [
-      'sliding log: denied',
-      log,
-      { remaining: 0, retryAfterMs: 12_001, resetAfterMs: 60_000 },
-      false,
-      'r=0;t=13',
-    ],
-    [
-      'sliding counter: the whole window',
-      counter,
-      { remaining: 7, resetAfterMs: 80_000 },
-      true,
-      'r=7;t=60',
-    ],
-    ['token bucket: at its rate', bucket, { remaining: 13, resetAfterMs: 700 }, true, 'r=13;t=2'],
-    ['token bucket: full', bucket, { remaining: 20 }, true, 'r=20;t=2'],
-    [
-      'token bucket: empty',
-      bucket,
-      { remaining: 0, retryAfterMs: 100, resetAfterMs: 2_000 },
-      true,
-      'r=0;t=1',
-    ],
-    ['gcra: at its rate', cells, { remaining: 29, resetAfterMs: 1_000 }, true, 'r=29;t=29'],
-    [
-      'leaky bucket: at its rate',
-      leaky,
-      { remaining: 2, resetAfterMs: 270_000 },
-      true,
-      'r=2;t=180',
-    ],
-    [
-      'a cost that does not fit yet',
-      bucket,
-      { cost: 10, remaining: 3, retryAfterMs: 1_200 },
-      false,
-      'r=3;t=2',
-    ],
-    [
-      'a cost that never fits, some left',
-      fixed,
-      { cost: 200, remaining: 3, retryAfterMs: Infinity, resetAfterMs: 5_000 },
-      false,
-      'r=3;t=5',
-    ],
-    [
-      'a cost that never fits, none left',
-      fixed,
-      { cost: 200, remaining: 0, retryAfterMs: Infinity, resetAfterMs: 5_000 },
-      false,
-      'r=0;t=5',
-    ],
-    [
-      'a cost that never fits, one left',
-      log,
-      { cost: 200, remaining: 1, retryAfterMs: Number.POSITIVE_INFINITY, resetAfterMs: 5_000 },
-      false,
-      'r=1;t=60',
-    ],
-    ['a limit of 0', none, { remaining: 0, retryAfterMs: Infinity }, false, 'r=0'],
-    [
-      'a wait of a month',
-      fixed,
-      { remaining: 0, retryAfterMs: 30 * 24 * HOUR },
-      false,
-      'r=0;t=2592000',
-    ],
-    ['more left than the limit', fixed, { remaining: 101, resetAfterMs: 1_000 }, true, 'r=101;t=1'],
-    ['less than nothing left', fixed, { remaining: -3, retryAfterMs: 1_000 }, true, 'r=0;t=1'],
-  ]
-
-  test.each(rows)('%s', (_, policy, figures, allowed, expected) => {
-    expect(told([decisionOf(allowed, [figuresOf(policy, figures)])]).RateLimit).toBe(
-      `"p";${expected}`,
-    )
+  type Numbers = [remaining: number, retryAfterMs: number, resetAfterMs: number, cost?: number]
+  test.each<[string, Policy, Numbers, isAllowed: boolean, string]>([
+    ['fixed window: to its end', fixed, [40, 0, 41_200], true, 'r=40;t=42'],
+    ['fixed window: exhausted', fixed, [0, 41_200, 41_200], true, 'r=0;t=42'],
+    ['fixed window: denied', fixed, [0, 1, 1], false, 'r=0;t=1'],
+    ['fixed window: not begun', fixed, [100, 0, 0, 0], true, 'r=100;t=60'],
+    ['sliding window: the whole window', sliding, [40, 0, 12_000], true, 'r=40;t=60'],
+    ['sliding window: exhausted', sliding, [0, 900, 60_000], true, 'r=0;t=1'],
+    ['sliding log: the whole window', log, [1, 0, 12_000], true, 'r=1;t=60'],
+    ['sliding log: denied', log, [0, 12_001, 60_000], false, 'r=0;t=13'],
+    ['sliding counter: the whole window', counter, [7, 0, 80_000], true, 'r=7;t=60'],
+    ['token bucket: at its rate', bucket, [13, 0, 700], true, 'r=13;t=2'],
+    ['token bucket: full', bucket, [20, 0, 0], true, 'r=20;t=2'],
+    ['token bucket: empty', bucket, [0, 100, 2_000], true, 'r=0;t=1'],
+    ['gcra: at its rate', cells, [29, 0, 1_000], true, 'r=29;t=29'],
+    ['leaky bucket: at its rate', leaky, [2, 0, 270_000], true, 'r=2;t=180'],
+    ['a cost that does not fit yet', bucket, [3, 1_200, 0, 10], false, 'r=3;t=2'],
+    ['a cost that never fits, some left', fixed, [3, Infinity, 5_000, 200], false, 'r=3;t=5'],
+    ['a cost that never fits, none left', fixed, [0, Infinity, 5_000, 200], false, 'r=0;t=5'],
+    ['a cost that never fits, one left', log, [1, Infinity, 5_000, 200], false, 'r=1;t=60'],
+    ['a limit of 0', none, [0, Infinity, 0], false, 'r=0'],
+    ['a wait of a month', fixed, [0, 30 * 24 * HOUR, 0], false, 'r=0;t=2592000'],
+    ['more left than the limit', fixed, [101, 0, 1_000], true, 'r=101;t=1'],
+    ['less than nothing left', fixed, [-3, 1_000, 0], true, 'r=0;t=1'],
+  ])('%s', (_, policy, [remaining, retryAfterMs, resetAfterMs, cost = 1], isAllowed, text) => {
+    const figures = figuresOf(policy, { cost, remaining, retryAfterMs, resetAfterMs })
+    expect(told([decisionOf(isAllowed, [figures])]).RateLimit).toBe(`"p";${text}`)
   })
 
   test('a policy whose remaining units equal the cost did not deny', () => {
@@ -344,39 +259,22 @@ test('5 was sent for a window of 4,002 ms beside w=4: t is not above w, which is
 })
 
 describe('q and w', () => {
-  const forgedLimit = forged(fixedWindow({ name: 'p', limit: 1, window: '1m' }), { limit: 2 ** 50 })
+  const window = (limit: number, span: Duration) => fixedWindow({ name: 'p', limit, window: span })
+  const bucket = (capacity: number, refill: number, every: Duration) =>
+    tokenBucket({ name: 'p', capacity, refill, every })
+  const forgedLimit = forged(window(1, '1m'), { limit: 2 ** 50 })
 
   test.each<[string, Policy, string]>([
-    ['a window', fixedWindow({ name: 'p', limit: 120, window: '1m' }), 'q=120;w=60'],
-    [
-      'a window that is not whole seconds',
-      fixedWindow({ name: 'p', limit: 5, window: 1_500 }),
-      'q=5',
-    ],
-    [
-      'a window that is nearly whole seconds',
-      fixedWindow({ name: 'p', limit: 75, window: 4_002 }),
-      'q=75',
-    ],
-    ['a window below a second', fixedWindow({ name: 'p', limit: 5, window: '250ms' }), 'q=5'],
-    [
-      'a bucket: the time to fill it',
-      tokenBucket({ name: 'p', capacity: 20, refill: 10, every: '1s' }),
-      'q=20;w=2',
-    ],
-    [
-      'a bucket of an odd rate',
-      tokenBucket({ name: 'p', capacity: 7, refill: 7, every: '1m' }),
-      'q=7;w=60',
-    ],
-    [
-      'a bucket that fills in part of a second',
-      tokenBucket({ name: 'p', capacity: 5, refill: 2, every: '1s' }),
-      'q=5',
-    ],
+    ['a window', window(120, '1m'), 'q=120;w=60'],
+    ['a window that is not whole seconds', window(5, 1_500), 'q=5'],
+    ['a window that is nearly whole seconds', window(75, 4_002), 'q=75'],
+    ['a window below a second', window(5, '250ms'), 'q=5'],
+    ['a bucket: the time to fill it', bucket(20, 10, '1s'), 'q=20;w=2'],
+    ['a bucket of an odd rate', bucket(7, 7, '1m'), 'q=7;w=60'],
+    ['a bucket that fills in part of a second', bucket(5, 2, '1s'), 'q=5'],
     ['beyond an integer', forgedLimit, 'q=999999999999999;w=60'],
-    ['nothing allowed', fixedWindow({ name: 'p', limit: 0, window: '1m' }), 'q=0;w=60'],
-    ['a bucket of nothing', tokenBucket({ name: 'p', capacity: 0, refill: 1, every: '1s' }), 'q=0'],
+    ['nothing allowed', window(0, '1m'), 'q=0;w=60'],
+    ['a bucket of nothing', bucket(0, 1, '1s'), 'q=0'],
   ])('%s', (_, policy, expected) => {
     const headers = told([decisionOf(true, [figuresOf(policy, {})])], ['draft-8'])
     expect(headers['RateLimit-Policy']).toBe(`"p";${expected}`)
@@ -386,20 +284,21 @@ describe('q and w', () => {
 })
 
 describe('the unit of a policy', () => {
-  const times = { window: '1m' } as const
-  const bucket = { refill: 9, every: '1m' } as const
+  const times = { limit: 9, window: '1m' } as const
   const makers: [string, (unit: string) => Policy][] = [
-    ['fixedWindow', (unit) => fixedWindow({ name: 'p', unit, limit: 9, ...times })],
-    ['slidingWindow', (unit) => slidingWindow({ name: 'p', unit, limit: 9, ...times })],
-    ['slidingLog', (unit) => slidingLog({ name: 'p', unit, limit: 9, ...times })],
-    ['slidingCounter', (unit) => slidingCounter({ name: 'p', unit, limit: 9, ...times })],
-    ['tokenBucket', (unit) => tokenBucket({ name: 'p', unit, capacity: 9, ...bucket })],
+    ...[fixedWindow, slidingWindow, slidingLog, slidingCounter].map((make) => {
+      return [
+        make.name,
+        (unit: string) => make({ name: 'p', unit, ...times }),
+      ] as (typeof makers)[0]
+    }),
+    [
+      'tokenBucket',
+      (unit) => tokenBucket({ name: 'p', unit, capacity: 9, refill: 9, every: '1m' }),
+    ],
     ['leakyBucket', (unit) => leakyBucket({ name: 'p', unit, capacity: 9, leak: 9, every: '1m' })],
     ['gcra', (unit) => gcra({ name: 'p', unit, burst: 9, limit: 9, period: '1m' })],
-    [
-      'lockout',
-      (unit) => lockout({ name: 'p', unit, limit: 9, ...times, block: ['1m'], forget: '1h' }),
-    ],
+    ['lockout', (unit) => lockout({ name: 'p', unit, ...times, block: ['1m'], forget: '1h' })],
   ]
 
   test.each(makers)('of %s is shown, unless it is requests, and stays', (_, make) => {

@@ -4,7 +4,7 @@
 import { EventEmitter } from 'node:events'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { responses } from '../../../src/entries/adaptive.js'
 import { type HttpLimiter, httpLimiterIn } from '../../../src/http/http-limiter.js'
 import {
@@ -20,6 +20,7 @@ import {
 import { concurrency, fixedWindow, leakyBucket } from '../../../src/index.js'
 import { memoryStoreIn } from '../../../src/memory/store.js'
 import { type VirtualTime, virtualTime } from '../../virtual-time.js'
+import { catchWarnings } from '../../warnings.js'
 import { type FakeRequest, FakeResponse, fake } from '../exchange.js'
 
 class Response extends FakeResponse {
@@ -46,17 +47,8 @@ const adapter: HttpAdapter<FakeRequest, Response> = {
   cutOff: ({ node }) => void node.destroy?.(),
 }
 
-let warnings: string[] = []
-beforeEach(() => {
-  warnings = []
-  const spy = vi.spyOn(process, 'emitWarning').mockImplementation(((
-    text: string,
-    { code }: { code: string },
-  ) => {
-    warnings.push(`${code}: ${text}`)
-  }) as typeof process.emitWarning)
-  onTestFinished(() => spy.mockRestore())
-})
+const warnings = catchWarnings()
+const said = () => warnings.all.map(({ code, text }) => `${code}: ${text}`)
 
 function limitIn(
   time: VirtualTime,
@@ -78,7 +70,7 @@ describe('a response that takes no listeners', () => {
     const limit = limitIn(virtualTime(), { name: 'deaf-slots', policy: slots })
     for (let i = 0; i < 3; i += 1) expect(await limit.check({}, deaf())).toBeUndefined()
     expect(await left(limit)).toBe(1)
-    expect(warnings).toEqual([
+    expect(said()).toEqual([
       expect.stringContaining(
         'WEIR_NO_END: limiter "deaf-slots" releases slots at once, since it cannot see when a response ends',
       ),
@@ -96,7 +88,7 @@ describe('a response that takes no listeners', () => {
       expect(await limit.check({}, response)).toBeUndefined()
     }
     expect(await left(limit)).toBe(1)
-    expect(warnings).toEqual([
+    expect(said()).toEqual([
       expect.stringContaining('limiter "throwing" releases slots at once, since'),
     ])
   })
@@ -108,7 +100,7 @@ describe('a response that takes no listeners', () => {
     const limit = limitIn(virtualTime(), { name, policy: rate, ...options })
     for (let i = 0; i < 3; i += 1) expect(await limit.check({}, deaf())).toBeUndefined()
     expect(await left(limit)).toBe(7)
-    expect(warnings).toEqual([
+    expect(said()).toEqual([
       expect.stringContaining(`WEIR_NO_END: limiter "${name}" corrects no charge`),
     ])
   })
@@ -120,7 +112,7 @@ describe('a response that takes no listeners', () => {
     for (let i = 0; i < 2; i += 1)
       expect(await time.settle(limit.check({}, deaf()) as Promise<unknown>)).toBeUndefined()
     expect(time.nowMs()).toBe(1_000)
-    expect(warnings).toEqual([
+    expect(said()).toEqual([
       expect.stringContaining('limiter "deaf-wait" does not notice clients that leave'),
     ])
   })
@@ -130,7 +122,7 @@ describe('a response that takes no listeners', () => {
     for (let i = 0; i < 100; i += 1) expect(guard.admit({}, deaf().node)).toBeUndefined()
     expect(guard.inFlight).toBe(0)
     recordResponse(responses({ latency: '1s' }), deaf().node)
-    expect(warnings).toEqual([
+    expect(said()).toEqual([
       expect.stringContaining('overload() counts no request'),
       expect.stringContaining('recordResponses() records no response'),
     ])
@@ -147,7 +139,7 @@ describe('a slot of a response that has no connection', () => {
       response.node.emit?.('finish')
       await new Promise((resolve) => setImmediate(resolve))
     }
-    expect(warnings).toEqual([])
+    expect(said()).toEqual([])
   })
 
   test('is free at once if the response has ended while the decision was made', async () => {
@@ -174,7 +166,7 @@ describe('a slot of a response that has no connection', () => {
       await time.advance(HOLD_MS * 1.02)
     }
     expect(limit.limiter.stats().policies[0]?.slots).toMatchObject({ held: 0, expired: 3 })
-    expect(warnings).toEqual([
+    expect(said()).toEqual([
       expect.stringContaining(
         'WEIR_NO_END: a slot of limiter "endless" expired: its request was not over after holdTimeout',
       ),
@@ -188,7 +180,7 @@ describe('a slot of a response that has no connection', () => {
     await limit.check({}, Object.assign(new FakeResponse(), { node }))
     await time.advance(HOLD_MS * 1.02)
     expect(await left(limit)).toBe(1)
-    expect(warnings).toEqual([expect.stringContaining('a slot of limiter "unconnected" expired')])
+    expect(said()).toEqual([expect.stringContaining('a slot of limiter "unconnected" expired')])
   })
 
   test('is held by work that was given to until', async () => {
@@ -239,5 +231,5 @@ test('a slot of a response with a connection is renewed until it has ended', asy
   response.node.emit?.('close')
   await new Promise((resolve) => setImmediate(resolve))
   expect(await left(limit)).toBe(1)
-  expect(warnings).toEqual([])
+  expect(said()).toEqual([])
 })

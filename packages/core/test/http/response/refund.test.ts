@@ -1,22 +1,16 @@
 // Refunding the cost after the response: exactly once or not at all, whatever happens to the
 // connection.
 
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { ResponseOutcome } from '../../../src/http/index.js'
 import { fixedWindow, memoryStore, type Store } from '../../../src/index.js'
 import { fakeClock } from '../../../src/testing/index.js'
+import { catchWarnings } from '../../warnings.js'
 import { type FakeRequest, FakeResponse, limitOn } from '../exchange.js'
 
 const policy = fixedWindow({ name: 'p', limit: 10, window: '1m' })
 
-let warnings: string[] = []
-beforeEach(() => {
-  warnings = []
-  vi.spyOn(process, 'emitWarning').mockImplementation(((_: string, { code }: { code: string }) => {
-    warnings.push(code)
-  }) as typeof process.emitWarning)
-})
-afterEach(() => vi.restoreAllMocks())
+const warnings = catchWarnings()
 
 test.each<
   [
@@ -114,7 +108,7 @@ test('CVE-2026-26330 (Envoy): a store that fails between decision and refund cau
   await new Promise((resolve) => setImmediate(resolve))
   process.off('unhandledRejection', unhandled)
   expect(unhandled).not.toHaveBeenCalled()
-  expect(warnings).toEqual(['WEIR_REFUND_FAILED'])
+  expect(warnings.codes).toEqual(['WEIR_REFUND_FAILED'])
 })
 
 test.each([
@@ -138,6 +132,6 @@ test.each([
     await send({}, response)
     await response.end()
     expect((await limiter.peek('192.0.2.1')).remaining).toBe(9)
-    expect(warnings).toEqual(['WEIR_REFUND_FAILED'])
+    expect(warnings.codes).toEqual(['WEIR_REFUND_FAILED'])
   },
 )
