@@ -24,20 +24,6 @@ const STEPS = stepsOf(10_000, 500_000) / Object.keys(makers).length
 const SEED = seedOf(1)
 
 describe.each(Object.entries(makers))('%s', (_, make) => {
-  test('in memory: for each time scale, as much passes as the most generous limit alone allows, and one limit', async () => {
-    let steps = 0
-    const property = fc.asyncProperty(recipes, async (recipe) => {
-      let nowUs = 0
-      const store = memoryStore({ clock: { nowUs: () => nowUs || 1_800_000_000_000_000 } })
-      steps += await takeChanges(recipe, make, (_process, request, atUs) => {
-        nowUs = atUs
-        return store.decide(request).granted > 0
-      })
-    })
-    while (steps < STEPS) await fc.assert(property, { numRuns: 10, seed: SEED + steps })
-    expect(steps).toBeGreaterThanOrEqual(STEPS)
-  })
-
   test('without the store: the same, while the number of peers changes', async () => {
     let steps = 0
     const property = fc.asyncProperty(

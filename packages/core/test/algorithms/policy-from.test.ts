@@ -4,9 +4,11 @@ import { expect, test } from 'vitest'
 import { withLimit } from '../../src/algorithms/policy.js'
 import { policyText } from '../../src/algorithms/policy-from.js'
 import {
+  concurrency,
   fixedWindow,
   gcra,
   leakyBucket,
+  lockout,
   policyFrom,
   slidingCounter,
   slidingLog,
@@ -26,6 +28,8 @@ test.each([
   slidingWindow({ limit: 100, window: '1m', parts: 10 }),
   slidingLog({ limit: 100, window: '1m' }),
   slidingCounter({ name: 'g', limit: 100, window: '1m' }),
+  concurrency({ name: 'open', limit: 2, holdTimeout: '30s' }),
+  lockout({ name: 'l', limit: 2, window: '1m', block: ['1m', '1h'], forget: '1d' }),
   unlimited(),
   unlimited({ name: 'partner' }),
 ])('$signature is read as it was written', (policy) => {

@@ -117,34 +117,6 @@ function mustHave(
   expect(wrong.slice(0, 3), what).toEqual([])
 }
 
-/** The start and the length in hours of the period at a time. */
-function at(unit: CalendarUnit, timeZone: string, text: string): [start: string, hours: number] {
-  const { startMs, endMs } = periodsOf(unit, timeZone, 'monday')(Date.parse(text))
-  return [new Date(startMs).toISOString().slice(0, 16), (endMs - startMs) / HOUR_MS]
-}
-
-test.each<[CalendarUnit, string, string, string, number, string]>([
-  ['day', 'Europe/Berlin', '2026-03-29T12:00Z', '2026-03-28T23:00', 23, 'the clock goes forward'],
-  ['day', 'Europe/Berlin', '2026-10-25T12:00Z', '2026-10-24T22:00', 25, 'and back'],
-  ['day', 'Australia/Lord_Howe', '2026-04-04T20:00Z', '2026-04-04T13:00', 24.5, 'by half an hour'],
-  ['month', 'Europe/Berlin', '2026-03-15T00:00Z', '2026-02-28T23:00', 743, 'a month of a change'],
-  ['month', 'UTC', '2028-02-29T23:59Z', '2028-02-01T00:00', 29 * 24, 'a leap day'],
-  ['month', 'UTC', '2026-02-28T23:59Z', '2026-02-01T00:00', 28 * 24, 'no leap day'],
-  ['year', 'Asia/Kathmandu', '2028-07-01T00:00Z', '2027-12-31T18:15', 366 * 24, 'a leap year'],
-  ['week', 'UTC', '2026-01-01T00:00Z', '2025-12-29T00:00', 168, 'a week across a year'],
-  ['day', 'Pacific/Apia', '2011-12-30T09:59Z', '2011-12-29T10:00', 24, 'before a day is skipped'],
-  ['day', 'Pacific/Apia', '2011-12-30T10:00Z', '2011-12-30T10:00', 24, 'and after it'],
-  ['day', 'America/Sao_Paulo', '2018-11-04T12:00Z', '2018-11-04T03:00', 23, 'no midnight'],
-  ['day', 'America/Havana', '2026-11-01T12:00Z', '2026-11-01T04:00', 25, 'midnight comes twice'],
-  ['day', 'America/St_Johns', '2010-11-07T03:00Z', '2010-11-07T02:30', 25, 'put back to yesterday'],
-  ['hour', 'Europe/Berlin', '2026-10-25T00:30Z', '2026-10-25T00:00', 1, 'an hour that comes twice'],
-  ['hour', 'Europe/Berlin', '2026-10-25T01:30Z', '2026-10-25T01:00', 1, 'its second time'],
-  ['hour', 'Asia/Kolkata', '2026-10-25T00:00Z', '2026-10-24T23:30', 1, 'a half-hour zone'],
-  ['hour', 'Australia/Lord_Howe', '2026-04-04T15:10Z', '2026-04-04T15:00', 0.5, 'a half hour more'],
-])('a %s of %s at %s begins at %s and takes %d hours: %s', (unit, zone, text, start, hours) => {
-  expect(at(unit, zone, text)).toEqual([start, hours])
-})
-
 test.each(WEEK_DAYS)('a week that begins on %s', (weekStart) => {
   const { startMs } = periodsOf('week', 'Asia/Tokyo', weekStart)(Date.UTC(2026, 10, 22))
   const name = new Intl.DateTimeFormat('en-US', { timeZone: 'Asia/Tokyo', weekday: 'long' })

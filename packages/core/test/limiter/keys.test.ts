@@ -57,13 +57,6 @@ describe('a whole number and a bigint are keys, the same ones as their text', ()
       9, 97,
     ])
   })
-
-  test('two users are not the same key', async () => {
-    const limiter = new RateLimiter({ policy: fixedWindow({ limit: 1, window: '1h' }) })
-    expect((await limiter.consume(1)).allowed).toBe(true)
-    expect((await limiter.consume(2)).allowed).toBe(true)
-    expect((await limiter.consume('2')).allowed).toBe(false)
-  })
 })
 
 describe('any other value is an error with a code, before the store is asked', () => {

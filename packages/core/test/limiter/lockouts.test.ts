@@ -6,12 +6,10 @@ import {
   type LockoutOptions,
   lockout,
   memoryStore,
-  policyFrom,
   RateLimiter,
   type RateLimiterOptions,
 } from '../../src/index.js'
 import { livePoliciesIn } from '../../src/live/live-policies.js'
-import { adaptiveIn } from '../../src/overload/adaptive.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { limitOn } from '../http/exchange.js'
 import { virtualTime } from '../virtual-time.js'
@@ -47,22 +45,6 @@ const blockedFor = (retryAfterMs: number) => ({
   resetAfterMs: retryAfterMs,
 })
 
-test('consume: blocks last for 60, 300 and 3,600 s to the millisecond, and the last length repeats', async () => {
-  const { clock, guess, block } = world()
-  for (const ms of [60_000, 300_000, 3_600_000, 3_600_000]) {
-    await block()
-    expect(await guess()).toMatchObject(blockedFor(ms))
-    clock.advance(ms - 1)
-    // A refused attempt does not extend it.
-    expect(await guess()).toMatchObject(blockedFor(1))
-    clock.advance(1)
-  }
-  // A day after the end of the last block.
-  clock.advance(86_400_000)
-  await block()
-  expect(await guess()).toMatchObject(blockedFor(60_000))
-})
-
 test('consume: a request is one attempt whatever it costs, and none at a cost of 0', async () => {
   const { guess, state } = world()
   await guess(50)
@@ -79,25 +61,6 @@ test('consume: the cost of a lock-out is 0 or 1', async () => {
   })
 })
 
-test('consume: if another policy denies, there is no attempt', async () => {
-  const once = fixedWindow({ name: 'once', limit: 1, window: '1s' })
-  const { guess, limiter } = world({ policy: [lockout(GUESSES), once] })
-  await guess()
-  expect((await guess()).allowed).toBe(false)
-  expect((await limiter.peek('k')).policies[0]).toMatchObject({ remaining: 2 })
-})
-
-test("consume: with starts: 'excess', the first attempt after the limit is refused and begins the block", async () => {
-  const { clock, guess, block } = world({
-    policy: lockout({ ...GUESSES, starts: 'excess' }),
-  })
-  await block()
-  clock.advance(1_000)
-  expect(await guess()).toMatchObject(blockedFor(60_000))
-  clock.advance(59_999)
-  expect(await guess()).toMatchObject(blockedFor(1))
-})
-
 test("consume: with starts: 'excess', an attempt that another policy denies begins no block, and waits for the window", async () => {
   const once = fixedWindow({ name: 'once', limit: 3, window: '1s' })
   const policy = [lockout({ ...GUESSES, starts: 'excess' }), once]
@@ -108,17 +71,6 @@ test("consume: with starts: 'excess', an attempt that another policy denies begi
   expect(await guess()).toMatchObject(blockedFor(60_000))
   clock.advance(60_000)
   expect((await guess()).allowed).toBe(true)
-})
-
-test('consume: of many attempts at once exactly the limit is granted', async () => {
-  const { limiter } = world()
-  const all = await Promise.all(Array.from({ length: 64 }, () => limiter.consume('k')))
-  expect(all.filter(({ allowed }) => allowed)).toHaveLength(3)
-})
-
-test('consumeUpTo is refused, since a lock-out counts attempts, not units', async () => {
-  const { limiter } = world()
-  await expect(limiter.consumeUpTo('k', 2)).rejects.toMatchObject({ code: 'WEIR_INVALID_POLICY' })
 })
 
 test('wait never waits for a block: a blocked key is denied at once', async () => {
@@ -163,45 +115,11 @@ test('penalty is an attempt, and may begin a block', async () => {
 })
 
 describe('refund', () => {
-  test('of an attempt in the count lifts the block and restores the level', async () => {
-    const { clock, limiter, guess, block, state } = world()
-    await block()
-    clock.advance(60_000)
-    await block(2)
-    const right = await guess()
-    expect(await state()).toMatchObject({ isBlocked: true, level: 2 })
-    await limiter.refund(right)
-    expect(await state()).toMatchObject({ isBlocked: false, level: 1, remaining: 1 })
-  })
-
   test('of a part of what a decision cost takes no attempt back', async () => {
     const policy = [lockout(GUESSES), fixedWindow({ name: 'hour', limit: 9, window: '1h' })]
     const { limiter, guess, state } = world({ policy })
     await limiter.refund(await guess(3), { cost: 2 })
     expect(await state()).toMatchObject({ remaining: 2 })
-  })
-
-  test.each(['whose window', 'whose block'])(
-    'of an attempt %s is over does nothing',
-    async (of) => {
-      const { clock, limiter, guess, block, state } = world()
-      const late = await guess()
-      if (of === 'whose block') {
-        await block(2)
-        clock.advance(60_000)
-      } else clock.advance(600_000)
-      await block(2)
-      await limiter.refund(late)
-      expect(await state()).toMatchObject({ remaining: 1 })
-    },
-  )
-
-  test('lifts no block that was set by hand', async () => {
-    const { limiter, guess, state } = world()
-    const right = await guess()
-    await limiter.block('k', '1h')
-    await limiter.refund(right)
-    expect(await state()).toMatchObject({ isBlocked: true, retryAfterMs: 3_600_000 })
   })
 })
 
@@ -214,32 +132,6 @@ test('settle to 0 refunds the attempt; to more, it stays one', async () => {
   expect(await state()).toMatchObject({ remaining: 2 })
 })
 
-test('reset forgets count, block and level', async () => {
-  const { limiter, guess, block } = world()
-  await block()
-  await limiter.reset('k')
-  await block()
-  expect(await guess()).toMatchObject(blockedFor(60_000))
-})
-
-test('a block by hand lasts as long as it says, and leaves the level', async () => {
-  const { clock, limiter, guess, block } = world()
-  await limiter.block('k', '2h')
-  await limiter.block('k', '1h')
-  expect(await guess()).toMatchObject(blockedFor(7_200_000))
-  clock.advance(7_200_000)
-  await block()
-  expect(await guess()).toMatchObject(blockedFor(60_000))
-})
-
-test('unblock ends any block, and leaves the level', async () => {
-  const { limiter, guess, block } = world()
-  await block()
-  await limiter.unblock('k')
-  await block()
-  expect(await guess()).toMatchObject(blockedFor(300_000))
-})
-
 test('block and unblock are refused without a lock-out, and beyond its `forget`', async () => {
   const { limiter } = world({ policy: fixedWindow({ limit: 3, window: '1m' }) })
   const none = { code: 'WEIR_INVALID_POLICY' }
@@ -248,13 +140,6 @@ test('block and unblock are refused without a lock-out, and beyond its `forget`'
   await expect(world().limiter.block('k', '25h')).rejects.toMatchObject({
     code: 'WEIR_INVALID_DURATION',
   })
-})
-
-test('a class leaves no attempts to others: a guess is one attempt, whoever makes it', async () => {
-  const { limiter } = world({ reserve: { low: 0.5 } } as Partial<RateLimiterOptions>)
-  for (let i = 0; i < 3; i += 1)
-    expect(await limiter.consume('k', { priority: 'low' })).toMatchObject({ allowed: true })
-  expect(await limiter.consume('k', { priority: 'critical' })).toMatchObject(blockedFor(60_000))
 })
 
 test('adaptive and changed limits change the amounts, and leave count, block and level', async () => {
@@ -266,21 +151,6 @@ test('adaptive and changed limits change the amounts, and leave count, block and
   for (const allowed of [true, true])
     expect(await limiter.consume('k', { policy })).toMatchObject({ allowed })
   expect(await limiter.consume('k', { policy })).toMatchObject(blockedFor(180_000))
-})
-
-test('adaptive changes the limit of attempts with the load, never the blocks', async () => {
-  const time = virtualTime()
-  let load = 0
-  const policy = adaptiveIn(time, lockout({ ...GUESSES, limit: 4 }), {
-    signal: () => load,
-    min: 0.5,
-  })
-  const limiter = new RateLimiter({ name: 'login', store: memoryStore({ clock: time }), policy })
-  expect((await limiter.consume('k')).policies[0]).toMatchObject({ limit: 4, remaining: 3 })
-  load = 10
-  time.block(500)
-  expect((await limiter.consume('k')).policies[0]).toMatchObject({ limit: 2, remaining: 0 })
-  expect(await limiter.consume('k')).toMatchObject({ reason: 'blocked', retryAfterMs: 60_000 })
 })
 
 test('live policies change its amounts, and leave count, block and level', async () => {
@@ -322,12 +192,6 @@ test('stats count the blocks that began, by level', async () => {
   clock.advance(60_000)
   await block()
   expect(limiter.stats().policies[0]?.blocks?.slice(0, 3)).toEqual([1, 1, 0])
-})
-
-test('policyFrom makes it from data', async () => {
-  const { limiter, state } = world({ policy: policyFrom({ algorithm: 'lockout', ...GUESSES }) })
-  await limiter.consume('k')
-  expect(await state()).toMatchObject({ remaining: 2 })
 })
 
 test.each([

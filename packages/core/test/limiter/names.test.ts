@@ -1,6 +1,6 @@
 // The names of counters, and so which requests share one.
 
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { httpLimiter } from '../../src/http/index.js'
 import {
   fixedWindow,
@@ -14,20 +14,9 @@ import {
 } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { type FakeRequest, FakeResponse, fake } from '../http/exchange.js'
+import { catchWarnings } from '../warnings.js'
 
-const warnings: { code: string; text: string }[] = []
-beforeEach(() => {
-  warnings.length = 0
-  vi.spyOn(process, 'emitWarning').mockImplementation(((
-    text: string,
-    { code }: { code: string },
-  ) => {
-    warnings.push({ code, text })
-  }) as never)
-})
-afterEach(() => {
-  vi.restoreAllMocks()
-})
+const warnings = catchWarnings()
 
 let limiters = 0
 /** Warnings are given once for each name. */
@@ -113,7 +102,7 @@ describe('a policy without a name', () => {
     const four = new RateLimiter({ store, policy: slidingWindow({ limit: 4, window: '1m' }) })
     await three.consume('k', { cost: 3 })
     expect((await four.consume('k')).remaining).toBe(3)
-    expect(warnings).toEqual([])
+    expect(warnings.all).toEqual([])
   })
 
   test.each([true, false])(
@@ -150,8 +139,8 @@ describe('a policy without a name', () => {
       'fixed-window-9-per-1m',
       'fixed-window-1h',
     ])
-    expect(warnings.map(({ code }) => code)).toEqual(['WEIR_LIMIT_IN_NAME'])
-    expect(warnings[0]?.text).toContain(`"${name}"`)
+    expect(warnings.codes).toEqual(['WEIR_LIMIT_IN_NAME'])
+    expect(warnings.texts[0]).toContain(`"${name}"`)
   })
 
   test('is hidden under the name that its limiter uses', async () => {
@@ -171,7 +160,7 @@ describe('a warning', () => {
     const policy = slidingLog({ limit: 5, window: '1m' })
     const options = { name: freshName(), store: memoryStore(), policy }
     for (let i = 0; i < 3; i += 1) new RateLimiter(options).close()
-    expect(warnings).toEqual([])
+    expect(warnings.all).toEqual([])
   })
 
   test('is given for two limiters that share counters', () => {
@@ -182,21 +171,21 @@ describe('a warning', () => {
     }
     new RateLimiter(options)
     new RateLimiter(options)
-    expect(warnings.map(({ code }) => code)).toEqual(['WEIR_SHARED_NAME'])
+    expect(warnings.codes).toEqual(['WEIR_SHARED_NAME'])
   })
 
   test('is not given for two limiters of one name whose policies have policy keys', () => {
     const [name, store] = [freshName(), memoryStore()]
     const policy = slidingLog({ limit: 5, window: '1m' })
     for (const key of ['a', 'b']) new RateLimiter({ name, store, policy: [{ policy, key }] })
-    expect(warnings).toEqual([])
+    expect(warnings.all).toEqual([])
   })
 
   test('is not given for two limiters of one name that share nothing', () => {
     const [name, store] = [freshName(), memoryStore()]
     new RateLimiter({ name, store, policy: slidingLog({ name: 'p', limit: 5, window: '1m' }) })
     new RateLimiter({ name, store, policy: slidingLog({ name: 'p', limit: 5, window: '1h' }) })
-    expect(warnings).toEqual([])
+    expect(warnings.all).toEqual([])
   })
 
   test.each([true, false])(
@@ -209,8 +198,8 @@ describe('a warning', () => {
       const first = new RateLimiter({ name, store, policy: bucket })
       if (two) new RateLimiter({ name, store, policy: window })
       else await first.consume('k', { policy: window })
-      expect(warnings.map(({ code }) => code)).toEqual(['WEIR_CHANGED_ALGORITHM'])
-      expect(warnings[0]?.text).toContain(`"p" of limiter "${name}"`)
+      expect(warnings.codes).toEqual(['WEIR_CHANGED_ALGORITHM'])
+      expect(warnings.texts[0]).toContain(`"p" of limiter "${name}"`)
     },
   )
 })

@@ -55,30 +55,9 @@ test.each(Object.entries(walkedPolicies))(
   },
 )
 
-test('the lowest class stops first, the highest when everything is used', async () => {
-  const { clock, limiter } = limiterOf()
-  expect(await passed(limiter, 200, 'batch')).toBe(50)
-  expect(await passed(limiter, 200, 'normal')).toBe(30)
-  expect(await passed(limiter, 200, 'critical')).toBe(20)
-  clock.advance('1m')
-  expect(await passed(limiter, 200, 'critical')).toBe(100)
-  expect(await passed(limiter, 10, 'batch')).toBe(0)
-})
-
 test('a request without a class leaves nothing', async () => {
   const { limiter } = limiterOf()
   expect(await passed(limiter, 200)).toBe(100)
-})
-
-test('a class is told what is left to it', async () => {
-  const { limiter } = limiterOf()
-  const batch = await limiter.consume('k', { cost: 30, priority: 'batch' })
-  expect(batch).toMatchObject({ allowed: true, limit: 100, remaining: 20, priority: 'batch' })
-  const peeked = await limiter.peek('k', { priority: 'normal' })
-  expect(peeked).toMatchObject({ remaining: 50, priority: 'normal' })
-  const denied = await limiter.consume('k', { cost: 21, priority: 'batch' })
-  expect(denied).toMatchObject({ allowed: false, reason: 'limit', retryAfterMs: 60_000 })
-  expect(limiter.decide('k', { priority: 'critical' })).toMatchObject({ remaining: 69 })
 })
 
 test('a decision without a class has no field for one', async () => {
@@ -106,24 +85,6 @@ test('of as many as there are, a class takes as many as are left to it', async (
   expect(await limiter.consumeUpTo('k', 70, { priority: 'critical' })).toMatchObject({
     granted: 50,
   })
-})
-
-test('a cost of 0 is granted to every class, even beside a policy that costs', async () => {
-  const policies = [
-    fixedWindow({ name: 'free', limit: 10, window: '1m' }),
-    fixedWindow({ name: 'costly', limit: 100, window: '1m' }),
-  ]
-  const { limiter } = limiterOf({ policy: policies })
-  await limiter.consume('k', { cost: { free: 10, costly: 0 } })
-  const free = { cost: { free: 0, costly: 1 }, priority: 'batch' }
-  expect((await limiter.consume('k', free)).allowed).toBe(true)
-  expect((await limiter.consume('k', { cost: 0, priority: 'batch' })).allowed).toBe(true)
-})
-
-test('a class that leaves all of a limit never passes', async () => {
-  const { limiter } = limiterOf({ reserve: { off: 1 } })
-  const denied = await limiter.consume('k', { priority: 'off' })
-  expect(denied).toMatchObject({ allowed: false, reason: 'cost-exceeds-limit', remaining: 0 })
 })
 
 test('without a limit, no class is denied', async () => {

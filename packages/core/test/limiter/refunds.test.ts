@@ -57,15 +57,6 @@ describe('a refund of a part', () => {
     expect(await left(limiter)).toEqual([8, 10])
   })
 
-  test('uses the decision up: another refund of it does nothing', async () => {
-    const { limiter } = limiterOf()
-    const decision = await limiter.consume('k', { cost: 5 })
-    await limiter.refund(decision, { cost: 1 })
-    await limiter.refund(decision, { cost: 1 })
-    await limiter.refund(decision)
-    expect(await left(limiter)).toEqual([6])
-  })
-
   test('above the charge is refused, and the decision can still be refunded', async () => {
     const { limiter } = limiterOf()
     const decision = await limiter.consume('k', { cost: 5 })

@@ -2,20 +2,11 @@
 // docs/concurrency.md.
 
 import { describe, expect, onTestFinished, test } from 'vitest'
-import {
-  concurrency,
-  fixedWindow,
-  policyFrom,
-  RateLimiter,
-  slidingWindow,
-} from '../../src/index.js'
-import { type LayerRequest, layerOf, promiseOf } from '../../src/layer.js'
-import { withDenyCache } from '../../src/layers/deny-cache.js'
+import { concurrency, fixedWindow, RateLimiter } from '../../src/index.js'
 import { inTime } from '../../src/limiter/limiter.js'
 import { livePoliciesIn } from '../../src/live/live-policies.js'
 import { memoryStoreIn } from '../../src/memory/store.js'
 import { adaptiveIn } from '../../src/overload/adaptive.js'
-import { makePolicySet } from '../../src/request.js'
 import type { Store } from '../../src/store.js'
 import { virtualTime } from '../virtual-time.js'
 import { HOLD_MS, noted, rate, STREAMS, world } from './slots-world.js'
@@ -453,11 +444,6 @@ describe('wait', () => {
 })
 
 describe('the rest of the API', () => {
-  test('consumeUpTo is refused', async () => {
-    const { limiter } = world()
-    await expect(limiter.consumeUpTo('k', 2)).rejects.toMatchObject({ code: 'WEIR_INVALID_POLICY' })
-  })
-
   test('a refund of slots names release(), which frees them', async () => {
     const { limiter, left } = world()
     const decision = await limiter.consume('k')
@@ -481,13 +467,6 @@ describe('the rest of the API', () => {
       retryAfterMs: Infinity,
     })
     expect(await left()).toBe(2)
-  })
-
-  test('a class in `reserve` leaves slots to others', async () => {
-    const { limiter } = world({ reserve: { batch: 0.5 } })
-    expect((await limiter.acquire('k', { priority: 'batch' })).allowed).toBe(true)
-    expect((await limiter.acquire('k', { priority: 'batch' })).allowed).toBe(false)
-    expect((await limiter.acquire('k', { priority: 'critical' })).allowed).toBe(true)
   })
 
   test('another limit keeps the slots that are taken, and another time to hold is another counter', async () => {
@@ -556,27 +535,6 @@ describe('the rest of the API', () => {
     expect(other.isNewCounter).toBe(true)
   })
 
-  test('a denial for lack of a slot is not remembered', async () => {
-    const { time, store: memory } = world()
-    const { asked, store } = noted(memory)
-    const layer = withDenyCache(layerOf(store), { time, clock: undefined })
-    const policySet = makePolicySet('gateway', [concurrency({ ...STREAMS, limit: 1 })])
-    const consume: LayerRequest = {
-      mode: 'consume',
-      target: { policySet, key: 'k' },
-      costs: [1],
-      count: 1,
-    }
-    await promiseOf(layer, consume)
-    for (let i = 0; i < 3; i += 1) expect((await promiseOf(layer, consume)).granted).toBe(0)
-    expect(asked).toHaveLength(4)
-  })
-
-  test('policyFrom makes it from JSON', () => {
-    const json = { algorithm: 'concurrency', name: 'streams', limit: 2, holdTimeout: '30s' }
-    expect(policyFrom(json).signature).toBe(concurrency(STREAMS).signature)
-  })
-
   test('a limiter that is closed renews what is held until it is released, or leaves it to expire', async () => {
     const drained = world()
     const held = await drained.limiter.acquire('k')
@@ -593,12 +551,5 @@ describe('the rest of the API', () => {
     expect(() => left.limiter.close({ slots: 'keep' } as never)).toThrow(
       expect.objectContaining({ code: 'WEIR_INVALID_OPTION' }),
     )
-  })
-
-  test('other policies are unchanged', async () => {
-    const { limiter } = world({ policy: slidingWindow({ limit: 3, window: '1m' }) })
-    const decision = await limiter.consume('k')
-    await limiter.release(decision)
-    expect((await limiter.peek('k')).remaining).toBe(2)
   })
 })

@@ -112,68 +112,21 @@ describe('decisions', () => {
     await expect(limiter.consumeUpTo('a', 2)).rejects.toThrow('away')
     await expect(limiter.peek('a')).rejects.toThrow('away')
     expect(decisionsOf(limiter.stats())).toEqual({ 'error none degraded': 4 })
+    const choosing = new RateLimiter({ policy: () => fail() })
+    await expect(choosing.consume('a')).rejects.toThrow('no tier')
+    expect(decisionsOf(choosing.stats())).toEqual({ 'error none degraded': 1 })
   })
 
-  test.each(['allow', 'deny', 'local'] as const)(
-    'made without the store are degraded: %s',
-    async (whenUnavailable) => {
-      const store = resilient(failing, { whenUnavailable })
-      const limiter = new RateLimiter({ policy, store })
-      for (let i = 0; i < 3; i += 1) await limiter.consume('a')
-      const outcome = whenUnavailable === 'deny' ? 'denied' : 'allowed'
-      expect(decisionsOf(limiter.stats())).toEqual({ [`${outcome} local degraded`]: 3 })
-      const denials = policyOf(limiter, 'few').denials['store-unavailable']
-      expect(denials).toBe(whenUnavailable === 'deny' ? 3 : 0)
-      await store.close()
-    },
-  )
-
-  test('of a policy function that fails are counted by their result', async () => {
-    vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
-    const fails = () => {
-      throw new Error('no tier')
-    }
-    const of = (whenPolicyFails?: 'deny' | 'allow') =>
-      new RateLimiter({ name: `fails-${whenPolicyFails}`, policy: fails, whenPolicyFails })
-    const [throwing, denying, allowing] = [of(), of('deny'), of('allow')]
-    await expect(throwing.consume('a')).rejects.toThrow('no tier')
-    await denying.consume('a')
-    await allowing.consume('a')
-    expect(decisionsOf(throwing.stats())).toEqual({ 'error none degraded': 1 })
-    expect(decisionsOf(denying.stats())).toEqual({ 'denied local degraded': 1 })
-    expect(policyOf(denying, 'policy-failed').denials['policy-failed']).toBe(1)
-    expect(decisionsOf(allowing.stats())).toEqual({ 'allowed local degraded': 1 })
-  })
-
-  const fails = () => {
-    throw new Error('no tier')
-  }
   const when = (whenUnavailable: 'allow' | 'deny' | 'local') =>
     resilient(failing, { whenUnavailable })
   test.each<[string, string, Partial<ConstructorParameters<typeof RateLimiter>[0]>]>([
     ['store', 'a store', { store: memoryStore() }],
-    [
-      'local',
-      'a store that cannot be asked, which is as if nothing limited',
-      { store: when('allow') },
-    ],
-    ['local', 'a store that cannot be asked, which denies', { store: when('deny') }],
-    ['local', 'a store that cannot be asked, which decides here', { store: when('local') }],
-    [
-      'local',
-      'a policy function that fails, which allows',
-      { policy: fails, whenPolicyFails: 'allow' },
-    ],
-    [
-      'local',
-      'a policy function that fails, which denies',
-      { policy: fails, whenPolicyFails: 'deny' },
-    ],
-    [
-      'store',
-      'a policy function that fails, in whose place is a policy',
-      { policy: fails, whenPolicyFails: policy },
-    ],
+    ['local', 'a store that is away, allowing', { store: when('allow') }],
+    ['local', 'a store that is away, denying', { store: when('deny') }],
+    ['local', 'a store that is away, deciding here', { store: when('local') }],
+    ['local', 'no policy, allowing', { policy: fail, whenPolicyFails: 'allow' }],
+    ['local', 'no policy, denying', { policy: fail, whenPolicyFails: 'deny' }],
+    ['store', 'no policy, with another', { policy: fail, whenPolicyFails: policy }],
     ['none', 'a policy without a limit', { policy: unlimited() }],
     ['none', 'a limiter that is switched off', {}],
   ])('name the source, "%s", with the word of the metric: %s', async (source, what, options) => {

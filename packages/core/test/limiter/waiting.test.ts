@@ -10,7 +10,7 @@ import {
   tokenBucket,
   type WaitDecision,
 } from '../../src/index.js'
-import type { Layer, LayerRequest } from '../../src/layer.js'
+import type { Layer, LayerRequest, Pending } from '../../src/layer.js'
 import { inTime } from '../../src/limiter/limiter.js'
 import { TurnQueue } from '../../src/limiter/turn-queue.js'
 import { type Waited, type Waiting, waitingOf } from '../../src/limiter/waiting.js'
@@ -163,22 +163,6 @@ describe('a limiter', () => {
       [500, true],
       [500, false],
     ])
-  })
-
-  test('calls its listener with the decision, once', async () => {
-    const seen: boolean[] = []
-    const onDecision = ({ allowed }: { allowed: boolean }) => void seen.push(allowed)
-    const limiter = limiterOf({ policy, onDecision })
-    await limiter.wait('k')
-    await limiter.wait('k', { timeout: 1 })
-    expect(seen).toEqual([true, false])
-  })
-
-  test('lets all pass at once if nothing limits, and when it is switched off', async () => {
-    const limiter = limiterOf({ policy })
-    limiter.enabled = false
-    for (let i = 0; i < 3; i += 1)
-      expect(await limiter.wait('k')).toMatchObject({ allowed: true, waitedMs: 0 })
   })
 
   test('lets waiting requests pass when it is switched off, and gives the turns back', async () => {
@@ -392,7 +376,7 @@ describe('the queue of a bucket', () => {
   const policySet = makePolicySet('queue', [QUEUE])
 
   /** Starts waiting, and records when it passes. */
-  function waits(time: VirtualTime, waiting: Waiting, cost = 1, timeoutMs = 60_000) {
+  function waitsIn(time: VirtualTime, waiting: Waiting, cost = 1, timeoutMs = 60_000) {
     const controller = new AbortController()
     const noted: { atMs?: number; granted?: number; error?: unknown } = {}
     const { signal } = controller
@@ -407,29 +391,35 @@ describe('the queue of a bucket', () => {
     )
     return { noted, leave: () => controller.abort() }
   }
+
+  /** One process, and who waits in it. */
+  function queue(latencyMs?: number) {
+    const time = virtualTime()
+    const { store, calls, process } = fleet(time, latencyMs)
+    const waiting = process()
+    const waits = (cost?: number, timeoutMs?: number) => waitsIn(time, waiting, cost, timeoutMs)
+    const left = () => store.decide({ ...consuming(policySet), mode: 'peek' })
+    return { time, store, calls, target: { policySet, key: 'k' }, waits, left }
+  }
   const atMs = (all: { noted: { atMs?: number } }[]) => all.map(({ noted }) => noted.atMs)
 
   test('asks once for each request that waits, and once more for each that leaves', async () => {
-    const time = virtualTime()
-    const { calls, process } = fleet(time, 0)
-    const waiting = process()
-    const all = Array.from({ length: 6 }, () => waits(time, waiting))
+    const { time, calls, waits } = queue(0)
+    const all = Array.from({ length: 6 }, () => waits())
     await time.advance(150)
     all[3]?.leave()
     await time.advance(1_000)
-    expect(atMs(all)).toEqual([2, 102, 202, undefined, 302, 402].map((ms) => ms))
+    expect(atMs(all)).toEqual([2, 102, 202, undefined, 302, 402])
     expect(calls.map(({ mode }) => mode)).toEqual([...Array(6).fill('consume'), 'cancel'])
   })
 
   test('keeps no abandoned turns: a turn that is left, at any position, is free again', async () => {
-    const time = virtualTime()
-    const { store, process } = fleet(time)
-    const waiting = process()
-    const all = Array.from({ length: 8 }, () => waits(time, waiting))
+    const { time, waits, left } = queue()
+    const all = Array.from({ length: 8 }, () => waits())
     await time.advance(20)
     for (const place of [1, 2, 5, 7]) all[place]?.leave()
     await time.advance(20)
-    const { untilUs, nowUs } = store.decide({ ...consuming(policySet), mode: 'peek' })
+    const { untilUs, nowUs } = left()
     // Four of eight units are left.
     expect((untilUs[0] as number) - nowUs).toBeLessThanOrEqual(400_000)
     await time.advance(1_000)
@@ -437,17 +427,15 @@ describe('the queue of a bucket', () => {
   })
 
   test('gives back a turn that a reply brings to a request that has left in the meantime', async () => {
-    const time = virtualTime()
-    const { store, calls, process } = fleet(time)
-    const waiting = process()
-    const gone = [waits(time, waiting), waits(time, waiting), waits(time, waiting)]
-    const stays = waits(time, waiting)
+    const { time, calls, waits, left } = queue()
+    const gone = [waits(), waits(), waits()]
+    const stays = waits()
     await time.advance(1)
     for (const { leave } of gone) leave()
     await time.advance(200)
     expect(stays.noted.atMs).toBe(5)
     expect(gone.every(({ noted }) => noted.error !== undefined)).toBe(true)
-    const { policies } = store.decide({ ...consuming(policySet), mode: 'peek' })
+    const { policies } = left()
     expect(policies[0]?.remaining).toBe(1)
     expect(calls.filter(({ mode }) => mode === 'cancel').flatMap(({ costs }) => costs)).toEqual([
       1, 1, 1,
@@ -455,16 +443,13 @@ describe('the queue of a bucket', () => {
   })
 
   test('lets no request overtake earlier ones, even after a refund', async () => {
-    const time = virtualTime()
-    const { store, process } = fleet(time)
-    const waiting = process()
-    const target = { policySet, key: 'k' }
+    const { time, store, target, waits } = queue()
     store.decide({ mode: 'consume', target, costs: [1], count: 1 })
-    const first = [waits(time, waiting), waits(time, waiting)]
+    const first = [waits(), waits()]
     await time.advance(10)
     store.decide({ mode: 'refund', target, costs: [1], count: 1 })
     store.decide({ mode: 'refund', target, costs: [1], count: 1 })
-    const last = waits(time, waiting)
+    const last = waits()
     await time.advance(1_000)
     const [one = 0, two = 0] = atMs(first) as number[]
     expect(one).toBeLessThanOrEqual(two)
@@ -472,15 +457,12 @@ describe('the queue of a bucket', () => {
   })
 
   test('denies a request that may pass in the store, but stands behind others for too long', async () => {
-    const time = virtualTime()
-    const { store, process } = fleet(time)
-    const waiting = process()
-    const target = { policySet, key: 'k' }
+    const { time, store, target, waits } = queue()
     store.decide({ mode: 'consume', target, costs: [1], count: 1 })
-    const first = [waits(time, waiting), waits(time, waiting)]
+    const first = [waits(), waits()]
     await time.advance(10)
     store.decide({ mode: 'refund', target, costs: [3], count: 1 })
-    const late = waits(time, waiting, 1, 50)
+    const late = waits(1, 50)
     await time.advance(1_000)
     // Requests before it move up into its turn.
     expect(atMs(first)).toEqual([15, 103])
@@ -503,9 +485,9 @@ describe('the queue of a bucket', () => {
     const maxWaiting = { perKey: 1_000, total: 10_000 }
     const waiting = waitingOf({ layer: slow, time, maxWaiting, reserves: true })
     store.decide({ mode: 'penalty', target: { policySet, key: 'k' }, costs: [3], count: 1 })
-    const first = waits(time, waiting)
-    const second = waits(time, waiting, 1, 350)
-    const third = waits(time, waiting, 1, 600)
+    const first = waitsIn(time, waiting)
+    const second = waitsIn(time, waiting, 1, 350)
+    const third = waitsIn(time, waiting, 1, 600)
     await time.advance(2_000)
     expect(first.noted).toMatchObject({ granted: 1 })
     expect(second.noted).toMatchObject({ granted: 0, atMs: 100 })
@@ -540,59 +522,50 @@ describe('the queue of a bucket', () => {
   })
 
   test('takes turns that others have left, without a call', async () => {
-    const time = virtualTime()
-    const { calls, process } = fleet(time, 100)
-    const waiting = process()
-    const [first, second] = [waits(time, waiting), waits(time, waiting)]
+    const { time, calls, waits } = queue(100)
+    const [first, second] = [waits(), waits()]
     await time.advance(120)
-    const third = waits(time, waiting)
+    const third = waits()
     await time.advance(10)
     third.leave()
     second.leave()
     await time.advance(20)
-    const last = waits(time, waiting)
+    const last = waits()
     await time.advance(1_000)
     expect(atMs([first, last])).toEqual([100, 200])
     expect(calls.map(({ mode }) => mode)).toEqual(['consume', 'consume', 'consume', 'cancel'])
   })
 
   test('drops a turn that nobody wants when it is due, so that it is not spent together with later units', async () => {
-    const time = virtualTime()
-    const { store, calls, process } = fleet(time, 300)
-    const waiting = process()
-    const gone = waits(time, waiting)
+    const { time, calls, waits, left } = queue(300)
+    const gone = waits()
     await time.advance(1)
     gone.leave()
     await time.advance(289)
-    const next = waits(time, waiting)
+    const next = waits()
     await time.advance(310)
     expect(next.noted.atMs).toBe(590)
     await time.advance(1_000)
     expect(calls.map(({ mode }) => mode)).toEqual(['consume', 'consume'])
-    expect(store.decide({ ...consuming(policySet), mode: 'peek' }).policies[0]?.remaining).toBe(1)
+    expect(left().policies[0]?.remaining).toBe(1)
   })
 
   test('stands behind what was charged past the limit', async () => {
-    const time = virtualTime()
-    const { store, process } = fleet(time)
-    const waiting = process()
-    const target = { policySet, key: 'k' }
-    const first = waits(time, waiting)
-    const second = waits(time, waiting)
+    const { time, store, target, waits } = queue()
+    const first = waits()
+    const second = waits()
     await time.advance(10)
     store.decide({ mode: 'settle', target, costs: [5], count: 1, untilUs: [9e15] })
-    const third = waits(time, waiting)
+    const third = waits()
     await time.advance(2_000)
     // The queue stays; later requests also wait for what was charged.
     expect(atMs([first, second, third])).toEqual([5, 105, 705])
   })
 
   test('denies at the latest when the call that was sent in time is answered', async () => {
-    const time = virtualTime()
-    const { process } = fleet(time, 80)
-    const waiting = process()
-    waits(time, waiting)
-    const late = waits(time, waiting, 1, 50)
+    const { time, waits } = queue(80)
+    waits()
+    const late = waits(1, 50)
     await time.advance(100)
     expect(late.noted).toMatchObject({ granted: 0, atMs: 80 })
   })
@@ -711,104 +684,57 @@ test.each([
 describe('a queue that asks again', () => {
   const policySet = makePolicySet('queue', [fixedWindow({ limit: 4, window: '1s' })])
 
-  test('has one call in progress, and asks for all equal costs at once', async () => {
+  function world(latencyMs?: number) {
     const time = virtualTime()
-    const all = fleet(time)
+    const all = fleet(time, latencyMs)
     const waiting = all.process()
-    const passed: number[] = []
-    for (let i = 0; i < 12; i += 1) {
-      const request = consuming(policySet)
-      void waiting
-        .wait({ request, timeoutMs: 60_000, signal: undefined })
-        .then(() => passed.push(Math.round(time.nowMs())))
-    }
+    const wait = (cost = 1, timeoutMs = 60_000, signal?: AbortSignal) =>
+      waiting.wait({ request: consuming(policySet, cost), timeoutMs, signal })
+    return { time, all, wait }
+  }
+
+  test('has one call in progress, and asks for all equal costs at once', async () => {
+    const { time, all, wait } = world()
+    let passed = 0
+    for (let i = 0; i < 12; i += 1) void wait().then(() => (passed += 1))
     await time.advance(4_000)
-    expect(passed.length).toBe(12)
+    expect(passed).toBe(12)
     expect(all.mostUnderWay).toBe(1)
     expect(all.calls.map(({ count }) => count)).toEqual([1, 11, 8, 4])
   })
 
   test('asks for requests that come during a call, however short their time', async () => {
-    const time = virtualTime()
-    const waiting = fleet(time).process()
-    const request = consuming(policySet)
-    const all = Array.from({ length: 4 }, () =>
-      waiting.wait({ request, timeoutMs: 1, signal: undefined }),
-    )
-    await time.advance(1_000)
-    const granted = (await Promise.all(all)).map(({ result }) => result?.granted)
-    expect(granted).toEqual([1, 1, 1, 1])
+    const { time, wait } = world()
+    const results = await time.settle(Promise.all([1, 2, 3, 4].map(() => wait(1, 1))))
+    expect(results.map(({ result }) => result?.granted)).toEqual([1, 1, 1, 1])
   })
 
   test('asks again for a request that cannot wait for as long as the first one has to', async () => {
-    const time = virtualTime()
-    const { store, process } = fleet(time)
-    const waiting = process()
-    const wait = (timeoutMs: number) =>
-      waiting.wait({ request: consuming(policySet), timeoutMs, signal: undefined })
-    for (let i = 0; i < 4; i += 1) void wait(60_000)
+    const { time, all, wait } = world()
+    for (let i = 0; i < 4; i += 1) void wait()
     await time.advance(20)
-    const first = wait(60_000)
+    const first = wait()
     await time.advance(20)
-    await store.reset({ policySet, key: 'k' })
-    const impatient = wait(100)
+    await all.store.reset({ policySet, key: 'k' })
+    const impatient = wait(1, 100)
     await time.advance(100)
     expect((await first).result?.granted).toBe(1)
     expect((await impatient).result?.granted).toBe(1)
   })
 
-  test('continues after a layer that throws', async () => {
-    const time = virtualTime()
-    let broken = true
-    const store = memoryStoreOf({ clock: time, time, maxKeys: 10, keys: 'exact', slackMs: 0 })
-    const layer: Layer = {
-      ask(request, pending) {
-        if (broken) throw new TypeError('no clock')
-        pending.decided(store.decide(request as StoreRequest) as never)
-      },
-    }
-    for (const reserves of [false, true]) {
-      const waiting = waitingOf({ layer, time, maxWaiting: { perKey: 1, total: 1 }, reserves })
-      const wait = () =>
-        waiting.wait({
-          request: consuming(makePolicySet('broken', [QUEUE])),
-          timeoutMs: 60_000,
-          signal: undefined,
-        })
-      broken = true
-      await expect(wait()).rejects.toThrow('no clock')
-      broken = false
-      const passed = wait()
-      await time.advance(1_000)
-      expect((await passed).result?.granted).toBe(1)
-    }
-  })
-
   test('does not let small costs overtake a large one', async () => {
-    const time = virtualTime()
-    const waiting = fleet(time).process()
+    const { time, wait } = world()
     const passed: number[] = []
-    for (const cost of [3, 4, 1, 1]) {
-      const request = consuming(policySet, cost)
-      void waiting
-        .wait({ request, timeoutMs: 60_000, signal: undefined })
-        .then(() => passed.push(cost))
-    }
+    for (const cost of [3, 4, 1, 1]) void wait(cost).then(() => passed.push(cost))
     await time.advance(4_000)
     expect(passed).toEqual([3, 4, 1, 1])
   })
 
   test('denies no request for coming together with others of other costs', async () => {
-    const time = virtualTime()
-    const waiting = fleet(time, 100).process()
-    const wait = async (cost: number) => {
-      const request = consuming(policySet, cost)
-      const { result, waitedMs } = await waiting.wait({ request, timeoutMs: 0, signal: undefined })
-      return [result?.granted, waitedMs]
-    }
-    const all = Promise.all([1, 2, 1].map(wait))
+    const { time, wait } = world(100)
+    const all = await time.settle(Promise.all([1, 2, 1].map((cost) => wait(cost, 0))))
     // One call each time that the cost changes.
-    expect(await time.settle(all)).toEqual([
+    expect(all.map(({ result, waitedMs }) => [result?.granted, waitedMs])).toEqual([
       [1, 100],
       [1, 200],
       [1, 300],
@@ -816,45 +742,25 @@ describe('a queue that asks again', () => {
   })
 
   test('gives a grant for a request that has left in the meantime to the next one, or back', async () => {
-    const time = virtualTime()
-    const { store, process } = fleet(time)
-    const waiting = process()
-    const controller = new AbortController()
-    const { signal } = controller
-    const rejected = expect(
-      waiting.wait({ request: consuming(policySet, 4), timeoutMs: 60_000, signal }),
-    ).rejects.toThrow()
-    await time.advance(1)
-    controller.abort()
-    await time.advance(20)
-    await rejected
+    const { time, all, wait } = world()
     const left = () =>
-      store.decide({ ...consuming(policySet), mode: 'peek' }).policies[0]?.remaining
+      all.store.decide({ ...consuming(policySet), mode: 'peek' }).policies[0]?.remaining
+    const leaves = async () => {
+      const controller = new AbortController()
+      const rejected = expect(wait(4, 60_000, controller.signal)).rejects.toThrow()
+      time.after(1, () => controller.abort())
+      await rejected
+    }
+    await time.settle(leaves())
+    await time.advance(20)
     expect(left()).toBe(4)
-    const other = new AbortController()
-    const first = waiting.wait({
-      request: consuming(policySet, 4),
-      timeoutMs: 60_000,
-      signal: other.signal,
-    })
-    const gone = expect(first).rejects.toThrow()
-    const second = waiting.wait({
-      request: consuming(policySet, 4),
-      timeoutMs: 60_000,
-      signal: undefined,
-    })
-    await time.advance(1)
-    other.abort()
-    const { result, waitedMs } = await time.settle(second)
-    await gone
-    expect(result?.granted).toBe(1)
-    expect(waitedMs).toBe(5)
+    const [, second] = await time.settle(Promise.all([leaves(), wait(4)]))
+    expect(second).toMatchObject({ result: { granted: 1 }, waitedMs: 5 })
     expect(left()).toBe(0)
   })
 
   test('denies at once requests that would wait for longer than they may, and lets the next one try', async () => {
-    const time = virtualTime()
-    const waiting = fleet(time).process()
+    const { time, wait } = world()
     const ended: [number, number, number][] = []
     for (const [cost, timeoutMs] of [
       [4, 5_000],
@@ -863,9 +769,9 @@ describe('a queue that asks again', () => {
       [9, 5_000],
       [1, 5_000],
     ] as const) {
-      void waiting
-        .wait({ request: consuming(policySet, cost), timeoutMs, signal: undefined })
-        .then(({ result }) => ended.push([cost, result?.granted ?? 0, Math.round(time.nowMs())]))
+      void wait(cost, timeoutMs).then(({ result }) =>
+        ended.push([cost, result?.granted ?? 0, Math.round(time.nowMs())]),
+      )
     }
     await time.advance(4_000)
     expect(ended).toEqual([
@@ -877,22 +783,31 @@ describe('a queue that asks again', () => {
     ])
   })
 
-  test('reports a failure to all requests of the call, and continues with the others', async () => {
-    const time = virtualTime()
-    let fails = true
-    const { store } = fleet(time)
-    const layer: Layer = {
-      ask(request, pending) {
-        if (fails) pending.failed(new Error('away'))
-        else pending.decided(store.decide(request as StoreRequest))
-        fails = false
-      },
-    }
-    const maxWaiting = { perKey: 10, total: 10 }
-    const waiting = waitingOf({ layer, time, maxWaiting, reserves: true })
-    const wait = (cost: number) =>
-      waiting.wait({ request: consuming(policySet, cost), timeoutMs: 1_000, signal: undefined })
-    await expect(wait(1)).rejects.toThrow('away')
-    expect((await wait(2)).result?.granted).toBe(1)
-  })
+  test.each([false, true])(
+    'passes a failure on to its request, and continues with the others (reserves: %s)',
+    async (reserves) => {
+      const time = virtualTime()
+      const { store } = fleet(time)
+      const failures = [
+        () => {
+          throw new Error('no clock')
+        },
+        (pending: Pending) => pending.failed(new Error('away')),
+      ]
+      const layer: Layer = {
+        ask(request, pending) {
+          const fail = failures.shift()
+          if (fail === undefined) pending.decided(store.decide(request as StoreRequest))
+          else fail(pending)
+        },
+      }
+      const waiting = waitingOf({ layer, time, maxWaiting: { perKey: 9, total: 9 }, reserves })
+      const request = consuming(makePolicySet('broken', [QUEUE]))
+      const wait = () => waiting.wait({ request, timeoutMs: 60_000, signal: undefined })
+      await expect(wait()).rejects.toThrow('no clock')
+      await expect(wait()).rejects.toThrow('away')
+      const passed = await time.settle(wait())
+      expect(passed.result?.granted).toBe(1)
+    },
+  )
 })

@@ -177,21 +177,3 @@ test.each<[string, Omit<FixedWindowOptions, 'limit'>, string, string]>([
   await limiter.refund(used)
   expect(await limiter.peek('k')).toMatchObject({ remaining: 1 })
 })
-
-test('the zones and periods of one limiter have separate counters', async () => {
-  const store = memoryStore({ clock: fakeClock() })
-  const limiterOf = (options: Omit<FixedWindowOptions, 'limit' | 'name'>) =>
-    new RateLimiter({
-      name: 'own',
-      store,
-      policy: fixedWindow({ name: 'p', limit: 5, ...options }),
-    })
-  const all = [
-    limiterOf({ window: 'day' }),
-    limiterOf({ window: 'day', timeZone: 'Asia/Tokyo' }),
-    limiterOf({ window: 'week' }),
-    limiterOf({ window: 'week', weekStart: 'sunday' }),
-    limiterOf({ window: '1d' }),
-  ]
-  for (const limiter of all) expect((await limiter.consume('k')).remaining).toBe(4)
-})
