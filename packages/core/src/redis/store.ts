@@ -99,7 +99,7 @@ const CLOSING_MS = 500
 
 /** The layers: deny cache, leases, across slots, resilience; then the backend: batching,
  *  dispatcher, exchange, connection. */
-export function layersOver(
+function layersOver(
   transport: Omit<RedisTransport, 'close' | 'leave' | 'settings' | 'whenCounted'>,
   settings: Omit<RedisSettings, 'format' | 'maxInFlight' | 'instances'>,
   time: Time,

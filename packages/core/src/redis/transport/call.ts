@@ -250,7 +250,7 @@ function foreignKey(key: string): StoreError {
 }
 
 /** Hands an entry's results to those who wait. The readings are those after all grants. */
-export function handOut(
+function handOut(
   { request, first, others }: Entry,
   granted: number,
   readings: readonly Reading[],

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Duration } from '../../../src/base/duration.js'
 import { resilient } from '../../../src/entries/store.js'
-import { lockout, memoryStore, RateLimiter, type Store } from '../../../src/index.js'
+import { type Decision, lockout, memoryStore, RateLimiter, type Store } from '../../../src/index.js'
 import { fakeClock } from '../../../src/testing/index.js'
 
 /** Processes that share a store, which may lose all its data. */
@@ -82,49 +82,30 @@ describe('a block that a process has seen', () => {
     },
   )
 
-  test.each([
-    [1, 1],
-    [1, 2],
-    [3, 1],
-    [3, 2],
+  test.each<[string, number, number, (limiter: RateLimiter, of: Decision) => Promise<unknown>]>([
+    ['resets', 1, 1, (limiter) => limiter.reset('k')],
+    ['resets', 1, 2, (limiter) => limiter.reset('k')],
+    ['resets', 3, 2, (limiter) => limiter.reset('k')],
+    ['lifts', 1, 1, (limiter) => limiter.unblock('k')],
+    ['lifts', 3, 1, (limiter) => limiter.unblock('k')],
+    ['refunds an attempt at', 1, 1, (limiter, of) => limiter.refund(of)],
   ])(
-    'is over when another process resets the key, with a limit of %i and level %i',
-    async (limit, level) => {
+    'is over when another process %s the key, with a limit of %i and level %i',
+    async (_, limit, level, lift) => {
       const { clock, limiters } = fleetOf(limit, ['10s', '30s'])
       const [one, other] = limiters
+      const decisions: Decision[] = []
       for (let i = 1; i <= level; i += 1) {
         clock.advance(10_000)
-        for (let j = 0; j < limit; j += 1) expect(await allowed(one)).toBe(true)
+        for (let j = 0; j < limit; j += 1) decisions.push(await other.consume('k'))
         expect(await allowed(one)).toBe(false)
       }
       clock.advance(1_000)
-      await other.reset('k')
+      await lift(other, decisions.at(-1) as Decision)
       for (let i = 0; i < limit; i += 1) expect(await allowed(one)).toBe(true)
       expect(await allowed(one)).toBe(false)
     },
   )
-
-  test.each([1, 3])('is over when another process lifts it, with a limit of %i', async (limit) => {
-    const { clock, limiters } = fleetOf(limit, ['10s'])
-    const [one, other] = limiters
-    for (let i = 0; i < limit; i += 1) expect(await allowed(one)).toBe(true)
-    expect(await allowed(one)).toBe(false)
-    clock.advance(1_000)
-    await other.unblock('k')
-    for (let i = 0; i < limit; i += 1) expect(await allowed(one)).toBe(true)
-    expect(await allowed(one)).toBe(false)
-  })
-
-  test('is over when another process refunds an attempt', async () => {
-    const { clock, limiters } = fleetOf(1, ['10s'])
-    const [one, other] = limiters
-    const decision = await other.consume('k')
-    expect(await allowed(one)).toBe(false)
-    clock.advance(1_000)
-    await other.refund(decision)
-    expect(await allowed(one)).toBe(true)
-    expect(await allowed(one)).toBe(false)
-  })
 
   test.each([0, 1, 20, 49, 50, 60])(
     'is over when this process lifts it, though the clock has stepped back by %i ms',

@@ -2,32 +2,14 @@
 // same counters, in virtual time.
 
 import { describe, expect, test } from 'vitest'
-import {
-  fixedWindow,
-  gcra,
-  leakyBucket,
-  type Policy,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-} from '../../../src/index.js'
+import { fixedWindow, leakyBucket, slidingLog } from '../../../src/index.js'
 import { BEAT_SET } from '../../../src/layers/resilience/canary.js'
 import { resilientIn } from '../../../src/layers/resilience/resilient.js'
 import { makePolicySet } from '../../../src/request.js'
 import type { PolicySet, Store, StoreRequest, StoreResult, Target } from '../../../src/store.js'
+import { unitFactories } from '../../unit-factories.js'
 import { virtualTime } from '../../virtual-time.js'
 import { consuming, memoryIn } from '../requests.js'
-
-const MAKERS: Record<string, (limit: number) => Policy> = {
-  fixedWindow: (limit) => fixedWindow({ name: 'p', limit, window: '1h' }),
-  slidingWindow: (limit) => slidingWindow({ name: 'p', limit, window: '1h' }),
-  slidingLog: (limit) => slidingLog({ name: 'p', limit, window: '1h' }),
-  slidingCounter: (limit) => slidingCounter({ name: 'p', limit, window: '1h' }),
-  tokenBucket: (limit) => tokenBucket({ name: 'p', capacity: limit, refill: limit, every: '1h' }),
-  leakyBucket: (limit) => leakyBucket({ name: 'p', capacity: limit, leak: limit, every: '1h' }),
-  gcra: (limit) => gcra({ name: 'p', limit, period: '1h' } as never),
-}
 
 /** `held`: the reply comes when `release` is called. `foreign, late`: the key cannot be decided. */
 type Fault = 'none' | 'lost' | 'silent' | 'reply lost' | 'held' | 'foreign, late'
@@ -86,29 +68,21 @@ function on(policySet: PolicySet, key = 'k', policyKeys?: Target['policyKeys']):
   return { policySet, key, policyKeys }
 }
 
-describe.each(Object.entries(MAKERS))('%s', (_, make) => {
-  test('failures one by one give no new budget', async () => {
-    const { consume, store } = worldOf()
-    const target = on(makePolicySet('p', [make(100)]))
-    let passed = await consume(target)
-    for (let blip = 0; blip < 4; blip += 1) passed += await consume(target, 24, 'lost')
-    expect(passed).toBe(97)
-    for (let i = 0; i < 99; i += 1) passed += await consume(target)
-    expect(passed).toBe(100)
-    expect(store.health()).toMatchObject({ state: 'closed', localKeys: 0 })
-  })
-
-  test('nor under another limit with the same time scale', async () => {
+test.each(Object.entries(unitFactories))(
+  'a failure gives no new budget under another limit with the same time scale: %s',
+  async (_, { of: make }) => {
     const { consume } = worldOf()
-    const [small, large] = [40, 80].map((limit) => on(makePolicySet('p', [make(limit)])))
+    const [small, large] = [40, 80].map((limit) =>
+      on(makePolicySet('p', [make(limit, 3_600_000, 'p')])),
+    )
     expect(await consume(small as Target, 40, 'lost')).toBe(40)
     let passed = 0
     for (let i = 0; i < 80; i += 1) passed += await consume(large as Target)
     // A full bucket is full, whatever its size; in a window, units are counted.
     expect(passed).toBeLessThanOrEqual(40)
     expect(await consume(small as Target)).toBe(0)
-  })
-})
+  },
+)
 
 describe('what was admitted without the store', () => {
   const policySet = makePolicySet('p', [fixedWindow({ limit: 10, window: '1h' })])
@@ -303,14 +277,4 @@ describe('a refund', () => {
       expect(used).toBeLessThanOrEqual(10)
     },
   )
-
-  test('that was never sent is given back here', async () => {
-    const { consume, decide } = worldOf()
-    for (let i = 0; i < 5; i += 1) await consume(on(policySet, 'other'), 1, 'lost')
-    let used = await consume(target, 10, 'lost')
-    await decide({ mode: 'refund', target, costs: [4], count: 1 })
-    used -= 4
-    for (let i = 0; i < 10; i += 1) used += await consume(target, 1, 'lost')
-    expect(used).toBe(10)
-  })
 })

@@ -134,65 +134,48 @@ describe('what was last seen', () => {
 })
 
 describe('what the store says about what was reconciled', () => {
-  function remembered(policy: Policy, ...results: [Mode, number, number, number, number][]) {
-    const seen = new LastSeen(1, 100_000)
-    const lost = results.map(([mode, cost, ms, left, resetMs]) => {
-      return (
-        seen.note(
-          targetOf('k'),
-          resultAt(requestOf(policy, mode, cost), ms, left, resetMs),
-          mode,
-        ) !== undefined
-      )
-    })
-    return { remaining: seen.get(targetOf('k'))?.remaining[0], lost: lost.includes(true) }
-  }
+  const bucket = tokenBucket({ capacity: 10, refill: 1, every: '1m' })
+  const log = slidingLog({ limit: 10, window: '1m' })
 
-  test('is remembered', () => {
-    const reconciled = remembered(
-      window,
-      ['consume', 1, 0, 9, 60_000],
-      ['reconcile', 3, 100, 6, 59_900],
-    )
-    expect(reconciled).toEqual({ remaining: 6, lost: false })
+  test.each<[string, Policy, [cost: number, left: number], [cost: number, left: number], object]>([
+    ['is remembered', window, [1, 9], [3, 6], { left: 6, isLost: false }],
+    ['shows that a window was lost', window, [5, 2], [3, 7], { left: 2, isLost: true }],
+    ['shows that a bucket was lost', bucket, [5, 2], [3, 7], { left: 2, isLost: true }],
+    [
+      'does not show whether what is no longer in a log was lost or is over, and must not hide it',
+      log,
+      [5, 2],
+      [3, 7],
+      { left: 2, isLost: false },
+    ],
+    [
+      'is no loss if what was reconciled counts no more',
+      log,
+      [1, 9],
+      [1, 9],
+      { left: 9, isLost: false },
+    ],
+  ])('%s', (_, policy, [cost, left], reconciled, expected) => {
+    const seen = new LastSeen(1, 100_000)
+    const note = (mode: Mode, cost: number, ms: number, left: number) => {
+      const resetMs = policy === bucket ? (10 - left) * 60_000 : 60_000 - ms
+      const result = resultAt(requestOf(policy, mode, cost), ms, left, resetMs)
+      return seen.note(targetOf('k'), result, mode)
+    }
+    note('consume', cost, 0, left)
+    const lost = note('reconcile', reconciled[0], 100, reconciled[1])
+    const [remaining] = seen.get(targetOf('k'))?.remaining ?? []
+    expect({ left: remaining, isLost: lost !== undefined }).toEqual(expected)
   })
 
   test('is ignored if it is older than what was seen', () => {
-    const reconciled = remembered(
-      window,
-      ['consume', 1, 100, 5, 59_900],
-      ['reconcile', 3, 50, 6, 59_950],
-    )
-    expect(reconciled).toEqual({ remaining: 5, lost: false })
-  })
-
-  test('shows that a window was lost', () => {
-    const reconciled = remembered(
-      window,
-      ['consume', 5, 0, 2, 60_000],
-      ['reconcile', 3, 100, 7, 59_900],
-    )
-    expect(reconciled).toEqual({ remaining: 2, lost: true })
-  })
-
-  test('shows that a bucket was lost', () => {
-    const bucket = tokenBucket({ capacity: 10, refill: 1, every: '1m' })
-    const reconciled = remembered(
-      bucket,
-      ['consume', 5, 0, 2, 480_000],
-      ['reconcile', 3, 100, 7, 180_000],
-    )
-    expect(reconciled).toEqual({ remaining: 2, lost: true })
-  })
-
-  test('does not show whether what is no longer in a log was lost or is over, and must not hide it', () => {
-    const log = slidingLog({ limit: 10, window: '1m' })
-    const reconciled = remembered(
-      log,
-      ['consume', 5, 0, 2, 60_000],
-      ['reconcile', 3, 100, 7, 59_900],
-    )
-    expect(reconciled).toEqual({ remaining: 2, lost: false })
+    const seen = new LastSeen(1, 100_000)
+    for (const [mode, cost, ms, left] of [
+      ['consume', 1, 100, 5],
+      ['reconcile', 3, 50, 6],
+    ] as const)
+      seen.note(targetOf('k'), resultAt(requestOf(window, mode, cost), ms, left, 60_000 - ms), mode)
+    expect(seen.get(targetOf('k'))?.remaining).toEqual([5])
   })
 
   test('for a denial does not hide that a key was lost either', () => {
@@ -205,15 +188,5 @@ describe('what the store says about what was reconciled', () => {
     // Redis is back with seven in use.
     expect(note('consume', 5, 100, 3, 0)).toBeUndefined()
     expect(note('consume', 1, 200, 2, 1)?.remaining).toEqual([0])
-  })
-
-  test('is no loss if what was reconciled counts no more', () => {
-    const log = slidingLog({ limit: 10, window: '1m' })
-    const reconciled = remembered(
-      log,
-      ['consume', 1, 0, 9, 60_000],
-      ['reconcile', 1, 100, 9, 59_900],
-    )
-    expect(reconciled).toEqual({ remaining: 9, lost: false })
   })
 })

@@ -19,23 +19,6 @@ function deadlinesIn(time = virtualTime()) {
   return { time, deadlines, expired, add }
 }
 
-test('what is not removed in time expires, in the order in which it was added', async () => {
-  const { time, expired, add } = deadlinesIn()
-  add('a')
-  add('b')
-  await time.advance(30)
-  add('c')
-  await time.advance(69.9)
-  expect(expired).toEqual([])
-  await time.advance(1_000)
-  expect(expired).toEqual([
-    ['a', 100],
-    ['b', 100],
-    ['c', 130],
-  ])
-  expect(time.timers).toBe(0)
-})
-
 test('what is removed does not expire, and may be removed twice', async () => {
   const { time, deadlines, expired, add } = deadlinesIn()
   const [first, middle] = [add('first'), add('middle')]
@@ -44,22 +27,6 @@ test('what is removed does not expire, and may be removed twice', async () => {
   for (const item of [first, middle, last, middle, last, first]) deadlines.remove(item)
   await time.advance(1_000)
   expect(expired).toEqual([['left', 100]])
-})
-
-test('an existing deadline counts, before or after the others', async () => {
-  const { time, expired, add } = deadlinesIn()
-  add('usual')
-  add('late', 150)
-  add('early', 20)
-  await time.advance(10)
-  add('earlier', 15)
-  await time.advance(1_000)
-  expect(expired).toEqual([
-    ['earlier', 15],
-    ['early', 20],
-    ['usual', 100],
-    ['late', 150],
-  ])
 })
 
 test('what is added just before others expire has its full time', async () => {

@@ -67,29 +67,6 @@ function reconciling({ target, units, untilUs }: Admitted) {
 }
 
 describe.each(Object.entries(MAKERS))('%s', (_, make) => {
-  test('all instances together admit exactly the limit, with more units than instances and with fewer', () => {
-    for (const [limit, count] of [
-      [100, 4],
-      [10, 4],
-      [3, 4],
-      [0, 4],
-      [1, 7],
-    ] as const) {
-      const policySet = makePolicySet('p', [make(limit)])
-      const clock = fakeClock()
-      let admitted = 0
-      for (let rank = 0; rank < count; rank += 1) {
-        const fallback = fallbackOf(() => ({ count, rank }), clock)
-        for (let i = 0; i <= limit; i += 1) {
-          const result = fallback.decide(consuming(policySet, 'k'), undefined, away, 1_000)
-          expect(result).toMatchObject({ source: 'local', degraded: true })
-          admitted += result.granted
-        }
-      }
-      expect(admitted).toBe(limit)
-    }
-  })
-
   test('a switch gives no new budget: all instances together admit what was left', () => {
     fc.assert(
       fc.property(
@@ -125,33 +102,6 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
     const fallback = fallbackOf(() => ALONE, clock)
     const request = { ...consuming(policySet, 'k'), count: 11, atLeast: 1 }
     expect(fallback.decide(request, seenOf(seen), away, 1_000).granted).toBe(10)
-  })
-
-  test('what was admitted is counted in the store: the total stays the limit', async () => {
-    const clock = fakeClock()
-    const limit = 20
-    const policySet = makePolicySet('p', [make(limit)])
-    const store = memoryStore({ clock })
-    let seen = store.decide(consuming(policySet, 'k'))
-    for (let i = 1; i < 8; i += 1) seen = store.decide(consuming(policySet, 'k'))
-    const fallback = fallbackOf(() => ALONE, clock)
-    let admitted = 8
-    for (let i = 0; i < 5; i += 1) if (passes(fallback, policySet, 'k', seenOf(seen))) admitted += 1
-    const [entry] = (await allDue(fallback)) as [Admitted]
-    const request = reconciling(entry)
-    store.decide(request)
-    fallback.ledger.counted(entry, request)
-    expect(fallback.ledger.keys).toBe(0)
-    for (let i = 0; i < limit; i += 1) admitted += store.decide(consuming(policySet, 'k')).granted
-    expect(admitted).toBe(limit)
-  })
-
-  test('what the store had counted after all is not counted again', async () => {
-    const fallback = fallbackOf()
-    const policySet = makePolicySet('p', [make(20)])
-    for (let i = 0; i < 5; i += 1) passes(fallback, policySet, 'k')
-    fallback.ledger.countedLate(consuming(policySet, 'k'), 3, [Number.POSITIVE_INFINITY])
-    expect((await allDue(fallback)).map(({ units }) => units)).toEqual([2])
   })
 
   test('a part that grows in an outage gives no new budget', () => {
@@ -284,30 +234,6 @@ test('what was admitted, and what was decided locally, is forgotten with its key
   fallback.forget({ policySet, key: 'k' })
   expect(fallback.ledger.keys).toBe(0)
   expect(passes(fallback, policySet, 'k')).toBe(true)
-})
-
-test('keys of any length are kept, to be counted in the store', async () => {
-  const fallback = fallbackOf()
-  const policySet = makePolicySet('p', [slidingLog({ limit: 1, window: '1m' })])
-  const long = 'x'.repeat(2_000)
-  expect(passes(fallback, policySet, long)).toBe(true)
-  expect(passes(fallback, policySet, long)).toBe(false)
-  expect((await allDue(fallback)).map(({ target }) => target.key)).toEqual([long])
-})
-
-test('limiters that use the same text as a key are counted separately', async () => {
-  const fallback = fallbackOf()
-  const policySets = ['a', 'b'].map((name) =>
-    makePolicySet(name, [slidingLog({ limit: 9, window: '1m' })]),
-  )
-  for (const policySet of policySets) passes(fallback, policySet, 'k')
-  expect(fallback.ledger.keys).toBe(2)
-  const taken = await allDue(fallback)
-  const told = taken.map(({ target, units }) => [target.policySet.name, units])
-  expect(told.sort()).toEqual([
-    ['a', 1],
-    ['b', 1],
-  ])
 })
 
 test('a part too small for a cost is no reason to deny forever', () => {

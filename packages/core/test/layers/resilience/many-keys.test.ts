@@ -50,37 +50,19 @@ test('in an outage nobody is refused because of others: 15,000 users, a local qu
 })
 
 describe('with a maxLocalKeys of 1,000', () => {
-  function fallbackOf(peers: () => Peers) {
+  // Keys that have something left make room for new ones.
+  test.each([
+    [40, 0],
+    [20, 3_999],
+  ])('with a limit of %i, of 5,000 keys %i share a counter that is exhausted', (limit, shared) => {
     const time = virtualTime()
     const when = { whenUnavailable: 'local', maxLocalKeys: 1_000 } as const
-    return new Fallback({ clock: time, peers, time, ...when })
-  }
-
-  function refusedOf(fallback: Fallback, limit: number, count: number): number {
+    const fallback = new Fallback({ clock: time, peers: () => LAST, time, ...when })
     const policySet = makePolicySet('many', [hour(limit)])
-    return keysOf(count).filter(
+    const refused = keysOf(5_000).filter(
       (key) => fallback.decide(consuming(policySet, key), undefined, away, 1_000).granted === 0,
-    ).length
-  }
-
-  test('keys that have something left make room for new ones', () => {
-    expect(
-      refusedOf(
-        fallbackOf(() => LAST),
-        40,
-        5_000,
-      ),
-    ).toBe(0)
-  })
-
-  test('exhausted keys do not, and new ones share a counter', () => {
-    expect(
-      refusedOf(
-        fallbackOf(() => LAST),
-        20,
-        5_000,
-      ),
-    ).toBe(3_999)
+    )
+    expect(refused).toHaveLength(shared)
   })
 
   test('the keys with the most units are counted in the store', async () => {

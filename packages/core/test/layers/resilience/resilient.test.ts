@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { StoreError } from '../../../src/base/errors.js'
 import { resilient } from '../../../src/entries/store.js'
 import { fixedWindow, RateLimiter, slidingLog } from '../../../src/index.js'
-import type { StoreEvents } from '../../../src/layers/resilience/events.js'
+import { DEGRADED_MS, type StoreEvents } from '../../../src/layers/resilience/events.js'
 import type { ResilientStore } from '../../../src/layers/resilience/resilient.js'
 import { type ResilientOptions, resilientIn } from '../../../src/layers/resilience/resilient.js'
 import { makePolicySet } from '../../../src/request.js'
@@ -182,13 +182,6 @@ describe('in virtual time', () => {
       })
     })
 
-    test('does as a policy says, whatever the store says', async () => {
-      const world = worldOf({ whenUnavailable: 'throw' })
-      world.way = way
-      const own = makePolicySet('p', policySet.policies, ['allow'])
-      expect(await world.decide(consuming(own, 'k'))).toMatchObject({ granted: 1, degraded: true })
-    })
-
     test('is not asked after five failures, but probed, until it is well', async () => {
       const world = worldOf()
       const awaySinceMs = (): number | undefined => world.store.stats().nodes[0]?.awaySinceMs
@@ -358,15 +351,6 @@ describe('in virtual time', () => {
     expect(world.modes.length).toBe(2)
   })
 
-  test('processes that share a limit have a part of it each', async () => {
-    const world = worldOf({ instances: { count: 4, rank: 3 } })
-    world.way = BADLY.throws as Way
-    expect(world.store.health().instances).toBe(4)
-    let granted = 0
-    for (let i = 0; i < LIMIT; i += 1) granted += (await world.decide()).granted
-    expect(granted).toBe(2)
-  })
-
   test('a reset reaches the store, and ends what was decided without it', async () => {
     const world = worldOf({}, { recovers: true })
     for (let i = 0; i < LIMIT; i += 1) await world.decide()
@@ -432,6 +416,33 @@ describe('in virtual time', () => {
       ),
       expect.objectContaining({ code: 'WEIR_STORE_DEGRADED' }),
     ])
+  })
+
+  test('a lasting outage causes a warning for each kind of cause, and a shorter one none', async () => {
+    const world = worldOf({}, { recovers: true })
+    const until = async (state: string) => {
+      for (let i = 0; world.store.health().nodes[0]?.state !== state; i += 1) {
+        if (i > 1_000) throw new Error(`the breaker is not ${state}`)
+        await world.decide()
+        await world.time.advance(20)
+      }
+    }
+    const outage = async (message: string, ms: number) => {
+      world.way = () => Promise.reject(new Error(message))
+      await until('open')
+      await world.time.advance(ms)
+      world.way = WELL['answers with a promise'] as Way
+      await until('closed')
+    }
+    const warned = () => vi.mocked(process.emitWarning).mock.calls.map(([text]) => text)
+    await outage('Connection is closed.', DEGRADED_MS - 1_000)
+    await world.time.advance(2 * DEGRADED_MS)
+    expect(warned()).toEqual([])
+    const full = "OOM command not allowed when used memory > 'maxmemory'."
+    for (let i = 0; i < 2; i += 1) await outage(full, 2 * DEGRADED_MS)
+    expect(warned()).toEqual([expect.stringContaining('OOM command not allowed')])
+    await outage('connect ECONNREFUSED', 2 * DEGRADED_MS)
+    expect(warned()).toEqual([expect.stringContaining('OOM'), expect.not.stringContaining('OOM')])
   })
 
   describe('a store that is closed', () => {

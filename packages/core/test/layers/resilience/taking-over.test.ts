@@ -83,18 +83,6 @@ test('the local quota stays a ceiling for 5 s when another node takes keys over'
   resilience.close()
 })
 
-test('the ceiling begins with what was last seen of a key, even for the first request', async () => {
-  const { world, time, resilience, granted } = worldOf()
-  await granted('quiet', SEEN)
-  world.isAway = true
-  await granted('user', OWN_PART / 2)
-  expect(resilience.status.health().state).toBe('open')
-  world.owner = 'replica'
-  const request = { ...consuming(policySet, 'quiet'), count: LIMIT, atLeast: 1 }
-  expect((await decided(time, resilience, request)).granted).toBe(OWN_PART)
-  resilience.close()
-})
-
 test('a healthy node has no ceiling, even when it is asked for the first time', async () => {
   const { world, resilience, granted } = worldOf()
   await granted('user', SEEN)

@@ -61,11 +61,6 @@ function world(deadlineMs = 100) {
 }
 
 describe('waiting', () => {
-  test('is reserved in the store, which a resilient one passes on', async () => {
-    const { store } = world()
-    expect(store.reserves).toBe(true)
-  })
-
   test('continues in the local quota when the store does not answer in time, and ends', async () => {
     const { state, time, wait } = world()
     state.latencyMs = 5_000
@@ -76,20 +71,6 @@ describe('waiting', () => {
     })
     const { waitedMs } = await time.settle(second)
     expect(waitedMs).toBe(200)
-  })
-
-  test('whose reply comes too late is cancelled in the store', async () => {
-    const { state, time, memory, asked, wait } = world()
-    const target = { policySet: QUEUE, key: 'k' }
-    memory.decide({ mode: 'consume', target, costs: [1], count: 1 })
-    state.latencyMs = 150
-    await time.settle(wait(QUEUE))
-    state.latencyMs = 2
-    await time.advance(60)
-    expect(asked.map(({ mode }) => mode)).toContain('cancel')
-    expect(asked.find(({ mode }) => mode === 'cancel')).toMatchObject({ costs: [1] })
-    const { untilUs, nowUs } = memory.decide({ mode: 'peek', target, costs: [0], count: 1 })
-    expect((untilUs[0] as number) - nowUs).toBeLessThanOrEqual(100_000)
   })
 
   test('whose replies come too late together are all cancelled in the store', async () => {
