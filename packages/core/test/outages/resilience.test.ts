@@ -1,12 +1,11 @@
-// What a user gets when a real server hangs, ends and comes back, in single steps; the fault matrix
-// (internal/fleet/src/faults) tests the same at scale.
+// What a real server that hangs does to resets, to closing and to the set of instances. The fault
+// matrix (internal/fleet/src/faults) has what it does to decisions.
 
 import { judged, startRedis, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { processTime } from '../../src/base/time.js'
 import {
-  fixedWindow,
   RateLimiter,
   type RedisStore,
   type RedisStoreOptions,
@@ -45,68 +44,6 @@ function storeOn(client: Redis, options: RedisStoreOptions = {}): RedisStore {
   open.push(store)
   return store
 }
-
-/** Waits until Redis decides again, and has counted what was admitted without it. */
-function isBack(store: RedisStore): Promise<void> {
-  return waitUntil('the store is back', async () => {
-    const { state, localKeys } = store.health()
-    return state !== 'open' && localKeys === 0
-  })
-}
-
-test('nobody waits for a hang, and what Redis counts of it in the end is not counted twice', () =>
-  judged(isNotWaitedFor))
-
-async function isNotWaitedFor(): Promise<void> {
-  const other = await startRedis()
-  const client = await ready(connect(other.port))
-  const store = storeOn(client)
-  const told: string[] = []
-  store.on('breaker', ({ state }) => told.push(state))
-  const limiter = new RateLimiter({
-    name: newName(),
-    store,
-    policy: fixedWindow({ limit: 10, window: '5m' }),
-  })
-  for (let i = 0; i < 3; i += 1) expect((await limiter.consume('k')).source).toBe('store')
-  other.kill('SIGSTOP')
-  const meanwhile = await Promise.all([0, 1, 2].map(() => limiter.consume('k')))
-  for (let i = 0; i < 9; i += 1) meanwhile.push(await limiter.consume('k'))
-  expect(meanwhile.filter(({ allowed }) => allowed).length).toBe(7)
-  expect(meanwhile.every(({ source, degraded }) => source === 'local' && degraded)).toBe(true)
-  await waitUntil('the breaker is open', async () => store.health().state === 'open')
-  other.kill('SIGCONT')
-  await isBack(store)
-  expect(await limiter.consume('k')).toMatchObject({ allowed: false, degraded: false })
-  expect(told).toEqual(['open', 'half-open'])
-  await other.stop()
-}
-
-test('what is admitted without Redis is counted in it when it is back', async () => {
-  const { port, stop } = await startRedis()
-  const store = storeOn(await ready(connect(port)))
-  const settled: number[] = []
-  store.on('reconciled', ({ keys }) => settled.push(keys))
-  const limiter = new RateLimiter({
-    name: newName(),
-    store,
-    policy: fixedWindow({ limit: 10, window: '5m' }),
-  })
-  await limiter.consume('k', { cost: 2 })
-  await stop()
-  await waitUntil('the store is not asked', async () => (await limiter.peek('k')).degraded)
-  for (let i = 0; i < 5; i += 1)
-    expect(await limiter.consume('k')).toMatchObject({
-      allowed: true,
-      degraded: true,
-      remaining: 7 - i,
-    })
-  const again = await startRedis({ port })
-  await isBack(store)
-  expect(settled).toEqual([1])
-  expect(await limiter.peek('k')).toMatchObject({ degraded: false, remaining: 3 })
-  await again.stop()
-})
 
 test('after a set of instances was lost, the first one that was heard of took the whole limit', async () => {
   const server = await startRedis()

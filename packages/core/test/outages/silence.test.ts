@@ -52,8 +52,6 @@ async function behindProxy(ends: Ends, options: RedisStoreOptions, more: object 
   return { proxy, limiter }
 }
 
-const for2s = () => new Promise((resolve) => setTimeout(resolve, 2_000))
-
 test.concurrent('a silent connection is given up after a second, and so is the next one if it is not greeted', async (context) => {
   const ends = endsOf(context)
   const { proxy, limiter } = await behindProxy(ends, ALONE)
@@ -81,25 +79,6 @@ test.concurrent('a silent connection is given up by heartbeats, without requests
   const { proxy } = await behindProxy(ends, {})
   await proxy.set('blackhole')
   await waitUntil('a new connection', async () => proxy.stats.connections >= 2)
-})
-
-test.concurrent('silence shorter than the deadline does not count', async (context) => {
-  const ends = endsOf(context)
-  const { proxy, limiter } = await behindProxy(ends, { ...ALONE, deadlineMs: 5_000 })
-  await proxy.set('blackhole')
-  asking(limiter, ['k'], ends)
-  await for2s()
-  expect(proxy.stats.connections).toBe(1)
-})
-
-test.concurrent('a connection that is slow, but answers, is kept', async (context) => {
-  const ends = endsOf(context)
-  const { proxy, limiter } = await behindProxy(ends, ALONE)
-  await proxy.set({ latencyMs: 350 })
-  asking(limiter, ['k'], ends)
-  await waitUntil('many late replies', async () => (proxy.stats.commands.get('EVALSHA') ?? 0) > 8)
-  await for2s()
-  expect(proxy.stats.connections).toBe(1)
 })
 
 test('the connection to a silent node of a Cluster is given up, and the others are kept', async (context) => {
@@ -151,29 +130,4 @@ test('a node of a Cluster that is silent while clients start is given up, so tha
   await waitUntil('all are ready, or begin again', async () => ended.size === clients.length)
   silent?.kill('SIGCONT')
   await waitUntil('all are ready', async () => clients.every(({ status }) => status === 'ready'))
-})
-
-test('a blocked event loop is not silence', async (context) => {
-  const ends = endsOf(context)
-  const server = await startRedis()
-  ends(() => server.stop())
-  const client = new Redis(server.port, recommendedRedisOptions).on('error', () => {})
-  ends(() => client.disconnect())
-  let closed = 0
-  client.on('close', () => {
-    closed += 1
-  })
-  const limiter = new RateLimiter({ store: redisStore(client, ALONE), policy })
-  expect((await limiter.consume('k')).source).toBe('store')
-  // The connection is checked at most twice a second.
-  await new Promise((resolve) => setTimeout(resolve, 600))
-  const before = limiter.consume('before')
-  await Promise.resolve()
-  const endMs = performance.now() + 1_500
-  while (performance.now() < endMs);
-  // Enough for a full call, which is sent before the reply is read.
-  const keys = Array.from({ length: 40 }, (_, i) => `after${i}`)
-  await Promise.all([before, ...keys.map((key) => limiter.consume(key))])
-  expect(await limiter.consume('later')).toMatchObject({ source: 'store' })
-  expect(closed).toBe(0)
 })
