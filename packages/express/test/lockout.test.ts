@@ -49,11 +49,3 @@ test('a correct guess that was in progress when the block began lifts it', async
   expect(await statuses('/')).toEqual([401])
   expect(await statuses('/')).toEqual([429])
 })
-
-test('a key is blocked and unblocked by hand', async () => {
-  const { get, limiter } = await site()
-  await limiter.block('account', '1h')
-  expect((await get()).headers['retry-after']).toBe('3600')
-  await limiter.unblock('account')
-  expect((await get()).status).toBe(401)
-})

@@ -3,7 +3,7 @@
 
 import { request } from 'node:http'
 import { responses } from '@weir/core/adaptive'
-import express, { type ErrorRequestHandler as Handler, type Response } from 'express'
+import express, { type Response } from 'express'
 import { expect, test, vi } from 'vitest'
 import { overload, rateLimit, recordResponses } from '../src/index.js'
 import { serve } from './serve.js'
@@ -94,21 +94,6 @@ test('a class leaves its part of the limit to those above it, by the request', a
   ])
   for (const res of held) res.send('done')
   for (const other of others) expect((await other).status).toBe(200)
-})
-
-test('an error that priority throws is an error of the request', async () => {
-  const app = express()
-  app.use(
-    overload({
-      reserve: { free: 0.5 },
-      priority: () => {
-        throw new Error('no plan')
-      },
-    }),
-  )
-  app.use(((error, _req, res, _next) => void res.status(500).send(error.message)) as Handler)
-  const { status, body } = await (await serve(app)).get('/')
-  expect([status, body]).toEqual([500, 'no plan'])
 })
 
 test('a client that leaves frees its place, and the signal gets the time that it waited', async () => {

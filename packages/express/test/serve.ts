@@ -16,7 +16,6 @@ export interface Site {
 export interface GetOptions {
   readonly method?: string
   readonly headers?: Record<string, string>
-  readonly host?: string
   /** The client's address. */
   readonly from?: string
   readonly agent?: Agent
@@ -25,14 +24,13 @@ export interface GetOptions {
 export interface Reply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  readonly rawHeaders: readonly string[]
   readonly body: string
 }
 
 /** Listens until the test ends. */
-export async function serve(app: Express, host = '127.0.0.1'): Promise<Site> {
+export async function serve(app: Express): Promise<Site> {
   const server = createServer(app)
-  await once(server.listen(0, host), 'listening')
+  await once(server.listen(0, '127.0.0.1'), 'listening')
   onTestFinished(() => {
     server.close()
     server.closeAllConnections()
@@ -47,24 +45,22 @@ export async function serve(app: Express, host = '127.0.0.1'): Promise<Site> {
 }
 
 async function send(port: number, path: string, options: GetOptions): Promise<Reply> {
-  const { method = 'GET', headers = {}, host = '127.0.0.1', from, agent } = options
+  const { method = 'GET', headers = {}, from, agent } = options
   const local = from === undefined ? {} : { localAddress: from }
-  const client = request({ host, port, path, method, headers, agent: agent ?? false, ...local })
+  const client = request({
+    host: '127.0.0.1',
+    port,
+    path,
+    method,
+    headers,
+    agent: agent ?? false,
+    ...local,
+  })
   client.end()
   const [response] = await once(client, 'response')
   let body = ''
   for await (const chunk of response) body += chunk
-  return {
-    status: response.statusCode,
-    headers: response.headers,
-    rawHeaders: response.rawHeaders,
-    body,
-  }
-}
-
-/** How many lines a header has. */
-export function linesOf(reply: Reply, name: string): number {
-  return reply.rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === name).length
+  return { status: response.statusCode, headers: response.headers, body }
 }
 
 /** Resolves when a condition holds; the test's timeout ends the wait. */

@@ -200,18 +200,3 @@ test('the response of an error handler of the app keeps them', async () => {
   const response = await fetch(await serve(app))
   expect([response.status, response.headers.get('ratelimit')]).toEqual([502, '"api";r=9;t=60'])
 })
-
-test('a cost is refunded after a throw', async () => {
-  const app: Koa = new Koa()
-  const limit = rateLimit({
-    store,
-    limit: 10,
-    window: '1m',
-    refundWhen: (__, { status }) => status >= 500,
-  })
-  app.use(limit)
-  app.use((ctx) => ctx.throw(ctx.path === '/500' ? 500 : 400))
-  const url = await serve(app)
-  for (const path of ['/500', '/400', '/500']) await fetch(url + path)
-  await expect.poll(async () => (await limit.limiter.peek('127.0.0.1')).remaining).toBe(9)
-})

@@ -37,26 +37,3 @@ test('it refuses requests beyond its limit', async () => {
   await vi.waitFor(() => expect(guard.inFlight).toBe(0))
   expect(signal()).toBeGreaterThanOrEqual(0)
 })
-
-test('a class leaves its part of the limit to those above, and an error that priority throws is an error of the request', async () => {
-  const guard = overload({
-    reserve: { free: 0.5, none: 1 },
-    priority: ({ headers }) => {
-      if (headers['x-plan'] === 'broken') throw new Error('no plan')
-      return headers['x-plan'] === 'paying' ? 'critical' : 'none'
-    },
-  })
-  @Controller()
-  class Plain {
-    @Get()
-    get(): string {
-      return 'done'
-    }
-  }
-  const { get } = await start({ controllers: [Plain] }, { prepare: (app) => void app.use(guard) })
-  const statusOf = async (plan: string) => (await get('/', { 'x-plan': plan })).status
-  expect(await statusOf('free')).toBe(503)
-  expect(await statusOf('paying')).toBe(200)
-  expect(await statusOf('broken')).toBe(500)
-  expect(guard.priorities).toContainEqual({ priority: 'none', admitted: 0, refused: 1 })
-})

@@ -7,22 +7,20 @@ import {
   Inject,
   Injectable,
   Module,
-  type ModuleMetadata,
   Scope,
 } from '@nestjs/common'
-import { NestFactory, REQUEST } from '@nestjs/core'
+import { REQUEST } from '@nestjs/core'
 import { Test } from '@nestjs/testing'
 import {
   fixedWindow,
   RATE_LIMIT_OPTIONS,
-  RateLimit,
   RateLimitGuard,
   RateLimitModule,
   type RateLimitOptionsFactory,
   RateLimits,
 } from '@weir/nest'
 import { describe, expect, test } from 'vitest'
-import { moduleOf, start } from './app.js'
+import { start } from './app.js'
 
 const once = fixedWindow({ limit: 1, window: '1h' })
 
@@ -125,17 +123,6 @@ describe('options that depend on a request-scoped provider keep the application 
       refused(message),
     )
   })
-
-  test('as a script', async () => {
-    const metadata: ModuleMetadata = {
-      imports: [injecting(Tenant as never)],
-      controllers: [Plain],
-    }
-    const options = { logger: false, abortOnError: false } as const
-    await expect(
-      NestFactory.createApplicationContext(moduleOf(metadata), options),
-    ).rejects.toMatchObject(refused(/on Tenant/))
-  })
 })
 
 test('options that depend on a transient provider limit', async () => {
@@ -204,14 +191,4 @@ test('a request-scoped guard is named, and so is the provider that makes it so',
   await expect(start({ imports: imports(OfTenant) })).rejects.toMatchObject(
     refused(/needs, Tenant, which is request-scoped \(OfTenant -> Plans\)/),
   )
-})
-
-test('a policy of RateLimit is found if the options are request-scoped', async () => {
-  @Controller()
-  class Decorated {
-    @RateLimit(once) @Get() get() {}
-  }
-  await expect(
-    start({ imports: [injecting(Tenant as never)], controllers: [Decorated] }),
-  ).rejects.toMatchObject(refused(/on Tenant/))
 })
