@@ -2,6 +2,7 @@
 // has what koa-ratelimit does over HTTP.
 
 import { memoryStore } from '@weir/core'
+import { fakeClock } from '@weir/core/testing'
 import AsyncRateLimiter from 'async-ratelimiter'
 import Of13 from 'async-ratelimiter-1.3'
 import Of15 from 'async-ratelimiter-1.5'
@@ -63,14 +64,15 @@ test('a peek takes nothing', async () => {
 
 test('no window has more than its limit, unless windows are fixed', async () => {
   const passed = async (algorithm: 'fixed-window' | undefined): Promise<number> => {
-    const db = weirDb<Redis>(redis.store, { name: newName(), algorithm })
+    const clock = fakeClock()
+    const db = weirDb<Redis>(memoryStore({ clock }), { algorithm })
     const limiter = new AsyncRateLimiter({ db, max: 4, duration: 3_000, id: 'ann' })
     const ask = async (): Promise<number> => ((await limiter.get()).remaining > 0 ? 1 : 0)
     let count = await ask()
-    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    clock.advance('2s')
     for (let i = 0; i < 3; i += 1) count += await ask()
     // 1.2 s after these three, and more than 3 s after the first.
-    await new Promise((resolve) => setTimeout(resolve, 1_200))
+    clock.advance(1_200)
     for (let i = 0; i < 4; i += 1) count += await ask()
     return count
   }

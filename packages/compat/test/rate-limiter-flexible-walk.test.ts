@@ -4,6 +4,7 @@
 // original says in memory of the request that begins a block.
 
 import { seedOf, stepsOf } from '@weir/testkit'
+import { randomOf } from '@weir/testkit/virtual-time'
 import { afterEach, expect, test, vi } from 'vitest'
 import { clientOf, KINDS, LIBRARIES, type Limiter, makerOf, type Options } from './flexible.js'
 import { onRedis } from './on-redis.js'
@@ -19,17 +20,6 @@ const KEYS = ['a', 'b', 'c']
 afterEach(() => {
   vi.useRealTimers()
 })
-
-/** A small generator, so that a seed repeats the walk (mulberry32). */
-function chanceOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 interface Seen {
   readonly isGranted: boolean
@@ -69,8 +59,7 @@ test.each(KINDS.flatMap((kind) => OPTIONS.map((options) => [kind, options] as co
     const isInMemory = kind === 'memory'
     if (isInMemory) vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] })
     const seed = seedOf(OPTIONS.indexOf(options))
-    const chance = chanceOf(seed)
-    const upTo = (most: number): number => 1 + Math.floor(chance() * most)
+    const { chance, pick, whole } = randomOf(seed)
     /** The ends of blocks, which no method reports. */
     const blocks = new Map<string, number>()
     const blockedUntil = (key: string): number => blocks.get(key) ?? 0
@@ -85,7 +74,7 @@ test.each(KINDS.flatMap((kind) => OPTIONS.map((options) => [kind, options] as co
     }
 
     for (let step = 0; step < STEPS; step += 1) {
-      const key = KEYS[upTo(KEYS.length) - 1] as string
+      const key = pick(KEYS)
       const known = await there.get(key)
       const consumed = known?.consumedPoints ?? 0
       const isBlocked = blockedUntil(key) > Date.now()
@@ -103,12 +92,12 @@ test.each(KINDS.flatMap((kind) => OPTIONS.map((options) => [kind, options] as co
         expect(Math.abs((ours as Seen).ms - ms), told).toBeLessThan(isInMemory ? 2 : 5_000)
         if (begins) blocks.set(key, Date.now() + blockDuration * 1_000)
       }
-      if (isInMemory && chance() < 0.2) vi.advanceTimersByTime(upTo(20_000))
+      if (isInMemory && chance(0.2)) vi.advanceTimersByTime(whole(1, 20_000))
     }
 
     function askOf(key: string, consumed: number, isBlocked: boolean) {
-      const dice = Math.floor(chance() * 10)
-      const points = dice === 0 && consumed > 0 ? 0 : upTo(3)
+      const dice = whole(0, 9)
+      const points = dice === 0 && consumed > 0 ? 0 : whole(1, 3)
       if (dice < 5) return named(`consume ${points}`, (limiter) => limiter.consume(key, points))
       if (dice === 5) return named('get', (limiter) => limiter.get(key))
       if (dice === 6) {
@@ -117,7 +106,7 @@ test.each(KINDS.flatMap((kind) => OPTIONS.map((options) => [kind, options] as co
       }
       if (dice === 7) {
         const left = Math.ceil(Math.max(0, blockedUntil(key) - Date.now()) / 1_000)
-        const seconds = left + upTo(60)
+        const seconds = left + whole(1, 60)
         blocks.set(key, Date.now() + seconds * 1_000)
         return named(`block ${seconds}`, (limiter) => limiter.block(key, seconds))
       }
