@@ -8,7 +8,7 @@ import { resilient } from '@weir/core/store'
 export async function busyLimiters(name: string): Promise<RateLimiter[]> {
   const search = new RateLimiter({
     name: `${name}-search`,
-    store: resilient(memoryStore(), { instances: 3 }),
+    store: resilient(memoryStore(), { instances: 3, deadlineMs: 60_000 }),
     policy: [
       tokenBucket({ name: 'burst', capacity: 4, refill: 1, every: '1h' }),
       fixedWindow({ name: 'daily', limit: 100, window: '1d' }),

@@ -13,6 +13,24 @@ import { seriesOf } from './limiters.js'
 
 const policy = fixedWindow({ name: 'few', limit: 1, window: '1h' })
 
+/** What one export of these limiters has. */
+async function exported(limiters: readonly WatchedLimiter[], views: sdk.ViewOptions[] = []) {
+  const exporter = new sdk.InMemoryMetricExporter(sdk.AggregationTemporality.CUMULATIVE)
+  const reader = new sdk.PeriodicExportingMetricReader({
+    exporter,
+    exportIntervalMillis: 3_600_000,
+  })
+  const provider = new sdk.MeterProvider({ readers: [reader], views })
+  const stop = observe(limiters, { meter: provider.getMeter('test') as unknown as Meter })
+  await reader.forceFlush()
+  const metrics = exporter
+    .getMetrics()
+    .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
+  stop()
+  await provider.shutdown()
+  return metrics
+}
+
 async function idsOf(limiters: Iterable<WatchedLimiter>): Promise<string[]> {
   return [...seriesOf((await prometheus([...limiters]).scrape()).body).keys()]
 }
@@ -167,16 +185,7 @@ describe('a scrape of 600 limiters leaves the application its turns', () => {
 
   test('OpenTelemetry', async () => {
     const { limiters, turns } = watched(600)
-    const exporter = new sdk.InMemoryMetricExporter(sdk.AggregationTemporality.CUMULATIVE)
-    const reader = new sdk.PeriodicExportingMetricReader({
-      exporter,
-      exportIntervalMillis: 3_600_000,
-    })
-    const provider = new sdk.MeterProvider({ readers: [reader] })
-    const stop = observe(limiters, { meter: provider.getMeter('test') as unknown as Meter })
-    await reader.forceFlush()
-    stop()
-    await provider.shutdown()
+    await exported(limiters)
     expect(Math.max(...turns)).toBeLessThanOrEqual(LIMITERS_OF_TURN)
   })
 
@@ -197,26 +206,13 @@ describe('a scrape of 600 limiters leaves the application its turns', () => {
 })
 
 describe("OpenTelemetry's limit of 2,000 attribute sets of a metric", () => {
-  async function exported(count: number, views: sdk.ViewOptions[]) {
+  async function overflowing(count: number, views?: sdk.ViewOptions[]) {
     const store = resilient(memoryStore(), { instances: 1 })
     const limiters = Array.from(
       { length: count },
       (_, i) => new RateLimiter({ name: `otel-${i}`, store, policy }),
     )
-    const exporter = new sdk.InMemoryMetricExporter(sdk.AggregationTemporality.CUMULATIVE)
-    const reader = new sdk.PeriodicExportingMetricReader({
-      exporter,
-      exportIntervalMillis: 3_600_000,
-    })
-    const provider = new sdk.MeterProvider({ readers: [reader], views })
-    const stop = observe(limiters, { meter: provider.getMeter('test') as unknown as Meter })
-    await reader.forceFlush()
-    const metrics = exporter
-      .getMetrics()
-      .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
-    stop()
-    await provider.shutdown()
-    return metrics
+    return (await exported(limiters, views))
       .filter(({ dataPoints }) =>
         dataPoints.some(({ attributes }) => attributes['otel.metric.overflow']),
       )
@@ -224,12 +220,12 @@ describe("OpenTelemetry's limit of 2,000 attribute sets of a metric", () => {
   }
 
   test('is not reached by 330 limiters on a server', async () => {
-    expect(await exported(330, [])).toEqual([])
+    expect(await overflowing(330)).toEqual([])
   })
 
   test('is raised by a view', async () => {
-    expect(await exported(340, [])).toEqual(['weir.decisions'])
+    expect(await overflowing(340)).toEqual(['weir.decisions'])
     const view = { instrumentName: 'weir.*', aggregationCardinalityLimit: 20_000 }
-    expect(await exported(340, [view])).toEqual([])
+    expect(await overflowing(340, [view])).toEqual([])
   })
 })

@@ -5,7 +5,7 @@ import { slidingLog } from '@weir/core'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { sizeOf } from '../src/files/texts.js'
-import { compareLogs, type LogSource, type Progress, simulateLog, suggestLog } from '../src/node.js'
+import { compareLogs, type LogSource, type Progress, simulateLog } from '../src/node.js'
 import { folder } from './folder.js'
 import { combined, START_US } from './log-lines.js'
 
@@ -221,10 +221,4 @@ test('a set of policies that decides nothing, or other requests, can be compared
     { times: 'start', refused: { before: 0, after: 2 }, newlyAffected: { count: 1 } },
     { times: 'spread', refused: { before: 0, after: 2 }, newlyAffected: { count: 1 } },
   ])
-})
-
-test('a limit is suggested for files', async () => {
-  const { windows, log } = await suggestLog({ logs: [plain], affect: 0, windows: ['10s'] })
-  expect(log.lines).toBe(500)
-  expect(windows[0]?.limit).toBe(4)
 })

@@ -20,10 +20,10 @@ import {
   tokenBucket,
 } from '@weir/core'
 import { startRedis } from '@weir/testkit'
+import { randomOf } from '@weir/testkit/virtual-time'
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { logReader, simulation } from '../src/index.js'
-import { chance } from './chance.js'
 
 const START_US = Date.UTC(2026, 9, 10, 23, 59, 50) * 1_000
 
@@ -72,7 +72,7 @@ async function record(
   storeOf: (clock: { nowUs(): number }) => Store,
   name: string,
 ): Promise<readonly Recorded[]> {
-  const next = chance(name.length * 7 + 1)
+  const { next } = randomOf(name.length * 7 + 2)
   let nowUs = START_US
   const store = storeOf({ nowUs: () => nowUs })
   const limiter = new RateLimiter({ name, store, policy, reserve: { batch: 0.3 } })

@@ -1,9 +1,9 @@
 import { slidingLog } from '@weir/core'
 import { stepsOf } from '@weir/testkit'
+import { randomOf } from '@weir/testkit/virtual-time'
 import { describe, expect, test } from 'vitest'
 import { type LogEntry, simulation } from '../src/index.js'
 import { isSampled } from '../src/run/shares.js'
-import { chance } from './chance.js'
 import { START_US } from './log-lines.js'
 
 const policies = slidingLog({ limit: 3, window: '1m' })
@@ -11,7 +11,7 @@ const KEYS = 2_000
 
 /** Keys, a fifth of which request more than the limit, some of them much more. */
 function log(salt: string): LogEntry[] {
-  const next = chance(11)
+  const { next } = randomOf(11)
   const entries: LogEntry[] = []
   for (let key = 0; key < KEYS; key += 1) {
     const requests = key % 5 === 0 ? 4 + Math.floor(next() ** 3 * 40) : 1 + (key % 3)

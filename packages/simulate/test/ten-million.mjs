@@ -11,19 +11,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { randomOf } from '@weir/testkit/virtual-time'
 
 const KEYS = 200_000
 const DAY_S = 86_400
 const START_S = Date.UTC(2026, 9, 10) / 1_000
-
-/** The same numbers in each run: a linear congruential generator. */
-function chance(seed) {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
-}
 
 function addressOf(key) {
   return `10.${key >> 16}.${(key >> 8) & 255}.${key & 255}`
@@ -31,7 +23,7 @@ function addressOf(key) {
 
 /** Most keys appear now and then, and some of them very often. */
 function* linesOf(count, isJson) {
-  const next = chance(7)
+  const { next } = randomOf(7)
   for (let i = 0; i < count; i += 1) {
     const second = START_S + Math.floor((i / count) * DAY_S)
     const key = i < KEYS ? i : Math.floor(next() ** 3 * KEYS)
