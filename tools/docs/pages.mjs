@@ -19,7 +19,6 @@ export const pages = [
   {
     file: 'policies.md',
     title: 'Policies',
-    about: '`slidingWindow`, `tokenBucket` and the others, with all parameters.',
     intro: `A policy says what is allowed. It is a frozen value, made once and used by any number of
 limiters. [Algorithms](../algorithms.md) says how each works, and [Limits that
 change](../live-limits.md#what-a-change-does) what other numbers do to what was used.`,
@@ -44,7 +43,6 @@ change](../live-limits.md#what-a-change-does) what other numbers do to what was 
   {
     file: 'rate-limiter.md',
     title: 'RateLimiter',
-    about: 'limits without a framework, and decisions: what a limiter answers.',
     sections: [
       { name: 'RateLimiter' },
       { name: 'DecideOptions' },
@@ -54,14 +52,12 @@ change](../live-limits.md#what-a-change-does) what other numbers do to what was 
       { name: 'Allowed' },
       { name: 'Denied' },
       { name: 'PolicyResult', from: 'store' },
-      { name: 'Receipt', members: false },
       { name: 'RequestDecision', from: 'http' },
     ],
   },
   {
     file: 'changing.md',
     title: 'Policies that change',
-    about: '`livePolicies`, overrides, and `limitsFrom` a database.',
     intro:
       'How they work, and what a change does, is in [Changing limits](../live-limits.md#what-a-change-does).',
     sections: [
@@ -74,7 +70,6 @@ change](../live-limits.md#what-a-change-does) what other numbers do to what was 
   {
     file: 'rate-limit.md',
     title: 'rateLimit, for Express and Koa',
-    about: 'the middleware of Express and Koa, and its options.',
     intro: `Functions among the options get \`(req, res)\` of Express, or the context of Koa. Each may
 be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome, res)\` of Express.`,
     sections: [
@@ -94,14 +89,11 @@ be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome,
   {
     file: 'overload.md',
     title: 'Overload',
-    about: '`overload`, `adaptive` and the signals that it follows.',
     intro: `[Overload](../overload.md) says how each works, and what it cannot do.`,
     sections: [
       { name: 'overload', from: 'http' },
       { name: 'OverloadState', from: 'http' },
-      { name: 'recordResponses', from: 'http' },
       { name: 'adaptive', from: 'adaptive' },
-      { name: 'AdaptivePolicy', from: 'adaptive', members: false },
       { name: 'Signal', from: 'adaptive' },
       { name: 'eventLoopDelay', from: 'adaptive' },
       { name: 'eventLoopUtilization', from: 'adaptive' },
@@ -111,31 +103,22 @@ be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome,
   {
     file: 'nest.md',
     title: 'Nest',
-    about: 'the module, the decorators and the guard.',
     sections: [
       { name: 'RateLimitModule', from: 'nest', members: ['forRoot', 'forRootAsync', 'forFeature'] },
       { name: 'RateLimitModuleOptions', from: 'nest' },
       { name: 'RateLimitModuleExtras', from: 'nest' },
       { name: 'RateLimitOptions', from: 'nest', members: false },
-      { name: 'NamedPolicy', from: 'nest' },
       { name: 'RateLimit', from: 'nest', call: RATE_LIMIT },
       { name: 'SkipRateLimit', from: 'nest' },
-      { name: 'InjectRateLimiter', from: 'nest' },
       { name: 'RateLimitDecision', from: 'nest', call: '@RateLimitDecision(property?)' },
-      { name: 'RateLimits', from: 'nest', members: false },
       { name: 'RateLimitGuard', from: 'nest', members: ['lookUp', 'exception'] },
-      { name: 'RateLimitInterceptor', from: 'nest', members: false },
       { name: 'RateLimitException', from: 'nest', members: false },
       { name: 'RateLimitFilter', from: 'nest', members: false },
-      { name: 'RATE_LIMIT_OPTIONS', from: 'nest', members: false },
-      { name: 'getRateLimiterToken', from: 'nest' },
     ],
   },
   {
     file: 'store-contract.md',
     title: 'The contract of a store',
-    about:
-      'what a store of your own is asked, and what it answers; tests of it, and a clock for tests.',
     sections: [
       { name: 'Store', from: 'store' },
       { name: 'StoreRequest', from: 'store' },
@@ -146,7 +129,6 @@ be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome,
       { name: 'PolicySet', from: 'store' },
       { name: 'PolicyKey', from: 'store' },
       { name: 'Mode', from: 'store' },
-      { name: 'batchOf', from: 'store' },
       { name: 'storeConformance', from: 'testing' },
       { name: 'fakeClock', from: 'testing' },
       { name: 'FakeClock', from: 'testing' },
@@ -155,7 +137,6 @@ be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome,
   {
     file: 'stores.md',
     title: 'Stores',
-    about: 'stores in memory and on Redis, their options, states and events.',
     sections: [
       { name: 'memoryStore' },
       { name: 'redisStore' },
@@ -167,7 +148,6 @@ be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome,
       { name: 'fromGlide', from: 'glide' },
       { name: 'recommendedGlideOptions', from: 'glide', members: false },
       { name: 'resilient', from: 'store' },
-      { name: 'ResilientStore', from: 'store' },
       { name: 'StoreHealth' },
       { name: 'StoreEvents', from: 'store' },
       { name: 'Clock' },
@@ -176,8 +156,6 @@ be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome,
   {
     file: 'metrics.md',
     title: 'Statistics, metrics and the dashboard',
-    about:
-      '`@weir/metrics`, which exports what was counted, and `@weir/dashboard`, which shows it.',
     intro:
       '[Metrics](../metrics.md) has every metric, [Dashboard](../dashboard.md) says what it costs.',
     sections: [
@@ -192,7 +170,6 @@ be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome,
       { name: 'dashboard', from: 'dashboard' },
       { name: 'Authorize', from: 'dashboard' },
       { name: 'Dashboard', from: 'dashboard' },
-      { name: 'ActionNote', from: 'dashboard' },
     ],
   },
 ]

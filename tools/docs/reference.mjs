@@ -54,10 +54,7 @@ const places = new Map(
 )
 /** The first section that describes each member, by its text: later ones only name it. */
 const described = new Map()
-const written = new Map([
-  ['README.md', contents()],
-  ...pages.map((page) => [page.file, pageOf(page)]),
-])
+const written = new Map(pages.map((page) => [page.file, pageOf(page)]))
 if (missing.length > 0) throw new Error(`without a comment: ${missing.join(', ')}`)
 check(process.argv.includes('--check'))
 
@@ -81,13 +78,6 @@ function check(isOnly) {
     if (text === undefined) rmSync(join(folder, file))
     else writeFileSync(join(folder, file), text)
   }
-}
-
-function contents() {
-  const rows = pages.map(({ file, title, about }) => flow(`- [${title}](${file}): ${about}`))
-  const about = `Functions, options and events, from the comments in the source. The packages' types have
-the same comments, also for results that these pages leave out. \`pnpm docs:reference\` writes this folder.`
-  return `# Reference\n\n${flow(about)}\n\n${rows.join('\n')}\n`
 }
 
 function pageOf({ file, title, intro, sections }) {

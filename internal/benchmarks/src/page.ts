@@ -1,12 +1,10 @@
-// The figures of docs/benchmarks.md, a selection of all that were measured, and the goals in
-// README.md.
+// The figures of docs/benchmarks.md, a selection of all that were measured.
 
 import { readFile, writeFile } from 'node:fs/promises'
-import { cells, goalsText, number, type Result } from './report.js'
+import { cells, number, type Result } from './report.js'
 import { figure } from './table.js'
 
 const PAGE = new URL('../../../docs/benchmarks.md', import.meta.url)
-const NOTES = new URL('../README.md', import.meta.url)
 
 interface Column {
   readonly title: string
@@ -70,13 +68,12 @@ const TABLES: Readonly<Record<string, Shown>> = {
 }
 
 /** @param machine the date, the machine and versions, in parts that `; ` ends */
-export async function writePages(results: readonly Result[], machine: string): Promise<void> {
+export async function writePage(results: readonly Result[], machine: string): Promise<void> {
   // Without the versions of all packages, which a run prints.
   let page = withPart(await readFile(PAGE, 'utf8'), 'measured', `${shortOf(machine)}.`)
   for (const [name, shown] of Object.entries(TABLES))
     page = withPart(page, name, shownText(results, shown))
   await writeFile(PAGE, page)
-  await writeFile(NOTES, withPart(await readFile(NOTES, 'utf8'), 'goals', goalsText(results)))
 }
 
 function shortOf(machine: string): string {

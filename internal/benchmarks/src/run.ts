@@ -2,7 +2,7 @@
 // [--one-core] [--reference 2d54f0d] [--write]`
 import { parseArgs } from 'node:util'
 import { machine } from './machine.js'
-import { writePages } from './page.js'
+import { writePage } from './page.js'
 import { goalsText, LEGEND, type Result, sectionText } from './report.js'
 import { FULL, type Scale, SHORT } from './scenario.js'
 import { versions } from './scenarios/versions.js'
@@ -58,8 +58,8 @@ const command = ['pnpm bench', ...process.argv.slice(2).filter((arg) => arg !== 
 const measured = await machine(command)
 console.log(`${measured}\n\n${LEGEND}\n\n${goalsText(results)}`)
 if (values.write) {
-  await writePages(results, measured)
-  console.error('written: internal/benchmarks/README.md and docs/benchmarks.md')
+  await writePage(results, measured)
+  console.error('written: docs/benchmarks.md')
 }
 // Some peers have timers that keep the process alive.
 process.exit(0)
