@@ -89,7 +89,9 @@ if marks or corrects then
     if not began or began < max(loss, since) then base, began = nil, us end
     local counter, until_us = counters[i], untils[i]
     local is_over = floor(until_us / 1000) <= floor(us / 1000)
-    if not counter.special or is_over and not counter.life then return end
+    if not counter.special then return end
+    -- Where all that was seen has expired, what the counter holds is the base.
+    if is_over and not counter.life then units, until_us = 0, huge end
     local raised = counter.special(units, until_us, base)
     lives[i] = life_of(counter)
     local _, dirty = counter.reset_after()

@@ -230,7 +230,8 @@ function correct(
   const { correction, notes } = traitsOf(mode)
   const isOver = Math.floor(untilUs / 1_000) <= Math.floor(nowUs / 1_000)
   const isLate = isOver && kernel.lifeUs === undefined
-  if (isLate && correction !== 'renew' && charged === undefined) return
+  const isOfOlder = correction === 'renew' || correction === 'restore' || charged !== undefined
+  if (isLate && !isOfOlder) return
   if (correction === 'reconcile') {
     kernel.reconcile(scratch, units, untilUs)
     return
@@ -247,7 +248,10 @@ function correct(
     if (isGone || kernel.restore === undefined) return
     // What was seen since a restore was lost another time.
     const known = begunUs >= Math.max(lossUs, seenUs) ? base : undefined
-    const raised = kernel.restore(scratch, units, untilUs, known)
+    // Where all that was seen has expired, what the counter holds is the base.
+    const raised = isLate
+      ? kernel.restore(scratch, 0, Number.POSITIVE_INFINITY, known)
+      : kernel.restore(scratch, units, untilUs, known)
     // If one result seemed to show a loss, and nothing was lost, there is no base.
     if (raised === known || (!scratch.dirty && lossUs > seenUs)) return
     const mark = {

@@ -253,6 +253,29 @@ describe('huge counts', () => {
   )
 })
 
+test.each([
+  tokenBucket({ name: 'p', capacity: 100, refill: 100, every: 100_000 }),
+  fixedWindow({ name: 'p', limit: 100, window: 100_000 }),
+])(
+  'after a loss, a process whose units have expired counts its own, and another one adds what it has seen: $algorithm',
+  async (policy) => {
+    const twins = new Twins(policy)
+    const atMs = 5_000
+    const seen = { mode: 'restore', atMs, lossMs: 2_000 } as const
+    // The first one has seen a unit that counted until 3,000, and has admitted 30.
+    await twins.ask({ ...seen, cost: 1, untilMs: 3_000, seenMs: 2_000 })
+    await twins.ask({ mode: 'reconcile', atMs, cost: 30, untilMs: 90_000 })
+    // The second one has seen 40, of which all count for the time being.
+    await twins.ask({
+      ...seen,
+      cost: 40,
+      untilMs: policy.kernel?.traits.drains ? 45_000 : 100_000,
+      seenMs: 2_100,
+    })
+    expect(await twins.ask({ mode: 'peek', atMs })).toMatchObject({ left: 30 })
+  },
+)
+
 describe('a counter that is intact', () => {
   const counter = slidingCounter({ name: 'p', limit: 100, window })
 

@@ -45,7 +45,12 @@ test('each call is counted once, with its time, and published while somebody lis
   await Promise.all(['a', 'b', 'c'].map((key) => limiter.consume(key)))
   const stats = store.stats()
   const [node] = stats.nodes
-  expect(stats).toMatchObject({ kind: 'redis', instances: 3, unreconciled: 0, whenUnavailable: 'local' })
+  expect(stats).toMatchObject({
+    kind: 'redis',
+    instances: 3,
+    unreconciled: 0,
+    whenUnavailable: 'local',
+  })
   expect(stats.memory).toBeUndefined()
   expect(node).toMatchObject({ node: 'redis', state: 'closed', inFlight: 0 })
   expect(node?.calls).toEqual({ ok: 2, timeout: 0, error: 0, notSent: 0 })

@@ -12,7 +12,7 @@ import { verdictsOf } from '../verdicts.js'
 import { withoutBegun } from './contract.js'
 import { Model, type Reply, type Request } from './model.js'
 import type { DrawnPolicy } from './recipe.js'
-import { linesOf, plansOf, seenUsOf } from './replay.js'
+import { linesOf, plansOf, timesOf } from './replay.js'
 import { KEYS, type Walk } from './walk.js'
 
 /** A group of a step, with the reply to it as a whole. */
@@ -61,7 +61,7 @@ export async function checkDriversOneByOne(
           client,
           line,
           request.mode,
-          [{ ...single, policySet: line.policySet, seenUs: seenUsOf(request) }],
+          [{ ...single, policySet: line.policySet, ...timesOf(request) }],
           nowUs,
         ),
       )

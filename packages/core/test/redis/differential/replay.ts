@@ -21,8 +21,11 @@ import type { Call, Walk } from './walk.js'
  */
 const LATER_US = 9e15
 
-export function seenUsOf({ seenUs = LATER_US }: Request): number {
-  return seenUs
+export function timesOf({ seenUs = LATER_US, lossUs = LATER_US }: Request): {
+  readonly seenUs: number
+  readonly lossUs: number
+} {
+  return { seenUs, lossUs }
 }
 
 /**
@@ -66,7 +69,7 @@ export async function replay(client: Redis, walk: Walk, prefix: string): Promise
         (request): Counted => ({
           ...request,
           policySet: line.policySet,
-          seenUs: seenUsOf(request),
+          ...timesOf(request),
         }),
       )
       return Promise.all([
