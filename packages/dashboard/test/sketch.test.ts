@@ -1,8 +1,8 @@
 // The sketch against an exact count.
 
+import { randomOf } from '@weir/testkit/virtual-time'
 import { describe, expect, test } from 'vitest'
 import { Sketch } from '../src/collect/sketch.js'
-import { numbersFrom } from './browser/fixture/random.js'
 
 const SLOTS = 256
 
@@ -24,7 +24,7 @@ function counted(stream: string, seed: number, length: number) {
   let handles = 0
   const sketch = new Sketch(SLOTS, () => String(++handles))
   const exact = new Map<string, number>()
-  const random = numbersFrom(seed)
+  const random = randomOf(seed).next
   for (let i = 0; i < length; i += 1) {
     const key = `k${STREAMS[stream]?.(random, i)}`
     sketch.add(key)

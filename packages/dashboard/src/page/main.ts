@@ -33,7 +33,7 @@ let saying: ReturnType<typeof setTimeout> | undefined
 /** Shows a message for a while. One of kind `quiet` is only for screen readers. */
 const say = (text: string, kind: 'shown' | 'quiet' = 'shown'): void => {
   clearTimeout(saying)
-  setAttribute(byId('said'), 'data-kind', kind)
+  setAttribute(byId('said'), 'class', kind === 'quiet' && 'hidden')
   setText(byId('said'), shown(text, 300))
   saying = setTimeout(() => setText(byId('said'), ''), SAID_MS)
 }

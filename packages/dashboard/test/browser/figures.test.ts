@@ -37,7 +37,7 @@ test('each count of stats(), its policies, and the most refused keys as ranges',
   const page = await shown(fixture, frames)
   const inside = limiterOf(page, 'search')
   const rows = await inside
-    .locator('.counts tr')
+    .locator('details > .facts > div')
     .evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)))
   const lease = search.decisions.find((row) => row.outcome === 'allowed' && row.source === 'lease')
   expect(rows).toHaveLength(search.decisions.length + 1 + 2)

@@ -3,9 +3,10 @@
 import type { LimiterFrame } from '../../protocol.js'
 import { OUTCOMES, type Outcome, totalsOf } from '../../totals.js'
 import { type Chart, chartIn } from '../chart.js'
-import { el, type Part, rowsOf, setAttribute, setText } from '../dom.js'
+import { el, type Part, setAttribute, setText } from '../dom.js'
 import { clock, count, duration, NOTHING, rate, share, shown } from '../format.js'
 import type { Point, Rates } from '../history.js'
+import { type Fact, facts } from './facts.js'
 
 const NAMES: Readonly<Record<Outcome, string>> = {
   allowed: 'allowed',
@@ -140,27 +141,10 @@ export function sources(): Part<LimiterFrame> {
 
 /** All of a limiter's counts, as `stats()` has them. */
 export function allCounts(): Part<LimiterFrame> {
-  const body = el('tbody')
-  const fill = rowsOf(
-    body,
-    ([what]: readonly [string, string]) => what,
-    ([what]) => {
-      const value = el('td', 'number')
-      return {
-        element: el('tr', '', el('th', { scope: 'row' }, what), value),
-        update: ([, text]) => setText(value, text),
-      }
-    },
-  )
-  const caption = el('caption', 'hidden', 'Each count by itself')
+  const counts = facts()
   return {
-    element: el(
-      'details',
-      'as-table',
-      el('summary', '', 'All counts'),
-      el('table', 'counts', caption, body),
-    ),
-    update: (limiter) => fill(countsOf(limiter)),
+    element: el('details', '', el('summary', '', 'All counts'), counts.element),
+    update: (limiter) => counts.update(countsOf(limiter)),
   }
 }
 
@@ -172,7 +156,7 @@ const UNDECIDED = {
   noKey: 'not asked: no usable key',
 } as const
 
-function countsOf(limiter: LimiterFrame): (readonly [string, string])[] {
+function countsOf(limiter: LimiterFrame): readonly Fact[] {
   const decisions = limiter.decisions.map(({ outcome, source, degraded, count: times }) => {
     const how = degraded ? ', degraded' : ''
     return [`${NAMES[outcome]}, ${SOURCE_NAMES[source]}${how}`, count(times)] as const
