@@ -107,19 +107,29 @@ function collecting(time: FakeTime, limiters: readonly RateLimiter[]): Collector
   return collector
 }
 
-test('while somebody watches, each process reports, and all are seen', async () => {
+/** Processes on one store, the first of which is watched and has heard of the others. With different
+ *  names where keys matter, since processes share a channel of decisions here. */
+async function watched(names: readonly string[] = ['api', 'api'], hides = false) {
   const time = fakeTime()
   const shared = sharedStore(time)
-  // With different names, since they share a channel of decisions here.
-  const names = ['one', 'two', 'three']
-  const [one, two, three] = names.map((name) => started(time, shared.view(), name))
-  one?.collector.watch(true)
+  if (hides) shared.hide()
+  const all = names.map((name) => started(time, shared.view(), name))
+  const { collector } = all[0] as (typeof all)[number]
+  collector.watch(true)
   await shared.pass(6_000)
-  await two?.limiter.consume('u42')
-  await two?.limiter.consume('u42')
-  await three?.limiter.consume('u7')
+  return { time, shared, all, collector }
+}
+
+test('while somebody watches, each process reports, and all are seen', async () => {
+  const { shared, all, collector } = await watched(['one', 'two', 'three'])
+  for (const [i, key] of [
+    [1, 'u42'],
+    [1, 'u42'],
+    [2, 'u7'],
+  ] as const)
+    await all[i]?.limiter.consume(key)
   await shared.pass(4_000)
-  const fleet = one?.collector.frame().fleet ?? []
+  const { fleet } = collector.frame()
   expect(fleet.map(({ isThis }) => isThis)).toEqual([true, false, false])
   const counts = fleet.slice(1).map(({ limiters: [only] }) => [only?.allowed, only?.denied])
   expect(counts.sort()).toEqual([
@@ -130,159 +140,112 @@ test('while somebody watches, each process reports, and all are seen', async () 
   expect(keys).toEqual([{ key: 'u42', count: 1, error: 0 }])
 })
 
+const MASKED = expect.stringMatching(/^…~[0-9a-f]{4}$/)
+
 test('if a store hides keys, a snapshot has only their hashes', async () => {
-  const time = fakeTime()
-  const shared = sharedStore(time)
-  shared.hide()
-  const [one, two] = ['one', 'two'].map((name) => started(time, shared.view(), name))
-  one?.collector.watch(true)
-  await shared.pass(6_000)
-  for (let i = 0; i < 2; i += 1) await two?.limiter.consume('secret@example.com')
+  const { shared, all, collector } = await watched(['one', 'two'], true)
+  for (let i = 0; i < 2; i += 1) await all[1]?.limiter.consume('secret@example.com')
   await shared.pass(4_000)
-  const other = one?.collector.frame().fleet[1]?.limiters[0]?.refusedKeys
-  expect(other).toMatchObject([{ key: expect.stringMatching(/^…~[0-9a-f]{4}$/), count: 1 }])
-  const own = two?.collector.frame().limiters[0]?.refusedKeys
+  const other = collector.frame().fleet[1]?.limiters[0]?.refusedKeys
+  expect(other).toMatchObject([{ key: MASKED, count: 1 }])
+  const own = all[1]?.collector.frame().limiters[0]?.refusedKeys
   expect(own).toMatchObject([{ key: 'secret@example.com' }])
 })
 
 test('nor has it keys of a limiter with the same name as one on a store that hides keys', async () => {
-  const time = fakeTime()
-  const [hiding, plain] = [sharedStore(time), sharedStore(time)]
+  const { time, shared, collector } = await watched(['api'])
+  const hiding = sharedStore(time)
   hiding.hide()
-  const { collector } = started(time, plain.view())
-  const [hidden, other] = [hiding, plain].map((store) => limiterOn(store.view(), 'jobs'))
+  const [hidden, other] = [hiding, shared].map((store) => limiterOn(store.view(), 'jobs'))
   collecting(time, [hidden as RateLimiter, other as RateLimiter])
-  collector.watch(true)
-  await plain.pass(6_000)
+  await shared.pass(6_000)
   for (let i = 0; i < 2; i += 1) await hidden?.consume('secret@example.com')
-  await plain.pass(4_000)
+  await shared.pass(4_000)
   const told = collector.frame().fleet[1]?.limiters.flatMap(({ refusedKeys }) => refusedKeys)
-  expect(told?.map(({ key }) => key)).toEqual(Array(2).fill(expect.stringMatching(/^…~\w{4}$/)))
+  expect(told?.map(({ key }) => key)).toEqual([MASKED, MASKED])
 })
 
-test('watching costs one call every 3 s, and for each process a report and a read every 2 s', async () => {
-  const time = fakeTime()
-  const shared = sharedStore(time)
-  const [one] = [1, 2].map(() => started(time, shared.view()))
-  one?.collector.watch(true)
-  await shared.pass(6_000)
+test('watching costs a call every 3 s, and for each process two every 2 s; a little later, nothing', async () => {
+  const { time, shared, collector } = await watched()
   shared.asked.length = 0
   await shared.pass(60_000)
-  const counts = Object.fromEntries(
-    ['watch', 'report', 'news', 'reports', 'change'].map((what) => [
-      what,
-      shared.asked.filter((each) => each === what).length,
-    ]),
-  )
-  expect(counts).toEqual({ watch: 20, report: 60, news: 60, reports: 30, change: 0 })
-})
-
-test('while nobody watches, and some seconds after the last viewer has left, nothing is asked', async () => {
-  const time = fakeTime()
-  const shared = sharedStore(time)
-  const [one] = [1, 2].map(() => started(time, shared.view()))
-  await shared.pass(60_000)
-  expect([shared.asked, time.timers]).toEqual([[], 0])
-  one?.collector.watch(true)
-  await shared.pass(6_000)
-  one?.collector.watch(false)
+  const counts = ['watch', 'report', 'news', 'reports', 'change'].map((what) => {
+    return [what, shared.asked.filter((each) => each === what).length]
+  })
+  expect(Object.fromEntries(counts)).toEqual({
+    ...{ watch: 20, report: 60, news: 60, reports: 30, change: 0 },
+  })
+  collector.watch(false)
   await shared.pass(15_000)
   shared.asked.length = 0
   await shared.pass(60_000)
   expect([shared.asked, time.timers]).toEqual([[], 0])
 })
 
-test('a process that is gone is shown for at most 8 s', async () => {
+test('while nobody watches, nothing is asked', async () => {
   const time = fakeTime()
   const shared = sharedStore(time)
-  const [one, two] = [1, 2].map(() => started(time, shared.view()))
-  one?.collector.watch(true)
-  await shared.pass(6_000)
-  expect(one?.collector.frame().fleet).toHaveLength(2)
-  two?.collector.close()
+  for (let i = 0; i < 2; i += 1) started(time, shared.view())
+  await shared.pass(60_000)
+  expect([shared.asked, time.timers]).toEqual([[], 0])
+})
+
+test('a process that is gone is shown for at most 8 s', async () => {
+  const { shared, all, collector } = await watched()
+  expect(collector.frame().fleet).toHaveLength(2)
+  all[1]?.collector.close()
   await shared.pass(11_000)
-  expect(one?.collector.frame().fleet).toHaveLength(1)
+  expect(collector.frame().fleet).toHaveLength(1)
 })
 
 test('a store that is away is asked again, and its last answer is shown until it is too old', async () => {
-  const time = fakeTime()
-  const shared = sharedStore(time)
-  const [one] = [1, 2].map(() => started(time, shared.view()))
-  const seen = () => {
-    const { fleet, isFleetSilent } = one?.collector.frame() ?? {}
-    return [fleet?.length, isFleetSilent]
+  const { shared, collector } = await watched()
+  const seen = async (ms: number) => {
+    await shared.pass(ms)
+    const { fleet, isFleetSilent } = collector.frame()
+    return [fleet.length, isFleetSilent]
   }
-  one?.collector.watch(true)
-  expect(seen()).toEqual([1, false])
-  await shared.pass(6_000)
-  expect(seen()).toEqual([2, false])
+  expect(await seen(0)).toEqual([2, false])
   shared.setAway(true)
-  await shared.pass(4_000)
-  expect(seen()).toEqual([2, true])
-  await shared.pass(8_000)
-  expect(seen()).toEqual([1, true])
+  expect(await seen(4_000)).toEqual([2, true])
+  expect(await seen(8_000)).toEqual([1, true])
   shared.setAway(false)
-  await shared.pass(6_000)
-  expect(seen()).toEqual([2, false])
-})
-
-test('a store that leaves a question open is silent, once its last answer is old', async () => {
-  const time = fakeTime()
-  const shared = sharedStore(time)
-  const [one] = [1, 2].map(() => started(time, shared.view()))
-  one?.collector.watch(true)
-  await shared.pass(6_000)
+  expect(await seen(6_000)).toEqual([2, false])
+  // One that leaves a question open is silent once its last answer is old.
   shared.hang()
-  await shared.pass(4_000)
-  expect(one?.collector.frame().isFleetSilent).toBe(false)
-  await shared.pass(8_000)
-  expect(one?.collector.frame()).toMatchObject({ fleet: [{ isThis: true }], isFleetSilent: true })
+  expect((await seen(4_000))[1]).toBe(false)
+  expect(await seen(8_000)).toEqual([1, true])
 })
 
 const toggle = (kind: 'enable' | 'disable') => ({ kind, limiter: 'api', confirm: 'api' })
 
 test('a limiter is switched off in all watched processes, and on again', async () => {
-  const time = fakeTime()
-  const shared = sharedStore(time)
-  const all = [1, 2, 3].map(() => started(time, shared.view()))
+  const { time, shared, all, collector } = await watched(['api', 'api', 'api'])
   const other = started(time, shared.view(), 'other')
-  const [one] = all
-  one?.collector.watch(true)
-  await shared.pass(6_000)
   const isOn = () => all.map(({ limiter }) => limiter.enabled)
 
-  expect(await planned(one?.collector as Collector, toggle('disable')).run()).toBeUndefined()
+  expect(await planned(collector, toggle('disable')).run()).toBeUndefined()
   expect(isOn()).toEqual([false, true, true])
   await shared.pass(3_000)
   expect(isOn()).toEqual([false, false, false])
   expect(other.limiter.enabled).toBe(true)
   await shared.pass(3_000)
-  const fleet = one?.collector.frame().fleet ?? []
-  expect(fleet.map(({ limiters: [only] }) => only?.enabled).sort()).toEqual([
-    false,
-    false,
-    false,
-    true,
-  ])
+  const states = collector.frame().fleet.map(({ limiters: [only] }) => only?.enabled)
+  expect(states.sort()).toEqual([false, false, false, true])
 
-  await planned(one?.collector as Collector, toggle('enable')).run()
+  await planned(collector, toggle('enable')).run()
   await shared.pass(3_000)
   expect(isOn()).toEqual([true, true, true])
 })
 
-test('a process that starts later begins as its code says', async () => {
-  const time = fakeTime()
-  const shared = sharedStore(time)
-  const one = started(time, shared.view())
-  one.collector.watch(true)
-  await shared.pass(6_000)
-  await planned(one.collector, toggle('disable')).run()
+test('a process that starts later begins as its code says, and follows later changes', async () => {
+  const { time, shared, all, collector } = await watched(['api'])
+  await planned(collector, toggle('disable')).run()
   await shared.pass(6_000)
   const late = started(time, shared.view())
   await shared.pass(6_000)
-  expect([one.limiter.enabled, late.limiter.enabled]).toEqual([false, true])
-  // It follows later changes.
-  await planned(one.collector, toggle('disable')).run()
+  expect([all[0]?.limiter.enabled, late.limiter.enabled]).toEqual([false, true])
+  await planned(collector, toggle('disable')).run()
   await shared.pass(3_000)
   expect(late.limiter.enabled).toBe(false)
 })
