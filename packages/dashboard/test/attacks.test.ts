@@ -105,7 +105,7 @@ describe('another site', () => {
   ])('cannot act by %s, with the cookie of a viewer', async (_, headers, status) => {
     await limiter.consume('u42')
     const entered = await enter(address())
-    for (const path of ['actions', 'lookup'])
+    for (const path of ['actions', 'preview', 'lookup'])
       expect((await entered.post(path, reset, headers as Record<string, string>)).status).toBe(
         status,
       )

@@ -65,6 +65,7 @@ describe.each(servers)('$name', ({ name, start }) => {
     for (const [method, path] of [
       ['GET', 'events'],
       ['POST', 'lookup'],
+      ['POST', 'preview'],
       ['POST', 'actions'],
     ]) {
       const { origin } = new URL(running.url)
