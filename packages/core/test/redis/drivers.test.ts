@@ -176,6 +176,18 @@ describe('values that Weir did not write', () => {
     }
   })
 
+  test.each(policies)('fail no other request of their call: $algorithm', async (policy) => {
+    const { line, key: foreign } = new Twins(policy)
+    await client.set(foreign, 'x', 'PX', 60_000)
+    const groups = ['a', 'k', 'b'].map((key) => {
+      return { policySet: line.policySet, key, costs: [1], count: 1 }
+    })
+    const { verdicts } = await verdictsOf(client, line, 'consume', groups, usOf(0))
+    const granted = { granted: 1, readings: [{ left: limit - 1 }] }
+    expect(verdicts).toMatchObject([granted, { code: 'WEIR_FOREIGN_KEY' }, granted])
+    expect(await client.get(foreign)).toBe('x')
+  })
+
   test.each(policies)('of another type are left alone: $algorithm', async (policy) => {
     const twins = new Twins(policy)
     await client.hset(twins.key, 'a', 1)

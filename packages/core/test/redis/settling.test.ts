@@ -3,6 +3,7 @@
 // which charge it was.
 
 import { expect, test } from 'vitest'
+import { changed, isPolicy } from '../../src/algorithms/policy.js'
 import {
   type Decision,
   fixedWindow,
@@ -104,4 +105,9 @@ test('all stores decide the same', async () => {
     if (charged.length > 8) charged.shift()
     for (const answer of answers) expect(answer, `step ${step}`).toEqual(answers[0])
   }
+})
+
+test('a policy with another number of numbers than its kernel is none', () => {
+  expect(isPolicy(budget)).toBe(true)
+  expect(isPolicy(changed(budget, { numbers: [20] }))).toBe(false)
 })
