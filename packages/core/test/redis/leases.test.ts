@@ -39,7 +39,7 @@ function processesOf(count: number, policy: Policy | Policy[], denyCache = false
 
 // A log gets its oldest units back, and not those of the lease, so afterwards it has younger ones
 // than without leases: nothing expires within these walks. A bucket may lack one unit, which drains
-// during a lease: layers/leases-edges.test.ts.
+// during a lease: layers/leases.test.ts.
 test.each([
   fixedWindow({ name: 'p', limit: 400, window: '10s' }),
   slidingCounter({ name: 'p', limit: 400, window: '10s' }),
