@@ -1,6 +1,6 @@
 // Slots compared with a model that stores each holder separately: random acquisitions, renewals,
 // releases, crashes, resets and steps of the clock. That Redis decides the same is shown by
-// differential.test.ts.
+// redis/differential.test.ts.
 //
 // WEIR_WEEKLY=1 takes 100,000 steps, from a seed that it draws.
 

@@ -1,6 +1,6 @@
 // Lock-outs compared with a model that stores attempts as a list and is written from
 // docs/lock-outs.md: random attempts, refunds, penalties, blocks by hand, resets and steps of the
-// clock. That Redis decides the same is shown by differential.test.ts.
+// clock. That Redis decides the same is shown by redis/differential.test.ts.
 //
 // WEIR_WEEKLY=1 takes 100,000 steps, from a seed that it draws.
 
