@@ -9,7 +9,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startCluster, startRedis, startSentinel } from '@weir/testkit'
+import { startCluster, startRedis } from '@weir/testkit'
 import { nodeBinary } from '@weir/testkit/node'
 import { onTestFinished } from 'vitest'
 import { documents, root } from '../test/documents.js'
@@ -26,7 +26,6 @@ export const ELSEWHERE: readonly string[] = [
   '@weir/compat',
   '@weir/dashboard',
   'express-rate-limit',
-  'iovalkey',
   'node:sqlite',
   'redis',
   'socket.io-client',
@@ -171,18 +170,9 @@ async function outputOf(
 
 /** The servers whose ports the snippets name, and `ports` for `runOf`. */
 export async function startServers(): Promise<{ ports: string; stop(): Promise<void> }> {
-  const [redis, cluster, sentinel] = await Promise.all([
-    startRedis(),
-    startCluster({ replicas: 0 }),
-    startSentinel(),
-  ])
-  const ports = [
-    `6379:${redis.port}`,
-    `7000:${cluster.ports[0]}`,
-    `26379:${sentinel.sentinelPorts[0]}`,
-  ]
+  const [redis, cluster] = await Promise.all([startRedis(), startCluster({ replicas: 0 })])
   const stop = async () => {
-    await Promise.all([redis, cluster, sentinel].map((server) => server.stop()))
+    await Promise.all([redis, cluster].map((server) => server.stop()))
   }
-  return { ports: ports.join(','), stop }
+  return { ports: `6379:${redis.port},7000:${cluster.ports[0]}`, stop }
 }
