@@ -24,6 +24,7 @@ import { PEERS_TAG } from './heartbeat.js'
 import type { RedisSettings } from './options.js'
 import { isRefusal, remedyFor } from './permissions.js'
 import { type Ask, listIn, pairsIn, REPORTS_COMMANDS, redisReports, TIME_HEAD } from './reports.js'
+import { isUnknownScript } from './transport/script.js'
 import { redisWatching, WATCH_COMMANDS, type Watched } from './watched.js'
 
 /** A call that takes longer has failed, unless the store is more patient; one of many fields may
@@ -162,7 +163,7 @@ function askingBy(
     try {
       return await connection.call('evalsha', [shaOf(source), ...args])
     } catch (error) {
-      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
+      if (!isUnknownScript(error)) throw error
       return connection.call('eval', [source, ...args])
     }
   }

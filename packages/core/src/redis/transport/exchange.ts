@@ -13,7 +13,7 @@ import {
   withSource,
 } from './call.js'
 import type { RedisNode } from './nodes.js'
-import { type Script, scriptOf } from './script.js'
+import { isUnknownScript, type Script, scriptOf } from './script.js'
 import { needsLiteralKeys } from './script-forms.js'
 
 export interface ExchangeOptions {
@@ -71,7 +71,7 @@ export class Exchange {
   }
 
   #refused(call: Call, error: unknown): void {
-    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) {
+    if (!isUnknownScript(error)) {
       this.#failed(call, error)
       return
     }

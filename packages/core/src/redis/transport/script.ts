@@ -121,3 +121,9 @@ function prologueFor(text: string): [now: string, later: string] {
   const later = lines.filter(isLater).map((line) => `${line}\n`)
   return [lines.filter((line) => !isLater(line)).join('\n'), later.join('')]
 }
+
+/** Whether an error says that the server does not know the script, so nothing has run. ioredis says
+ *  so in other words if the call was redirected as often as it may be. */
+export function isUnknownScript(error: unknown): boolean {
+  return error instanceof Error && /^NOSCRIPT|Last error: ReplyError: NOSCRIPT/.test(error.message)
+}
