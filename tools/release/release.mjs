@@ -16,6 +16,7 @@ import { brokenLinks } from './check-links.mjs'
 import { gitLines } from './git.mjs'
 import { packAll } from './pack.mjs'
 import { manifestIn } from './packages.mjs'
+import { billOfMaterials } from './sbom.mjs'
 import { RIGHT, whereItLives } from './where.mjs'
 
 const { values } = parseArgs({
@@ -78,25 +79,6 @@ function make() {
   writeFileSync(join(folder, 'SHA256SUMS'), sums.join(''))
   writeFileSync(join(folder, 'sbom.cdx.json'), billOfMaterials(packed))
   console.log(`release: ${packed.length} tarballs of ${version} are in release/`)
-}
-
-/**
- * What an installation of all packages adds, by npm. Peer dependencies are up to the user.
- * @param {readonly { name: string, tarball: string }[]} packed
- */
-function billOfMaterials(packed) {
-  const work = mkdtempSync(join(tmpdir(), 'weir-sbom-'))
-  const npm = (/** @type {string[]} */ ...args) =>
-    execFileSync('npm', args, { cwd: work, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
-  try {
-    const dependencies = Object.fromEntries(packed.map(({ name, tarball }) => [name, tarball]))
-    const all = { name: 'weir', version, license: 'MIT', dependencies }
-    writeFileSync(join(work, 'package.json'), JSON.stringify(all))
-    npm('install', '--offline', '--legacy-peer-deps', '--ignore-scripts', '--no-audit', '--no-fund')
-    return npm('sbom', '--sbom-format=cyclonedx', '--sbom-type=application')
-  } finally {
-    rmSync(work, { recursive: true, force: true })
-  }
 }
 
 /** @param {{ name: string, tarball: string }} pack */
