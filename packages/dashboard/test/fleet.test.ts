@@ -107,8 +107,8 @@ function collecting(time: FakeTime, limiters: readonly RateLimiter[]): Collector
   return collector
 }
 
-/** Processes on one store, the first of which is watched and has heard of the others. With different
- *  names where keys matter, since processes share a channel of decisions here. */
+/** Processes on one store, the first of which is watched and has heard of the others. With
+ *  different names where keys matter, since processes share a channel of decisions here. */
 async function watched(names: readonly string[] = ['api', 'api'], hides = false) {
   const time = fakeTime()
   const shared = sharedStore(time)

@@ -1,6 +1,6 @@
-// The memory store compared with ledgers that store each charge separately: random walks of consume,
-// wait, leave, settle, refund, and as many as there are. That Redis decides the same is shown by
-// redis/differential.test.ts.
+// The memory store compared with ledgers that store each charge separately: random walks of
+// consume, wait, leave, settle, refund, and as many as there are. That Redis decides the same is
+// shown by redis/differential.test.ts.
 //
 // WEIR_WEEKLY=1 takes 100,000 steps of each algorithm, from a seed that it draws.
 
