@@ -84,7 +84,7 @@ describe.each(WHERE)('of a project that lives %s', (where, url) => {
 
 test('when the address is set, a README links to the documents of its version', () => {
   const readme = read('somewhere', '@weir/koa', 'README.md')
-  expect(readme).toContain(`[overload](${URL}/blob/v${version}/docs/overload.md)`)
+  expect(readme).toContain(`(${URL}/blob/v${version}/docs/behind-a-proxy.md)`)
   expect(readme).toContain(`(${URL}/blob/v${version}/packages/express/README.md)`)
   expect(read('somewhere', '@weir/express', 'README.md')).toContain(
     `[example](${URL}/tree/v${version}/examples/login)`,
