@@ -84,6 +84,7 @@ be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome,
       { name: 'ResponseOutcome', from: 'http' },
       { name: 'addressKey', from: 'http' },
       { name: 'setRateLimitHeaders', from: 'http' },
+      { name: 'HttpAdapter', from: 'http' },
     ],
   },
   {
