@@ -4,6 +4,7 @@ import {
   duration,
   fixedWindow,
   memoryStore,
+  overload,
   type RateLimitSettings,
   rateLimit,
   unlimited,
@@ -69,3 +70,9 @@ rateLimit({ limit: 1, window: '1s', policy: small })
 rateLimit({ limit: 1, window: '1s', max: 5 })
 // @ts-expect-error a string is not a cost
 rateLimit({ limit: 1, window: '1s', cost: (request) => request.url })
+
+const http2 = Fastify({ http2: true })
+http2.addHook('onRequest', overload())
+http2.get<{ Params: { id: string } }>('/:id', { preHandler: perUser }, async (request) => {
+  return `${request.params.id}: ${request.rateLimit?.remaining}`
+})

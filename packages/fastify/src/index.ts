@@ -17,6 +17,7 @@ import {
   type Verdict,
 } from '@weir/core/http'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import { type Hook, hookOf } from './hook.js'
 import { trustOf } from './trust.js'
 
 export * from '@weir/core'
@@ -59,8 +60,7 @@ export interface RateLimitSettings<
 > extends HttpSettings<Req, [FastifyReply, HookHandlerDoneFunction], [FastifyReply], Class> {}
 
 /** A hook for `onRequest`, `preValidation` or `preHandler`, of an app or of a route. */
-export interface RateLimitHook {
-  (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void
+export interface RateLimitHook extends Hook {
   /** To peek, refund, charge or reset a key, to switch the limiter off, or to close it. Where it
    *  counts by address, its methods take addresses as they are. */
   readonly limiter: RateLimiter
@@ -106,9 +106,7 @@ export function rateLimit<
     }
   }
 
-  // Takes `done`, so that a request that waits for nothing goes on in the same turn of the event
-  // loop.
-  function hook(request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
+  const hook = hookOf((request, reply, done) => {
     let verdict: Verdict | Promise<Verdict>
     try {
       verdict = check(request as Req, reply, reply)
@@ -120,7 +118,7 @@ export function rateLimit<
     if (isPromise(verdict))
       verdict.then((settled) => go(settled, request as Req, reply, done), done)
     else go(verdict, request as Req, reply, done)
-  }
+  })
 
   return Object.assign(hook, { limiter })
 }

@@ -10,9 +10,8 @@ import {
   refundCharged,
   withState,
 } from '@weir/core/http'
-import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
-
-type Hook = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void
+import type { FastifyRequest } from 'fastify'
+import { type Hook, hookOf } from './hook.js'
 
 /** The hook, with its state. */
 export type OverloadHook = Hook & OverloadState
@@ -30,7 +29,7 @@ export function overload<Class extends string = never>(
   options: OverloadOptions<FastifyRequest, Class> = {},
 ): OverloadHook {
   const guard = overloadGuard(options)
-  const hook: Hook = (request, reply, done) => {
+  const hook = hookOf((request, reply, done) => {
     const refusal = reply.sent ? undefined : guard.admit(request, reply.raw)
     if (refusal === undefined) {
       done()
@@ -38,7 +37,7 @@ export function overload<Class extends string = never>(
     }
     refundCharged(request)
     reply.code(refusal.status).headers(overloadHeaders(refusal)).send(Buffer.from(refusal.body))
-  }
+  })
   return withState(hook, guard)
 }
 
@@ -51,8 +50,8 @@ export function overload<Class extends string = never>(
  * app.addHook('onRequest', recordResponses(signal))
  */
 export function recordResponses(signal: ResponseSignal): Hook {
-  return (_, reply, done) => {
+  return hookOf((_, reply, done) => {
     recordResponse(signal, reply.raw)
     done()
-  }
+  })
 }

@@ -91,6 +91,23 @@ describe('onDenied', () => {
   })
 })
 
+describe('mounted as something else than a hook, says what to do', () => {
+  const right = expect.stringContaining("use app.addHook('onRequest', limiter)")
+
+  test.each([
+    ['a limiter', () => rateLimit(ONCE)],
+    ['overload()', () => overload()],
+  ])('%s, as a plugin or with a payload', async (_, make) => {
+    const plugin = appOf().register(make() as never)
+    await expect(plugin.ready()).rejects.toMatchObject({ message: right })
+
+    const app = appOf()
+    app.addHook('onSend', make() as never)
+    app.get('/', async () => 'ok')
+    expect((await app.inject('/')).json()).toMatchObject({ statusCode: 500, message: right })
+  })
+})
+
 test('an error of an option goes to the error handler, and headers of other limiters stay', async () => {
   const app = appOf()
   app.setErrorHandler((error: Error, _, reply) => reply.code(500).send(error.message))
