@@ -106,6 +106,10 @@ describe('mounted as something else than a hook, says what to do', () => {
     app.get('/', async () => 'ok')
     expect((await app.inject('/')).json()).toMatchObject({ statusCode: 500, message: right })
   })
+
+  test.each(Object.entries({ rateLimit, overload }))('%s itself, as a plugin', (_, make) => {
+    expect(() => make(appOf() as never)).toThrow(/was given an app; .* call it/)
+  })
 })
 
 test('an error of an option goes to the error handler, and headers of other limiters stay', async () => {

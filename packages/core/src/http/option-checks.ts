@@ -119,15 +119,16 @@ export function checkIdle(options: object): void {
 }
 
 /**
- * Throws if a function that makes a middleware was mounted itself, and so was called with a
- * request.
+ * Throws if a function that makes a middleware was mounted itself, and so was called with a request
+ * or, by Fastify's `register`, with the app.
  * @throws {TypeError} WEIR_INVALID_OPTION
  */
 export function checkCalled(options: object, what: string, right: string): void {
-  const { headers, method } = (options ?? {}) as { headers?: unknown; method?: unknown }
-  if (typeof headers !== 'object' || typeof method !== 'string') return
-  const why = `${what} was given a request; it makes a middleware`
-  throw typeError('WEIR_INVALID_OPTION', `${why}, so call it: app.use(${right})`)
+  const { headers, method, addHook } = (options ?? {}) as Record<string, unknown>
+  const isApp = typeof addHook === 'function'
+  if (!isApp && (typeof headers !== 'object' || typeof method !== 'string')) return
+  const why = `${what} was given ${isApp ? 'an app' : 'a request'}; it makes a middleware`
+  throw typeError('WEIR_INVALID_OPTION', `${why}, so call it, and mount what it returns: ${right}`)
 }
 
 /**
