@@ -45,7 +45,7 @@ declare module 'fastify' {
 
 /**
  * Options of `rateLimit`. `onDenied` is called as `(decision, request, reply, done)`; it replies,
- * throws, or calls `done()` to let the request go on.
+ * returns a body, throws, or calls `done()` to let the request go on.
  */
 export type RateLimitOptions<
   Req extends FastifyRequest = FastifyRequest,
@@ -100,7 +100,11 @@ export function rateLimit<
     done: HookHandlerDoneFunction,
   ): Promise<void> {
     try {
-      await onDenied?.(decision, req, reply, done)
+      const body = await onDenied?.(decision, req, reply, done)
+      if (body === undefined || reply.sent) return
+      // As of a handler, but as a refusal unless `onDenied` has set a status.
+      if (reply.statusCode === 200) reply.code(429)
+      reply.send(body)
     } catch (error) {
       done(asThrown(error) as Error)
     }

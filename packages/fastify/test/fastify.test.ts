@@ -77,6 +77,15 @@ describe('onDenied', () => {
       },
       [503, 'no'],
     ],
+    ['returns a body', () => ({ tea: 1 }), [429, '{"tea":1}']],
+    [
+      'returns a body and has set a status',
+      async (_, __, reply) => {
+        reply.code(418)
+        return 'tea'
+      },
+      [418, 'tea'],
+    ],
     ['throws what is no error', () => Promise.reject('no'), [503, expect.any(String)]],
   ]
   test.each(answers)('%s', async (name, onDenied, [status, body]) => {
