@@ -145,7 +145,8 @@ const fastify: HttpAdapter<FastifyRequest, FastifyReply, [FastifyReply]> = {
   peer: (request) => request.socket?.remoteAddress,
   trust: (request) => trustOf(request.server),
   method: (request) => request.method,
-  url: (request) => request.originalUrl,
+  // Fastify 4.0 has no `originalUrl`.
+  url: (request) => request.originalUrl ?? request.url,
   header: (request, name) => request.headers[name]?.toString(),
   headers: (request) => request.headers,
   placed: (request, _, property) => (request as Placed)[property],
