@@ -1,7 +1,7 @@
 // How a row is judged, with rows that need no server.
 import { expect, test } from 'vitest'
 import { type Check, countAtMost, msAtMost } from '../../src/faults/checks.js'
-import { judgeAgain } from '../../src/faults/judge.js'
+import { judge } from '../../src/faults/judge.js'
 import { SHORT } from '../../src/faults/outage.js'
 import type { Row } from '../../src/faults/row.js'
 import type { Stage } from '../../src/faults/stage.js'

@@ -1,13 +1,12 @@
 // The load on Redis when it comes back, and what it must count.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { waitUntil } from '@weir/testkit'
-import { type Check, countAtLeast, countAtMost, msAtLeast } from '../checks.js'
+import { type Check, countAtMost, msAtLeast } from '../checks.js'
 import { now } from '../client/time.js'
 import { admissions, spread } from '../figures.js'
 import { type Fault, LIMIT, load, type Run, runOf, underFault } from '../outage.js'
 import type { Row } from '../row.js'
-import { isAsUsual, normalWithin, over, sane, slowest } from '../verdicts.js'
+import { isAsUsual, over, sane, slowest } from '../verdicts.js'
 
 const LONG_LIMIT = 100_000
 const HANG_MS = 3_000

@@ -1,19 +1,7 @@
-// Failover and lost shards, with real Sentinels and real Clusters.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type RedisCluster, type RedisServer, waitUntil } from '@weir/testkit'
-import {
-  type Check,
-  countAtLeast,
-  countAtMost,
-  exactly,
-  msAtMost,
-  named,
-  routine,
-} from '../checks.js'
-import type { PolicySettings } from '../client/protocol.js'
-import { now } from '../client/time.js'
+import { countAtLeast, countAtMost, msAtMost } from '../checks.js'
 import { admissions, longestDenial, mostInAnyWindow } from '../figures.js'
-import { type Fault, LIMIT, load, RATE, type Run, runOf, underFault, WINDOW_MS } from '../outage.js'
+import { type Fault, LIMIT, load, RATE, type Run, underFault, WINDOW_MS } from '../outage.js'
 import type { Row } from '../row.js'
 import { degradedAtMost, normalWithin, over, sane, slowest } from '../verdicts.js'
 
