@@ -1,30 +1,20 @@
 // Every golden trace as calls of 64 groups: copies of the traced key, other keys at other costs,
 // and one corrupt key.
 
-import type { Cluster, Redis } from 'ioredis'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { StoreError } from '../../src/base/errors.js'
 import { prepareScript } from '../../src/redis/transport/call.js'
 import { keyFormat, keysOf } from '../../src/redis/transport/keys.js'
 import { resultOf } from '../../src/request.js'
-import type { PolicySet } from '../../src/store.js'
 import { fakeClock } from '../../src/testing/clock.js'
 import { parseTrace, type TraceStep, textOf } from '../../src/testing/trace.js'
 import { traces } from '../../src/testing/traces.generated.js'
-import { clusterClient, singleClient } from './clients.js'
+import { newName, singleClient } from './clients.js'
 import { type Counted, verdictsOf } from './verdicts.js'
 
 const COPIES = 32
 const GROUPS = 64
 const CORRUPT = 40
-
-/** One tag for all keys, so that they are in one slot of a Cluster. */
-function target(
-  policySet: PolicySet,
-  name: string,
-): Pick<Counted, 'policySet' | 'key' | 'policyKeys'> {
-  return { policySet, key: name, policyKeys: [{ key: name, tag: 'batch' }] }
-}
 
 function groupsOf(
   { policySet, section, cost }: TraceStep,
@@ -32,20 +22,15 @@ function groupsOf(
   run: string,
 ): Counted[] {
   return Array.from({ length: GROUPS }, (_, i) => {
-    if (i < COPIES)
-      return { ...target(policySet, `${run}-${section}-${i}`), costs: [cost], untilUs, count: 1 }
-    if (i === CORRUPT)
-      return { ...target(policySet, `${run}-corrupt`), costs: [cost], untilUs, count: 1 }
-    return {
-      ...target(policySet, `${run}-other-${i % 7}`),
-      costs: [i % 5],
-      untilUs,
-      count: 1 + (i % 3),
-    }
+    const traced = { policySet, costs: [cost], untilUs, count: 1 }
+    if (i < COPIES) return { ...traced, key: `${run}-${section}-${i}` }
+    if (i === CORRUPT) return { ...traced, key: `${run}-corrupt` }
+    return { ...traced, key: `${run}-other-${i % 7}`, costs: [i % 5], count: 1 + (i % 3) }
   })
 }
 
-async function replayInBatches(client: Redis | Cluster, text: string, run: string): Promise<void> {
+async function replayInBatches(text: string, run: string): Promise<void> {
+  const client = singleClient()
   const clock = fakeClock()
   const startUs = clock.nowUs()
   for (const step of parseTrace(text)) {
@@ -69,8 +54,8 @@ async function replayInBatches(client: Redis | Cluster, text: string, run: strin
     )
     for (const verdict of verdicts.slice(0, COPIES)) {
       if (verdict instanceof StoreError) throw verdict
-      const { policySet, key, policyKeys, costs } = groups[0] as Counted
-      const request = { target: { policySet, key, policyKeys }, costs }
+      const { policySet, key, costs } = groups[0] as Counted
+      const request = { target: { policySet, key }, costs }
       expect(
         `${step.line}: ${textOf(resultOf(request, verdict.granted, nowUs, verdict.readings))}`,
       ).toBe(`${step.line}: ${step.expected}`)
@@ -84,12 +69,6 @@ async function replayInBatches(client: Redis | Cluster, text: string, run: strin
   }
 }
 
-describe.each([
-  ['a single server', singleClient],
-  ['a Cluster', clusterClient],
-])('traces as calls of 64 mixed groups on %s', (_, connect) => {
-  const client = connect()
-  test.each(Object.entries(traces))('%s', async (name, text) => {
-    await replayInBatches(client, text, `b${Date.now().toString(36)}-${name}`)
-  })
+test.each(Object.entries(traces))('%s', async (name, text) => {
+  await replayInBatches(text, newName(name))
 })

@@ -55,3 +55,6 @@ export function newName(of = 'n'): string {
   names += 1
   return `${of}-${process.pid}-${process.env.VITEST_POOL_ID}-${Date.now().toString(36)}-${names}`
 }
+
+/** Walks of the conformance suite, by their names; differential.test.ts has longer ones. */
+export const WALKS: RegExp = /: (a random walk |\(k\) of several limits)/

@@ -12,7 +12,7 @@ import {
   type Store,
 } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
-import { clusterClient, singleClient, strictStore } from './clients.js'
+import { clusterClient, newName, singleClient, strictStore } from './clients.js'
 
 const POLICIES = {
   'a lock-out': lockout({ limit: 2, window: '1h', block: ['1m', '5m'], forget: '1d' }),
@@ -39,7 +39,6 @@ const OF_BLOCKS: Readonly<Record<string, Call>> = {
 
 const STORES: Readonly<Record<string, (clock: Clock) => Store>> = {
   memory: (clock) => memoryStore({ clock }),
-  Redis: (clock) => strictStore(singleClient(), { clock, denyCache: false }),
   'Redis, whose scripts were flushed': (clock) =>
     strictStore(singleClient(), { clock, denyCache: false }),
   'a Cluster': (clock) => strictStore(clusterClient(), { clock, denyCache: false }),
@@ -49,8 +48,6 @@ function shown({ allowed, reason, remaining, retryAfterMs, resetAfterMs }: Decis
   return { allowed, reason, remaining, retryAfterMs, resetAfterMs }
 }
 
-let runs = 0
-
 describe.each(Object.keys(STORES))('in %s', (place) => {
   describe.each(Object.keys(POLICIES) as (keyof typeof POLICIES)[])('under %s', (kind) => {
     const calls = kind === 'a lock-out' ? { ...CALLS, ...OF_BLOCKS } : CALLS
@@ -59,9 +56,7 @@ describe.each(Object.keys(STORES))('in %s', (place) => {
     async function answers(first: string, second: string, isInOneTurn: boolean) {
       const clock = fakeClock()
       const store = (STORES[place] as (clock: Clock) => Store)(clock)
-      runs += 1
-      const name = `order-${process.pid}-${Date.now()}-${runs}`
-      const limiter = new RateLimiter({ name, store, policy: POLICIES[kind] })
+      const limiter = new RateLimiter({ name: newName(), store, policy: POLICIES[kind] })
       const earlier = await limiter.consume('k')
       const all = [first, second, 'peek'].map((each) => calls[each] as Call)
       const told: unknown[] = []

@@ -17,7 +17,7 @@ import { makePolicySet } from '../../src/request.js'
 import { policyFactories } from '../../src/testing/algorithms.js'
 import { storeConformance } from '../../src/testing/index.js'
 import { checkingProxy, refusalOf } from './checking-proxy.js'
-import { singleClient } from './clients.js'
+import { singleClient, WALKS } from './clients.js'
 
 const STRICT = { whenUnavailable: 'throw', deadlineMs: 60_000 } as const
 const ALONE = { instances: 1 } as const
@@ -109,9 +109,6 @@ function textsOf(reply: unknown): unknown {
   if (Array.isArray(reply)) return reply.map(textsOf)
   return reply instanceof Uint8Array ? String(reply) : reply
 }
-
-/** Walks of the suite; differential.test.ts has longer ones. */
-const WALKS = /: (a random walk |\(k\) of several limits)/
 
 describe('by a client whose replies are texts, by a proxy that reads scripts', () => {
   const given = textsByProxy()
