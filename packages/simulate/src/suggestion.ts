@@ -200,7 +200,8 @@ export class Suggested implements Suggesting {
     )
     const { count: requests } = this.#entries
     const counts = { requests, keys, skipped, withoutKey, withoutCost: this.#withoutCost }
-    const advice = adviceOf(windows, (windowMs) => mostIn(this.#candidates, windowMs))
+    const spanMs = ((order.lastUs ?? 0) - (order.firstUs ?? 0)) / 1_000
+    const advice = adviceOf(windows, spanMs, (windowMs) => mostIn(this.#candidates, windowMs))
     return { ...order, ...counts, affect, of, algorithm, sample: this.#sample, windows, advice }
   }
 

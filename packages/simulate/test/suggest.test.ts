@@ -333,6 +333,7 @@ describe('the advice', () => {
     expect(withMargin(needed, most)).toBe(limit)
   })
 
+  const DAY_MS = 86_400_000
   const plateau = { affected: 8, from: 17, to: 2_498 }
   const searched = (
     windowMs: number,
@@ -347,21 +348,32 @@ describe('the advice', () => {
       searched(60_000, 90, [{ affected: 2, from: 20, to: 80 }]),
       searched(3_600_000, 2_499, [{ affected: 9, from: 10, to: 30 }, plateau]),
     ]
-    expect(adviceOf(windows, () => 1e9)).toEqual({
+    expect(adviceOf(windows, DAY_MS, () => 1e9)).toEqual({
       ...{ windowMs: 3_600_000, needed: 2_499, limit: 4_000 },
       abusers: { ...plateau, limit: 30 },
     })
   })
 
+  test('is for no window that is longer than the log, unless all are', () => {
+    const windows = [searched(10_000, 40), searched(3_600_000, 2_499, [plateau])]
+    expect(adviceOf(windows, 3_599_999, () => 1e9)).toMatchObject({ windowMs: 10_000 })
+    expect(adviceOf(windows, 0, () => 1e9)).toMatchObject({ windowMs: 10_000 })
+    expect(adviceOf(windows, 3_600_000, () => 1e9)).toMatchObject({ windowMs: 3_600_000 })
+  })
+
   test('is one limit, if the one that is needed refuses these keys alone', () => {
     const windows = [searched(60_000, 17, [plateau])]
-    expect(adviceOf(windows, () => 1e9)).toMatchObject({ limit: 30, abusers: undefined })
+    expect(adviceOf(windows, DAY_MS, () => 1e9)).toMatchObject({ limit: 30, abusers: undefined })
   })
 
   test('is else for the window nearest to a minute, and for the stricter reading of the log', () => {
     const windows = [searched(1_000, 5), searched(10_000, 40), searched(10_000, 60)]
-    expect(adviceOf(windows, () => 1e9)).toMatchObject({ windowMs: 10_000, needed: 60, limit: 100 })
-    expect(adviceOf([searched(1_000, undefined)], () => 1e9)).toBeUndefined()
+    expect(adviceOf(windows, DAY_MS, () => 1e9)).toMatchObject({
+      windowMs: 10_000,
+      needed: 60,
+      limit: 100,
+    })
+    expect(adviceOf([searched(1_000, undefined)], DAY_MS, () => 1e9)).toBeUndefined()
   })
 })
 

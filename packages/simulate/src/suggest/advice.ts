@@ -44,15 +44,19 @@ interface Searched {
 
 /**
  * Advises the window in which a few keys stand out furthest from the others; if in none, that which
- * is nearest to a minute.
+ * is nearest to a minute. Of a window that is longer than the log, nobody has seen a whole one.
+ * @param spanMs how long the log is
  * @param mostIn the largest limit that the algorithm has for a window
  */
 export function adviceOf(
   windows: readonly Searched[],
+  spanMs: number,
   mostIn: (windowMs: number) => number,
 ): Advice | undefined {
   const strictest = new Map<number, Found>()
+  const shortestMs = Math.min(...windows.map(({ windowMs }) => windowMs))
   for (const { windowMs, limit: needed, plateaus } of windows) {
+    if (windowMs > Math.max(spanMs, shortestMs)) continue
     if (needed === undefined || needed < (strictest.get(windowMs)?.needed ?? 0)) continue
     const [widest] = [...plateaus].sort((one, other) => widthOf(other) - widthOf(one))
     strictest.set(windowMs, { windowMs, needed, widest })
