@@ -8,9 +8,9 @@ import { boundariesOf, civilOf, hoursAround, type Stretch, stretchesOf } from '.
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Thirty years: recent changes of zones, and those that are planned. */
+/** Recent changes of zones, and those that are planned. */
 const FROM_MS = Date.UTC(2010, 0, 1)
-const TO_MS = Date.UTC(2040, 0, 1)
+const TO_MS = Date.UTC(isWeekly ? 2040 : 2030, 0, 1)
 const DAYS = [FROM_MS / DAY_MS - 400, TO_MS / DAY_MS + 400] as const
 
 const PECULIAR = [
