@@ -1,5 +1,5 @@
 // Settings that change under one name, in memory and in a process that decides without its store.
-// For Redis see redis/change.test.ts.
+// For Redis see redis/differential.test.ts, whose walks change policies as well.
 
 import { seedOf, stepsOf } from '@weir/testkit'
 import fc from 'fast-check'

@@ -1,12 +1,15 @@
-// Slots on Redis: what they cost, and what a refund leaves. Several processes hold them in
-// ../outages/slots.test.ts and in the fault matrix.
+// Slots on Redis: over several processes, and what they cost.
 
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { concurrency, RateLimiter, slidingWindow } from '../../src/index.js'
 import { correctionOf, makePolicySet } from '../../src/request.js'
 import type { StoreRequest } from '../../src/store.js'
+import type { HoldJob, HoldReport } from './holders/holder.js'
 import { patientClient, patientStore } from './patient.js'
 import { callsOf } from './stats.js'
 
@@ -19,6 +22,33 @@ beforeAll(async () => {
 afterAll(async () => {
   client.disconnect()
   await server.stop()
+})
+
+async function startHolder(): Promise<ChildProcess> {
+  const script = fileURLToPath(new URL('holders/start.mjs', import.meta.url))
+  const child = fork(script)
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await once(child, 'message')
+  return child
+}
+
+test('two processes never hold more than the limit, every waiting request gets a slot, and all come back', async () => {
+  const children = await Promise.all([0, 1].map(startHolder))
+  const shape = { limit: 7, holdMs: 60_000, lines: 10, holds: 15, workMs: 4 }
+  const reports = await Promise.all(
+    children.map(async (child) => {
+      const reported = once(child, 'message')
+      child.send({ port: server.port, prefix: 'two:', ...shape } satisfies HoldJob)
+      return (await reported)[0] as HoldReport
+    }),
+  )
+  expect(reports.map(({ granted }) => granted)).toEqual(Array(2).fill(150))
+  expect(Math.max(...reports.map(({ most }) => most))).toBeLessThanOrEqual(7)
+  const policy = concurrency({ name: 'open', limit: 7, holdTimeout: 60_000 })
+  const store = patientStore(client, { prefix: 'two:' })
+  const limiter = new RateLimiter({ name: 'holders', store, policy, shared: true })
+  expect((await limiter.peek('k')).remaining).toBe(7)
+  limiter.close({ slots: 'expire' })
 })
 
 test('slots that a refund gives back do not end those that were lost before', async () => {
