@@ -112,7 +112,14 @@ const change = {
     bare: true,
     commands: [{ run: node('scripts/fresh-clone.mjs'), figure: /^fresh clone/ }],
   },
-  examples: { title: 'Examples', commands: [testsOf('examples')] },
+  release: {
+    title: 'Documents, workflows; a release, dry: consumers, attw, publint, old TypeScript',
+    commands: [
+      testsOf('release'),
+      { run: npm('release', '--', '--built'), shown: true },
+      node('tools/package-check.mjs', 'release'),
+    ],
+  },
   browser: {
     title: 'The dashboard and the playground in a browser',
     needs: { nginx: 'nginx-light' },
@@ -122,14 +129,6 @@ const change = {
     title: 'Other majors of the frameworks, and what is used with them',
     commands: [testsOf('majors')],
   },
-  release: {
-    title: 'Documents, workflows; a release, dry: consumers, attw, publint, old TypeScript',
-    commands: [
-      testsOf('release'),
-      { run: npm('release', '--', '--built'), shown: true },
-      node('tools/package-check.mjs', 'release'),
-    ],
-  },
   versions: {
     title: 'Newest Node, Redis, Valkey, ioredis 5; stored state of the last release',
     commands: [
@@ -137,6 +136,7 @@ const change = {
       { run: node('scripts/other-versions.mjs', '--short'), tests: true },
     ],
   },
+  examples: { title: 'Examples', commands: [testsOf('examples')] },
   fleet: {
     title: 'Fleet: its tests, 80,000 simulated requests, and a fault of the list',
     commands: [
@@ -155,21 +155,22 @@ const change = {
       TYPECHECK,
     ],
   },
+  incumbents: {
+    title: 'Weir under other limiters, and beside them',
+    commands: [testsOf('incumbents')],
+  },
   benchmarks: {
     title: 'Four benchmarks run; allocations',
     commands: [testsOf('benchmarks')],
-  },
-  clients: {
-    title: 'Other clients of Redis; a Cluster and policies that change under load',
-    commands: [testsOf('clients')],
   },
   packages: {
     title: 'Packages as published: public types, entries, bundles; the lock file, changesets',
     commands: [node('scripts/ci/lockfile.mjs'), testsOf('packages'), node('tools/changesets.mjs')],
   },
-  incumbents: {
-    title: 'Weir under other limiters, and beside them',
-    commands: [testsOf('incumbents')],
+  clients: {
+    title: 'Other clients of Redis; a Cluster and policies that change under load',
+    waits: true,
+    commands: [testsOf('clients')],
   },
   monitoring: {
     title: 'Metrics in a real Prometheus',
