@@ -55,6 +55,8 @@ function build(commit, folder) {
     execFileSync('tar', ['-x', '-C', work], { input: archive })
     // The tools that the build of that commit uses.
     link(join(root, 'node_modules'), join(work, 'node_modules'))
+    // Where the bundler of declarations is today.
+    link(join(root, 'tools/node_modules'), join(work, 'tools/node_modules'))
     for (const name of [...PACKAGES, 'benchmarks']) linkDependencies(name, work)
     for (const name of PACKAGES) {
       const cwd = join(work, 'packages', name)

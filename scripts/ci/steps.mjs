@@ -169,7 +169,6 @@ const change = {
   },
   clients: {
     title: 'Other clients of Redis; a Cluster and policies that change under load',
-    waits: true,
     commands: [testsOf('clients')],
   },
   monitoring: {
