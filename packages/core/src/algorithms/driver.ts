@@ -230,8 +230,8 @@ function correct(
   const { correction, notes } = traitsOf(mode)
   const isOver = Math.floor(untilUs / 1_000) <= Math.floor(nowUs / 1_000)
   const isLate = isOver && kernel.lifeUs === undefined
-  const isOfOlder = correction === 'renew' || correction === 'restore' || charged !== undefined
-  if (isLate && !isOfOlder) return
+  const isForExpired = correction === 'renew' || correction === 'restore' || charged !== undefined
+  if (isLate && !isForExpired) return
   if (correction === 'reconcile') {
     kernel.reconcile(scratch, units, untilUs)
     return
