@@ -37,6 +37,10 @@ try {
   for (const file of ['consumer.mjs', 'consumer.cjs'])
     copyFileSync(join(root, 'scripts', file), join(folder, file))
   copyConsumers(folder)
+  writeFileSync(
+    join(folder, 'entries.json'),
+    JSON.stringify(publishedPackages(root).flatMap(entriesOf)),
+  )
   writeFileSync(join(folder, 'package.json'), '{"private": true}\n')
   const used = frameworks()
   const paths = Object.fromEntries(
@@ -81,6 +85,12 @@ try {
 
 function run(command, ...args) {
   execFileSync(command, args, { cwd: folder, stdio: 'inherit' })
+}
+
+/** What an application imports of a package. */
+function entriesOf({ manifest: { name, exports = {} } }) {
+  const paths = Object.keys(exports).filter((path) => path !== './package.json')
+  return paths.map((path) => name + path.slice(1))
 }
 
 function startReadmes() {

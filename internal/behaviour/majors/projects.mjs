@@ -1,8 +1,10 @@
 // What runs on one major of Nest, and on one of Express and Koa: the tests of these packages, of
 // the folder above, and in the folders `test` here. They take each package that the folder of the
 // major depends on from there.
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { adaptersIn } from '../../../tools/release/packages.mjs'
 import { ALONE, SHARED } from '../../../tools/vitest.mjs'
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url))
@@ -44,10 +46,7 @@ function testsIn(dir, holds = () => true) {
 
 /** The tests of all adapters of middlewares. */
 export function adapters() {
-  const names = readdirSync(at('../../../packages')).filter((name) =>
-    existsSync(at(`../../../packages/${name}/test/behaviour.ts`)),
-  )
-  return names.flatMap(adapter)
+  return adaptersIn(at('../../..')).flatMap(({ folder }) => adapter(basename(folder)))
 }
 
 /** The tests of an adapter. */
