@@ -268,7 +268,7 @@ function plateausByHand(algorithm: Algorithm, log: Log, keys: number) {
 const abused: fc.Arbitrary<Log> = fc
   .record({
     ordinary: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 18, maxLength: 18 }),
-    others: fc.tuple(fc.integer({ min: 1, max: 90 }), fc.integer({ min: 1, max: 90 })),
+    others: fc.tuple(fc.integer({ min: 1, max: 50 }), fc.integer({ min: 1, max: 50 })),
     everyUs: fc.constantFrom(0, 10, 400, 1_500),
   })
   .map(({ ordinary, others, everyUs }) => {

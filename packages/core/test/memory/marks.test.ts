@@ -119,12 +119,13 @@ describe('marks', () => {
       marks.set(`k${i}`, { forgottenUs: 1_000 + i, gaveUs: 2_000 + i }, NOW_MS, 60_000)
     expect(marks.states.count).toBe(MOST)
     let kept = 0
+    const early: number[] = []
     for (let i = 0; i < 2 * MOST; i += 1) {
       const { forgottenUs, gaveUs } = marks.of(`k${i}`)
-      expect(forgottenUs).toBeGreaterThanOrEqual(1_000 + i)
-      expect(gaveUs).toBeGreaterThanOrEqual(2_000 + i)
+      if (forgottenUs < 1_000 + i || gaveUs < 2_000 + i) early.push(i)
       if (forgottenUs === 1_000 + i) kept += 1
     }
+    expect(early).toEqual([])
     expect(kept).toBeGreaterThanOrEqual(MOST)
     // The oldest of some make room: 1.67 on average, and 1.81 in one of 100 seeds of the hash. A
     // random choice would give 2.
