@@ -66,7 +66,7 @@ async function runAll(steps) {
   const computing = rest.filter((step) => !step.clock && !step.waits && !step.alone)
   for (const each of await Promise.all([runEach(computing, lanes, env), runEach(waiting, 1, env)]))
     failed += each
-  failed += await runEach(judging, lanes, env)
+  failed += await runEach(judging, judging.length, env)
   return failed + (await runEach(alone, 1, env))
 }
 

@@ -185,7 +185,12 @@ const change = {
   outages: {
     title: 'Promises about real time: outages of real servers',
     clock: true,
-    commands: [judging('outages')],
+    commands: [judging('outages', 'packages/')],
+  },
+  freezes: {
+    title: 'Promises about real time: clients whose server freezes',
+    clock: true,
+    commands: [judging('outages', 'internal/')],
   },
   calm: {
     title: 'What needs the machine for itself: rows of the fault matrix, ratios of costs',
