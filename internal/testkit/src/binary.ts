@@ -11,13 +11,19 @@ export function serverBinary(): string {
   return found
 }
 
+/** The newest server of a kind that Debian has. */
+export function newestServer(kind: 'redis' | 'valkey'): string {
+  return askFinder('redis', kind, 'newest')
+}
+
 /** The last line that a script of servers/ prints. */
 export function askFinder(
   name: 'redis' | 'prometheus' | 'postgres' | 'chromium' | 'nginx',
+  ...args: readonly string[]
 ): string {
   const own = packageFolder(dirname(fileURLToPath(import.meta.url)))
   const script = join(own, `servers/${name}.mjs`)
-  const output = execFileSync(process.execPath, [script], {
+  const output = execFileSync(process.execPath, [script, ...args], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -1,4 +1,4 @@
-export { serverBinary } from './binary.js'
+export { newestServer, serverBinary } from './binary.js'
 export { chromiumBinary } from './chromium.js'
 export { type ClusterOptions, type RedisCluster, startCluster } from './cluster.js'
 export { type Nginx, startNginx } from './nginx.js'

@@ -26,6 +26,8 @@ export interface ServerOptions {
   readonly args?: readonly string[]
   /** A fixed port, for a server that replaces another one. */
   readonly port?: number
+  /** Another server than that of the other tests. */
+  readonly binary?: string
 }
 
 /** Prepares a server and returns its arguments, for instance after writing a file into its
@@ -33,8 +35,8 @@ export interface ServerOptions {
 export type Arguments = (folder: string, port: number) => Promise<readonly string[]>
 
 export function startRedis(options: ServerOptions = {}): Promise<RedisServer> {
-  const { args = [], port } = options
-  return startServer(async (folder, p) => redisArguments(folder, p, args), port)
+  const { args = [], port, binary } = options
+  return startServer(async (folder, p) => redisArguments(folder, p, args), port, binary)
 }
 
 /** Arguments for this port and folder, without persistence. */
@@ -71,22 +73,27 @@ async function newFolder(): Promise<string> {
  * Starts a server. Tries other ports if it ends early, since another process may have taken the
  * first one.
  */
-export async function startServer(args: Arguments, fixedPort?: number): Promise<RedisServer> {
+export async function startServer(
+  args: Arguments,
+  fixedPort?: number,
+  binary: string = serverBinary(),
+): Promise<RedisServer> {
   for (let attempt = 1; ; attempt++) {
     const port = fixedPort ?? (await freePort())
     const folder = await newFolder()
-    const started = await tryStart(folder, port, await args(folder, port))
+    const started = await tryStart(binary, folder, port, await args(folder, port))
     if (!('log' in started)) return started
-    if (attempt === 3) throw new Error(`${serverBinary()} did not start:\n${started.log}`)
+    if (attempt === 3) throw new Error(`${binary} did not start:\n${started.log}`)
   }
 }
 
 async function tryStart(
+  binary: string,
   folder: string,
   port: number,
   args: readonly string[],
 ): Promise<RedisServer | { readonly log: string }> {
-  const server = startGuarded(serverBinary(), args, folder)
+  const server = startGuarded(binary, args, folder)
   const up = await Promise.race([answers(port, server), server.ended])
   if (up !== true) return { log: server.log() }
   return serverHandle(port, await server.pid, server)

@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'WEIR_INVALID_RECEIPT'
   | 'WEIR_FOREIGN_KEY'
   | 'WEIR_STORE_FAILED'
+  | 'WEIR_NO_SCRIPTS'
   | 'WEIR_POLICY_FAILED'
   | 'WEIR_NAME_CLASH'
   | 'WEIR_NOT_ENFORCED'
@@ -62,14 +63,14 @@ export function typeError(code: ErrorCode, message: string): TypeError & CodedEr
 
 /**
  * The store could not decide: `WEIR_FOREIGN_KEY` when the key holds something that Weir did not
- * write (Weir leaves it unchanged), `WEIR_STORE_FAILED` when the server or the connection failed;
- * `cause` is the client's error.
+ * write (Weir leaves it unchanged), `WEIR_NO_SCRIPTS` when the server runs no Lua scripts,
+ * `WEIR_STORE_FAILED` when the server or the connection failed; `cause` is the client's error.
  */
 export class StoreError extends Error implements CodedError {
   override readonly name = 'StoreError'
   readonly code: ErrorCode
   constructor(
-    code: 'WEIR_FOREIGN_KEY' | 'WEIR_STORE_FAILED',
+    code: 'WEIR_FOREIGN_KEY' | 'WEIR_NO_SCRIPTS' | 'WEIR_STORE_FAILED',
     message: string,
     options?: { cause: unknown },
   ) {

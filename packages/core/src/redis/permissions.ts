@@ -1,7 +1,7 @@
 // The commands that Weir must be permitted on Redis, and the warnings if it is not, or if the
 // server runs no scripts. docs/redis.md lists the same commands.
 
-import type { StoreError } from '../base/errors.js'
+import { StoreError } from '../base/errors.js'
 import type { Time } from '../base/time.js'
 import { warn } from '../base/warnings.js'
 import { withDeadline } from '../layers/resilience/deadlines.js'
@@ -78,10 +78,10 @@ export function permissions(
   }
 
   return (error, tagOf) => {
-    if (!isWarnedOfScripts && NO_SCRIPTS.test(reasonOf(error))) {
+    const without = isWarnedOfScripts ? undefined : withoutScripts(error)
+    if (without !== undefined) {
       isWarnedOfScripts = true
-      const remedy = 'load its module for Lua, or allow EVAL and EVALSHA'
-      warn('WEIR_NO_SCRIPTS', `Redis runs no Lua scripts: ${reasonOf(error)}; ${remedy}`)
+      warn('WEIR_NO_SCRIPTS', without.message)
     }
     const isSure = isRefusal(error)
     // A script cannot tell a value that it may not read from one that Weir did not write.
@@ -90,6 +90,14 @@ export function permissions(
     tried.add(isSure)
     void check(error, isSure, tagOf())
   }
+}
+
+/** The error for a server that runs no scripts; undefined: a call failed for another reason. */
+export function withoutScripts(error: unknown): StoreError | undefined {
+  if (!NO_SCRIPTS.test(String((error as Error | undefined)?.message))) return undefined
+  const remedy = 'load its module for Lua, or allow EVAL and EVALSHA'
+  const problem = `Redis runs no Lua scripts: ${reasonOf(error)}; ${remedy}`
+  return new StoreError('WEIR_NO_SCRIPTS', problem, { cause: error })
 }
 
 /** How to permit a user some commands. */

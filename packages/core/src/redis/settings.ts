@@ -22,7 +22,7 @@ import {
 import type { Connection } from './connection.js'
 import { PEERS_TAG } from './heartbeat.js'
 import type { RedisSettings } from './options.js'
-import { isRefusal, remedyFor } from './permissions.js'
+import { isRefusal, remedyFor, withoutScripts } from './permissions.js'
 import { type Ask, listIn, pairsIn, REPORTS_COMMANDS, redisReports, TIME_HEAD } from './reports.js'
 import { isUnknownScript } from './transport/script.js'
 import { redisWatching, WATCH_COMMANDS, type Watched } from './watched.js'
@@ -180,7 +180,7 @@ function askingBy(
       const remedy = isRefusal(error) ? `; ${remedyFor(connection, prefix, COMMANDS)}` : ''
       const what = name === '' ? 'who watches' : `the settings of "${name}"`
       const problem = `Redis could not say or change ${what}: ${reasonOf(error)}${remedy}`
-      throw new StoreError('WEIR_STORE_FAILED', problem, { cause: error })
+      throw withoutScripts(error) ?? new StoreError('WEIR_STORE_FAILED', problem, { cause: error })
     }
   }
 }

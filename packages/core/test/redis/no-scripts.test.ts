@@ -1,9 +1,17 @@
-// Servers that run no Lua scripts: decisions are local, and a warning says what to do.
+// Servers that run no Lua scripts: decisions are local, and errors say what to do. The fault matrix
+// unloads the module for Lua.
 
-import { openConnection, startRedis, waitUntil } from '@weir/testkit'
+import { startRedis } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { fixedWindow, RateLimiter, recommendedRedisOptions, redisStore } from '../../src/index.js'
+import { livePolicies } from '../../src/entries/live.js'
+import {
+  fixedWindow,
+  RateLimiter,
+  type RedisStore,
+  recommendedRedisOptions,
+  redisStore,
+} from '../../src/index.js'
 
 function warnings(): unknown[] {
   const codes: unknown[] = []
@@ -14,8 +22,10 @@ function warnings(): unknown[] {
   return codes
 }
 
+const policy = fixedWindow({ name: 'p', limit: 1_000, window: '1h' })
+
 /** A limiter on a server, with what it takes to stop both. */
-async function limiterOn(port: number): Promise<RateLimiter> {
+async function limiterOn(port: number): Promise<{ limiter: RateLimiter; store: RedisStore }> {
   const client = new Redis(port, recommendedRedisOptions)
   client.on('error', () => {})
   const store = redisStore(client, { instances: 1 })
@@ -24,39 +34,31 @@ async function limiterOn(port: number): Promise<RateLimiter> {
     client.disconnect()
   })
   await new Promise((resolve) => client.once('ready', resolve))
-  const policy = fixedWindow({ name: 'p', limit: 1_000, window: '1h' })
-  return new RateLimiter({ name: `scripts-${port}`, store, policy })
+  return { limiter: new RateLimiter({ name: `scripts-${port}`, store, policy }), store }
 }
 
-test('EVAL is renamed: decisions are local, and a warning says so once', async () => {
+test('EVAL is renamed: decisions are local, and errors and one warning say so', async () => {
   const codes = warnings()
   const renamed = ['EVAL', 'EVALSHA'].flatMap((name) => ['--rename-command', name, ''])
   const server = await startRedis({ args: renamed })
   onTestFinished(() => server.stop())
-  const limiter = await limiterOn(server.port)
+  const { limiter, store } = await limiterOn(server.port)
+  const failed = {
+    code: 'WEIR_NO_SCRIPTS',
+    message: expect.stringMatching(
+      / runs no Lua scripts: .*EVALSHA.*; load its module .*no_scripts/i,
+    ),
+    cause: { name: 'ReplyError' },
+  }
+  await expect(limiter.reset('k')).rejects.toMatchObject(failed)
+  expect(store.health().state).toBe('closed')
   for (let i = 0; i < 20; i += 1)
     expect(await limiter.consume('k')).toMatchObject({ allowed: true, source: 'local' })
-  expect(codes).toEqual(['WEIR_NO_SCRIPTS'])
-})
-
-test('the module for Lua is unloaded, where it is a module: decisions are local meanwhile', async () => {
-  const codes = warnings()
-  const server = await startRedis({ args: ['--enable-module-command', 'yes'] })
-  onTestFinished(() => server.stop())
-  const { command, close } = openConnection(server.port)
-  onTestFinished(close)
-  const limiter = await limiterOn(server.port)
-  expect(await limiter.consume('k')).toMatchObject({ source: 'store' })
-  const modules = JSON.stringify(await command('MODULE', 'LIST'))
-  // Before Valkey 9.1, and in Redis, Lua is a part of the server.
-  if (!modules.includes('"lua"')) {
-    await expect(command('MODULE', 'UNLOAD', 'lua')).rejects.toThrow()
-    expect(await limiter.consume('k')).toMatchObject({ source: 'store' })
-    return
-  }
-  await command('MODULE', 'UNLOAD', 'lua')
-  await waitUntil('decisions are local', async () => {
-    return (await limiter.consume('k')).source === 'local'
-  })
-  expect(codes).toEqual(['WEIR_NO_SCRIPTS'])
+  expect(store.health().state).toBe('open')
+  await expect(limiter.reset('k')).rejects.toMatchObject(failed)
+  const limits = livePolicies(store, { name: 'live', defaults: { p: policy } })
+  onTestFinished(() => limits.close())
+  await expect(limits.set('p', policy)).rejects.toMatchObject(failed)
+  expect(codes).toContain('WEIR_NO_SCRIPTS')
+  expect(codes.filter((code) => code === 'WEIR_NO_SCRIPTS').length).toBe(1)
 })

@@ -2,10 +2,10 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort, type RedisServer, waitUntil } from '@weir/testkit'
-import type { Check } from '../checks.js'
+import { freePort, newestServer, type RedisServer, waitUntil } from '@weir/testkit'
+import { type Check, exactly } from '../checks.js'
 import type { Job } from '../client/protocol.js'
-import { type Fault, KEY, LIMIT, load, underFault } from '../outage.js'
+import { type Fault, KEY, LIMIT, load, type Run, underFault } from '../outage.js'
 import type { Row } from '../row.js'
 import type { Stage, Wire } from '../stage.js'
 import {
@@ -25,10 +25,12 @@ interface Refusal {
   readonly variant?: string
   readonly fault: string
   readonly args?: readonly string[]
+  /** The newest server of this kind, instead of that of the other rows. */
+  readonly newest?: 'valkey'
   readonly job?: Partial<Job>
   prepare?(server: RedisServer): Promise<unknown>
   provoke(server: RedisServer, stage: Stage): Fault
-  judge?(wire: Wire, stage: Stage): readonly Check[]
+  judge?(wire: Wire, stage: Stage, run: Run): readonly Check[]
 }
 
 const config = (server: RedisServer, name: string, value: string): Promise<unknown> =>
@@ -182,13 +184,33 @@ const busy: Refusal = {
   }),
 }
 
-function rowOf({ args = [], job, prepare, provoke, judge, ...row }: Refusal): Row {
+/** Valkey with Lua built in loads it only when it starts. */
+const noLua: Refusal = {
+  number: '9b',
+  fault: 'Valkey 9.1 without Lua, whose module was unloaded, until it is started again',
+  args: ['--enable-module-command', 'yes'],
+  newest: 'valkey',
+  provoke: (server, stage) => ({
+    begin: async () => void (await server.command('MODULE', 'UNLOAD', 'lua')),
+    async end() {
+      server.kill()
+      await stage.redis({ port: server.port, binary: newestServer('valkey') })
+    },
+  }),
+  judge: (_, __, { reports }) => {
+    const warned = reports.flatMap(({ warnings }) => warnings)
+    return [exactly('WEIR_NO_SCRIPTS', warned.filter((text) => /NO_SCRIPTS/.test(text)).length, 1)]
+  },
+}
+
+function rowOf({ args = [], newest, job, prepare, provoke, judge, ...row }: Refusal): Row {
   return {
     ...row,
     must:
       row.number === '8' ? 'local; the probe must not say healthy' : 'local; reconnect on READONLY',
     async run(stage, length) {
-      const server = await stage.redis({ args })
+      const binary = newest && newestServer(newest)
+      const server = await stage.redis({ args, ...(binary !== undefined && { binary }) })
       await prepare?.(server)
       const wire = await stage.proxy(server.port)
       const jobs = [load(wire.port, job)]
@@ -199,7 +221,7 @@ function rowOf({ args = [], job, prepare, provoke, judge, ...row }: Refusal): Ro
         median(run, 2),
         over(run, 2 * LIMIT),
         normalWithin(run, 1_500),
-        ...(judge?.(wire, stage) ?? []),
+        ...(judge?.(wire, stage, run) ?? []),
         opened(run),
         sentWhileOpen(run, [KEY], stage.changes),
         ...sane(run),
@@ -216,4 +238,5 @@ export const refusals: readonly Row[] = [
   loading,
   clusterDown,
   busy,
+  noLua,
 ].map(rowOf)

@@ -13,6 +13,8 @@ import type { BreakerState } from './breaker.js'
 const KEY_LEVEL =
   /^(WRONGTYPE|CROSSSLOT|TRYAGAIN)\b|Last error: ReplyError: (TRYAGAIN|ASK)|user_script:\d+: (?!-|@)/
 
+const OF_THE_NODE = ['WEIR_STORE_FAILED', 'WEIR_NO_SCRIPTS']
+
 /** The failure of a call as a StoreError. An error with one of Weir's codes stays as it is. */
 export function storeFailure(cause: unknown, store: string): Error {
   if (cause instanceof Error && codeOf(cause).startsWith('WEIR_')) return cause
@@ -26,11 +28,11 @@ function codeOf(error: unknown): string {
   return String((error as { code?: unknown } | undefined)?.code)
 }
 
-/** What the store, the connection or the client said, quoted. */
+/** What the store, the connection or the client said, quoted, without the page. */
 export function reasonOf(error: unknown): string {
   const { cause } = (error ?? {}) as { cause?: unknown }
   const told = cause instanceof Error ? cause : error
-  return quote(told instanceof Error ? told.message : told)
+  return quote(told instanceof Error ? told.message.replace(/ \(see \S+\)$/, '') : told)
 }
 
 /** What failures of one kind share: the code of an error reply, such as `OOM`, or `no reply`. */
@@ -43,43 +45,35 @@ export function kindOfFailure(error: unknown): string {
 export function concernsNode(error: unknown): boolean {
   const { cause } = (error ?? {}) as { cause?: unknown }
   const isOfKey = cause instanceof Error && KEY_LEVEL.test(cause.message)
-  return codeOf(error) === 'WEIR_STORE_FAILED' && !isOfKey
+  return OF_THE_NODE.includes(codeOf(error)) && !isOfKey
 }
 
 /** Whether the server has replied that it did nothing. After any other failure, it may have done
  *  it. */
 export function isRefusal(error: unknown): boolean {
-  if (codeOf(error) === 'WEIR_FOREIGN_KEY') return true
+  if (['WEIR_FOREIGN_KEY', 'WEIR_NO_SCRIPTS'].includes(codeOf(error))) return true
   return error instanceof Error && error.name === 'ReplyError'
 }
 
 /** Whether a request was wrong, and not the store. */
 export function isMisuse(error: unknown): boolean {
-  return !['WEIR_STORE_FAILED', 'WEIR_FOREIGN_KEY'].includes(codeOf(error))
+  return ![...OF_THE_NODE, 'WEIR_FOREIGN_KEY'].includes(codeOf(error))
 }
 
 export function timedOut(afterMs: number, store: string): StoreError {
   return new StoreError('WEIR_STORE_FAILED', `${store} did not answer within ${afterMs} ms`)
 }
 
-/** Why a node is not asked, by the state of its breaker. */
-export interface Reasons {
-  /** One error for all decisions: making two, with a stack each, takes longer than the decision. */
-  of(state: BreakerState): Error
-  /** The error for one request alone, a copy if it is shared: frameworks write to errors that they
-   *  catch. */
-  ownOf(error: unknown, state: BreakerState): unknown
-}
-
-export function reasonsFor(store: string): Reasons {
-  const known: Partial<Record<BreakerState, Error>> = {}
-  const make = (state: BreakerState): Error =>
-    storeFailure(new Error(`its circuit breaker is ${state}`), store)
-  return {
-    of(state) {
-      known[state] ??= make(state)
-      return known[state]
-    },
-    ownOf: (error, state) => (error === known[state] ? make(state) : error),
-  }
+/**
+ * Why a node is not asked.
+ * @param cause how it failed last, if it has
+ */
+export function notAsked(state: BreakerState, cause: unknown, store: string): StoreError {
+  const told = cause instanceof Error ? cause : undefined
+  const options = told && { cause: told.cause ?? told }
+  if (codeOf(told) === 'WEIR_NO_SCRIPTS')
+    return new StoreError('WEIR_NO_SCRIPTS', String(told?.message), options)
+  const why = told === undefined ? '' : ` after ${reasonOf(told)}`
+  const problem = `${store} could not decide: its circuit breaker is ${state}${why}`
+  return new StoreError('WEIR_STORE_FAILED', problem, options)
 }

@@ -33,6 +33,11 @@ export class Guard {
   state: BreakerState = 'closed'
   /** Since when that has not been `closed`, in us since the Unix epoch; undefined: it is. */
   awaySinceUs: number | undefined = undefined
+  /** How it failed last. */
+  cause: unknown = undefined
+  /** Why it is not asked: one error for all decisions, since making one, with a stack, takes longer
+   *  than the decision. Undefined: the state or the cause has changed since. */
+  reason: Error | undefined = undefined
   /** Cancels the next attempt; undefined: none is planned. */
   cancel: (() => void) | undefined = undefined
   /** When it last came back, by the store's clock. */
@@ -117,6 +122,8 @@ export class Recovery {
   #watch(guard: Guard, cause?: unknown): void {
     const { breaker, node } = guard
     const { state, probeAtMs } = breaker
+    guard.cause = cause ?? guard.cause
+    guard.reason = undefined
     if (state !== guard.state) {
       guard.state = state
       guard.awaySinceUs =

@@ -13,15 +13,7 @@ import { BEAT_SET, type Loss, lossOf } from './canary.js'
 import { UnderCeiling } from './ceiling.js'
 import { Deadlines } from './deadlines.js'
 import { type Events, type EventsOptions, storeEvents } from './events.js'
-import {
-  concernsNode,
-  isMisuse,
-  isRefusal,
-  type Reasons,
-  reasonsFor,
-  storeFailure,
-  timedOut,
-} from './failures.js'
+import { concernsNode, isMisuse, isRefusal, notAsked, storeFailure, timedOut } from './failures.js'
 import { chargeOf, Fallback, type FallbackOptions, isAboutStore, localRequest } from './fallback.js'
 import { GuardedRequest, type Sender, type Sent } from './guarded-request.js'
 import type { Seen } from './last-seen.js'
@@ -44,7 +36,6 @@ export class Resilience implements Layer, Sent {
   readonly #fallback: Fallback
   readonly #recovery: Recovery
   readonly #seen: SeenTargets
-  readonly #reasons: Reasons
   readonly #unwanted: UnwantedTurns
   readonly #losses: Losses
   #hasAnswered = false
@@ -57,7 +48,6 @@ export class Resilience implements Layer, Sent {
     this.#backend = backend
     this.#options = options
     this.#deadlines = new Deadlines(time, deadlineMs)
-    this.#reasons = reasonsFor(backend.title)
     this.#fallback = new Fallback(options)
     this.#seen = new SeenTargets(options.maxLocalKeys)
     const storeFor = (sender: Sender): Layer => ({
@@ -107,8 +97,20 @@ export class Resilience implements Layer, Sent {
     return breaker.state === 'open' || this.#isClosed
   }
 
-  #reasonOf({ breaker: { state } }: Guard): Error {
-    return this.#isClosed ? storeClosed() : this.#reasons.of(state)
+  #reasonOf(guard: Guard): Error {
+    if (this.#isClosed) return storeClosed()
+    guard.reason ??= this.#whyNotAsked(guard)
+    return guard.reason
+  }
+
+  #whyNotAsked({ breaker, cause }: Guard): Error {
+    return notAsked(breaker.state, cause, this.#backend.title)
+  }
+
+  /** The error for one request alone, a copy if it is shared: frameworks write to errors that they
+   *  catch. */
+  #ownOf(error: unknown, guard: Guard): unknown {
+    return error === guard.reason ? this.#whyNotAsked(guard) : error
   }
 
   #guardOf({ target }: LayerRequest): Guard {
@@ -261,6 +263,8 @@ export class Resilience implements Layer, Sent {
   failed(guarded: GuardedRequest, error: unknown): void {
     this.#deadlines.remove(guarded)
     const { request, sender, guard, pending, isSent } = guarded
+    const isRefused = isRefusal(error)
+    this.#hasAnswered ||= isRefused
     const failure = storeFailure(error, this.#backend.title)
     if (isMisuse(failure)) {
       pending.failed(failure)
@@ -270,7 +274,7 @@ export class Resilience implements Layer, Sent {
     if (concernsNode(failure)) {
       if (sender !== 'recovery') this.#recovery.failed(guard, failure)
     } else this.events.emit('key-error', { limiter: policySet.name, key, cause: failure })
-    this.#without(request, guard, failure, pending, isSent && !isRefusal(error))
+    this.#without(request, guard, failure, pending, isSent && !isRefused)
   }
 
   expired(guarded: GuardedRequest): void {
@@ -293,7 +297,7 @@ export class Resilience implements Layer, Sent {
     const waiting = pending instanceof UnderCeiling ? pending.withoutStore() : pending
     // Such requests concern the store's own counters, so nothing else can answer them.
     if (isAboutStore(request)) {
-      waiting.failed(this.#reasons.ownOf(cause, guard.breaker.state))
+      waiting.failed(this.#ownOf(cause, guard))
       return
     }
     const { state, probeAtMs } = guard.breaker
@@ -306,7 +310,7 @@ export class Resilience implements Layer, Sent {
     try {
       result = this.#fallback.decide(local, seen, cause, retryAfterMs)
     } catch (error) {
-      waiting.failed(this.#reasons.ownOf(error, guard.breaker.state))
+      waiting.failed(this.#ownOf(error, guard))
       return
     }
     waiting.decided(result)

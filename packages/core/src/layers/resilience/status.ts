@@ -11,8 +11,8 @@ import type { Guard } from './recovery.js'
 
 /** A store's state, as far as this process knows. */
 export interface StoreHealth {
-  /** `never-connected` until the store has answered once; else the worst state of a node's
-   *  breaker. */
+  /** `never-connected` until the store has answered once, be it with a refusal; else the worst
+   *  state of a node's breaker. */
   readonly state: BreakerState | 'never-connected'
   /** The servers behind it, each with the state of its breaker and its calls under way. */
   readonly nodes: readonly {

@@ -3,6 +3,7 @@
 
 import type { Time } from '../../base/time.js'
 import type { Connection, Send } from '../connection.js'
+import { withoutScripts } from '../permissions.js'
 import {
   answer,
   argumentsOf,
@@ -129,7 +130,7 @@ export class Exchange {
     }
     this.#ended(call, reason)
     this.#options.failed(call.node as RedisNode, error)
-    fail(call, error)
+    fail(call, withoutScripts(error) ?? error)
   }
 
   /** Nothing has run, so each request is sent in a separate call. */

@@ -135,7 +135,7 @@ test('while a breaker is open, each thrown error is a new one, and other causes 
   const { thrown } = await causesOf('throw')
   expect(thrown[0]).toMatchObject({
     code: 'WEIR_STORE_FAILED',
-    message: expect.stringContaining('circuit breaker is open'),
+    message: expect.stringContaining('circuit breaker is open after "ECONNREFUSED"'),
   })
   expect(thrown[1]).not.toBe(thrown[0])
 })
