@@ -21,7 +21,7 @@
 // `mutation:3/24`.
 import { readdirSync } from 'node:fs'
 import { parse } from 'node:path'
-import { valkeyServerBinary } from '../../internal/testkit/servers/redis.mjs'
+import { newestServerBinary, valkeyServerBinary } from '../../internal/testkit/servers/redis.mjs'
 
 const CLIENTS = new URL('../../internal/fleet/src/faults/client/libraries/', import.meta.url)
 const OTHER_CLIENTS = readdirSync(CLIENTS)
@@ -65,6 +65,7 @@ const DRAFT = [
   'gh release create "$GITHUB_REF_NAME" release/* --verify-tag --draft --generate-notes',
 ].join('; ')
 const FLEET = 'internal/fleet/dist/internal/fleet/src/run.js'
+const FAULTS = 'internal/fleet/dist/internal/fleet/src/faults/run.js'
 
 /**
  * The tests of packages that name this step.
@@ -86,6 +87,13 @@ const judging = (name, ...files) => {
   const { env, ...tests } = testsOf(name, ...files)
   return { ...tests, env: { ...env, VITEST_MAX_WORKERS: '1' } }
 }
+
+/**
+ * On the newest server of a kind.
+ * @param {'redis' | 'valkey'} kind
+ * @param {Record<string, string>} [env]
+ */
+const on = (kind, env) => () => ({ ...env, REDIS_SERVER_BIN: newestServerBinary(kind) })
 
 /** @param {ReturnType<typeof testsOf>} tests */
 const weekly = ({ env, ...tests }) => ({ ...tests, env: { ...env, WEIR_WEEKLY: '1' } })
@@ -178,9 +186,15 @@ const change = {
   },
   kit: { title: 'The test kit', waits: true, commands: [testsOf('kit')] },
   faults: {
-    title: 'Promises about real time: the fault matrix',
+    title: 'Promises about real time: the fault matrix on the newest Redis, and errors of Valkey',
     clock: true,
-    commands: [judging('faults')],
+    commands: [
+      { ...judging('faults'), env: on('redis', judging('faults').env) },
+      {
+        run: node(FAULTS, '--short', '--jobs', '3', '--rows', '6,8,9 READONLY'),
+        env: on('valkey'),
+      },
+    ],
   },
   outages: {
     title: 'Promises about real time: outages of real servers',
@@ -225,7 +239,7 @@ const others = {
     ],
   },
   'all-versions': {
-    title: 'The newest Node, Redis, Valkey, and ioredis 5; every Nest',
+    title: 'Every server with every client, on the newest Node; every Nest',
     commands: [
       { run: ['node', 'scripts/other-versions.mjs'], tests: true },
       weekly(testsOf('majors')),

@@ -112,14 +112,23 @@ function freshLists() {
   return listsIn(join(cache, 'apt'), '/var/lib/dpkg/status', sourceLines)
 }
 
-/** The lists of a suite, for a machine on which nothing is installed. */
+/** The lists of a suite of Debian, for a machine on which nothing is installed. */
 function listsOfSuite(suite) {
   return listsIn(join(cache, `apt-${suite}`), '/dev/null', () => {
-    const line = sourceLines().find((each) => each.includes('/debian '))
-    if (line === undefined)
-      throw new Error(`${suite} is a suite of Debian, which is not among the sources`)
-    return [line.replace(/ \S+ main/, ` ${suite} main`)]
+    const own = sourceLines().map((line) => /\S+\/debian(?= )/.exec(line)?.[0])
+    const archive = own.find((each) => each !== undefined) ?? 'http://deb.debian.org/debian'
+    return [`deb [signed-by=${keyringOfDebian()}] ${archive} ${suite} main\n`]
   })
+}
+
+/** The keys of Debian's archive, which Ubuntu has as a package. */
+function keyringOfDebian() {
+  const name = 'debian-archive-keyring'
+  const path = `/usr/share/keyrings/${name}.gpg`
+  if (existsSync(path)) return path
+  const to = unpackedFolder(name)
+  unpack(to, [name], {}, () => existsSync(join(to, path)))
+  return join(to, path)
 }
 
 /**

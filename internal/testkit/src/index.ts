@@ -23,4 +23,4 @@ export { type RedisSentinel, type SentinelOptions, startSentinel } from './senti
 export { type RedisServer, type ServerOptions, startRedis } from './server.js'
 export { judged, type Stall, type StallWatch, watchStalls } from './stalls.js'
 export { waitUntil } from './wait.js'
-export { isWeekly, seedOf, stepsOf } from './weekly.js'
+export { isShort, isWeekly, seedOf, stepsOf } from './weekly.js'

@@ -3,6 +3,9 @@
 
 export const isWeekly: boolean = process.env.WEIR_WEEKLY === '1'
 
+/** Walks are shorter still on servers on which `npm test` does not run. */
+export const isShort: boolean = process.env.WEIR_SHORT === '1'
+
 /** The seed of a walk. Print it if the walk fails. */
 export function seedOf(fixed: number): number {
   return isWeekly ? Math.floor(Math.random() * 2 ** 32) : fixed

@@ -7,7 +7,7 @@
 // first.
 
 import { appendFileSync, readFileSync } from 'node:fs'
-import { isWeekly, type RedisServer, seedOf, startRedis, stepsOf } from '@weir/testkit'
+import { isShort, isWeekly, type RedisServer, seedOf, startRedis, stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -18,8 +18,8 @@ import { takeWalk, type Walk } from './differential/walk.js'
 import { keysWithoutTtl } from './no-key-for-ever.js'
 import { patientClient } from './patient.js'
 
-const STEPS = stepsOf(1_000, 100_000)
-const WALKS_PER_ROUND = 20
+const STEPS = stepsOf(isShort ? 250 : 1_000, 100_000)
+const WALKS_PER_ROUND = isShort ? 5 : 20
 /** One look at a limit's edge in this many steps. Most waits for slots are hints, which have
  *  none. */
 const LOOKS = 10
