@@ -103,8 +103,8 @@ export const FAULTS = [
   [
     'a request that failed is decided, and its failure told as well',
     `${RESILIENCE}/guarded-request.ts`,
-    '    if (this.isDone) return\n    this.isDone = true\n    this.sent.failed(this, error)',
-    '    this.isDone = true\n    this.sent.failed(this, error)',
+    '    if (!this.isOver) this.sent.failed(this, error, this.#nextOf())',
+    '    this.sent.failed(this, error, this.#nextOf())',
   ],
   [
     'a breaker closes at once',

@@ -1,6 +1,7 @@
 // A layer answers a request or asks the next layer. It calls exactly one method of the request's
-// `Pending`, once, now or later. So one code path serves layers that answer at once and layers that
-// answer later, and no layer needs a promise for a decision: only the limiter makes one.
+// `Pending`, once, now or later; and after `join`, once more for each request that has joined. So
+// one code path serves layers that answer at once and layers that answer later, and no layer needs
+// a promise for a decision: only the limiter makes one.
 //
 // A layer that has nothing to do after the answer passes the `Pending` on; otherwise, it wraps it.
 
@@ -14,6 +15,10 @@ export interface Layer {
   /** For layers that always answer at once: returns the answer, or throws what `ask` would fail
    *  with. The memory store has it, as a pending takes a twentieth of a decision's time. */
   readonly decideNow?: (request: StoreRequest) => StoreResult
+  /** For layers that gather requests. Lets a request join an equal one that has yet to leave, and
+   *  returns the pending of that one, which is answered once more: in the order in which they came.
+   *  Undefined: there is none. */
+  join?(request: LayerRequest): Pending | undefined
   /** For stores that count the processes that share their limits. Resolves when they have done so
    *  for the first time, or cannot; undefined: that is over. */
   readonly whenCounted?: (() => Promise<void> | undefined) | undefined

@@ -67,7 +67,16 @@ export class Resilience implements Layer, Sent {
     const guard = this.#guardOf(request)
     if (this.#isAway(guard)) this.#without(request, guard, this.#reasonOf(guard), pending)
     else if (guard.breaker.state === 'half-open') this.#sendUnderCeiling(request, pending, guard)
-    else this.#send(request, pending, 'user', guard)
+    else if (!this.#joins(request, pending, guard)) this.#send(request, pending, 'user', guard)
+  }
+
+  /** Whether a request is decided together with an equal one that has yet to leave. */
+  #joins(request: LayerRequest, pending: Pending, guard: Guard): boolean {
+    if (this.#mayBeBehind(guard)) return false
+    const equal = this.#backend.next.join?.(request)
+    // What waits there was sent by this layer.
+    ;(equal as GuardedRequest | undefined)?.join(pending)
+    return equal !== undefined
   }
 
   /** Whether the store alone decides the requests of a target. */
@@ -132,8 +141,7 @@ export class Resilience implements Layer, Sent {
     const guarded = new GuardedRequest(this, request, sender, guard, pending)
     if (this.#isUnready(guarded)) return
     if (sender === 'user') {
-      const mayBeBehind = guard.pulse.losses !== undefined || this.#fallback.ledger.keys > 0
-      if (mayBeBehind && this.#isBehind(guarded)) return
+      if (this.#mayBeBehind(guard) && this.#isBehind(guarded)) return
       if (guard.pulse.holds(guarded)) {
         this.#limit(guarded)
         return
@@ -162,8 +170,12 @@ export class Resilience implements Layer, Sent {
 
   /** A request's deadline begins when it arrives, whatever it waits for. */
   #limit(guarded: GuardedRequest): void {
-    const { isDone, deadline, request } = guarded
-    if (!isDone && deadline === undefined) this.#deadlines.add(guarded, request.deadlineAtMs)
+    const { isOpen, deadline, request } = guarded
+    if (isOpen && deadline === undefined) this.#deadlines.add(guarded, request.deadlineAtMs)
+  }
+
+  #mayBeBehind({ pulse }: Guard): boolean {
+    return pulse.losses !== undefined || this.#fallback.ledger.keys > 0
   }
 
   /**
@@ -226,10 +238,12 @@ export class Resilience implements Layer, Sent {
     this.#options.time.soon(() => this.#fallback.close())
   }
 
-  decided(guarded: GuardedRequest, result: StoreResult): void {
-    const { request, guard, pending, deadline } = guarded
+  decided(guarded: GuardedRequest, result: StoreResult, pending: Pending): void {
+    const { request, guard, deadline, answered } = guarded
+    // Of equal requests, the first shows what was lost, and the last what is left.
+    const isNoted = answered === 1 || guarded.isAnswered
     const losses = guarded.sender === 'user' && !guarded.isRestored ? guard.pulse.losses : undefined
-    const lost = this.#noted(request, result, losses)
+    const lost = isNoted ? this.#noted(request, result, losses) : undefined
     // Within the turn in which it was set, the deadline is not known yet.
     const atMs = Number.isFinite(deadline?.atMs) ? deadline?.atMs : undefined
     this.#deadlines.remove(guarded)
@@ -260,9 +274,9 @@ export class Resilience implements Layer, Sent {
     else if (traitsOf(mode).takes) ledger.countedLate(chargeOf(request), granted, untilUs)
   }
 
-  failed(guarded: GuardedRequest, error: unknown): void {
+  failed(guarded: GuardedRequest, error: unknown, pending: Pending): void {
     this.#deadlines.remove(guarded)
-    const { request, sender, guard, pending, isSent } = guarded
+    const { request, sender, guard, isSent } = guarded
     const isRefused = isRefusal(error)
     this.#hasAnswered ||= isRefused
     const failure = storeFailure(error, this.#backend.title)
@@ -277,8 +291,8 @@ export class Resilience implements Layer, Sent {
     this.#without(request, guard, failure, pending, isSent && !isRefused)
   }
 
-  expired(guarded: GuardedRequest): void {
-    this.failed(guarded, this.#timedOut())
+  expired(guarded: GuardedRequest, pending: Pending): void {
+    this.failed(guarded, this.#timedOut(), pending)
   }
 
   #timedOut(): Error {

@@ -1,7 +1,7 @@
 // Gathers the requests of one turn of the event loop into calls of the driver, and equal requests
 // into one.
 
-import { traitsOf } from '../../algorithms/modes.js'
+import { type CallMode, traitsOf } from '../../algorithms/modes.js'
 import { memoized } from '../../base/cache.js'
 import type { Clock } from '../../base/clock.js'
 import { idWithKeep } from '../../base/key-text.js'
@@ -35,7 +35,7 @@ const resolved = Promise.resolve()
 export function batching(
   send: (calls: readonly Call[]) => void,
   options: BatchingOptions,
-): Layer & { flush(): void } {
+): Required<Pick<Layer, 'ask' | 'join'>> & { flush(): void } {
   const { format, nodes, time, clock, form } = options
   const preparedOf = memoized((policySet: PolicySet) => prepareScript(format, policySet, form))
   /** By slot, the first open call. */
@@ -43,8 +43,25 @@ export function batching(
   /** The calls opened in this turn. */
   let opened: OpenCall[] = []
 
+  /** A request that was found to have no equal, so that `ask` need not look again. */
+  let unequal: LayerRequest | undefined
+
+  function join(request: LayerRequest): Pending | undefined {
+    const call = openFor(request)
+    // Where the clock is injected, each request has an instant of its own.
+    if (call === undefined || call.nowUs !== undefined || call.mode !== callModeOf(request))
+      return undefined
+    const single = singleOf(call, request)
+    const equal = single === undefined ? undefined : equalIn(call, single)
+    if (equal === undefined) unequal = request
+    else if (equal.request.deadlineAtMs === request.deadlineAtMs) {
+      equal.join(equal.first)
+      return equal.first
+    }
+    return undefined
+  }
+
   function ask(request: LayerRequest, pending: Pending): void {
-    const { target } = request
     const mode = callModeOf(request)
     let nowUs: number | undefined
     try {
@@ -54,13 +71,16 @@ export function batching(
       pending.failed(error)
       return
     }
-    const prepared = preparedOf(target.policySet)
-    const slot = nodes.slotOf(target)
-    let call = openOf[slot]
-    while (call !== undefined && call.prepared !== prepared) call = call.next
+    const call = openFor(request)
     if (call !== undefined && call.mode === mode && call.nowUs === nowUs) {
-      const single = prepared.merges && isSingle(request) ? idOfSingle(request) : undefined
-      if (single !== undefined && joins(call, single, pending)) return
+      const single = singleOf(call, request)
+      const isUnequal = single === undefined || request === unequal
+      const equal = isUnequal ? undefined : equalIn(call, single)
+      if (equal !== undefined) {
+        equal.join(pending)
+        return
+      }
+      unequal = undefined
       const { entries, script } = call
       if (entries.length < script.mostRequests) {
         add(call, new JoinedEntry(request, pending), single)
@@ -70,14 +90,34 @@ export function batching(
     }
     // Sent first, to keep the order of a limiter's requests.
     if (call !== undefined) close(call)
+    open(request, pending, mode, nowUs)
+  }
+
+  /** The open call with requests of the same policies and slot. */
+  function openFor({ target }: LayerRequest): OpenCall | undefined {
+    const prepared = preparedOf(target.policySet)
+    let call = openOf[nodes.slotOf(target)]
+    while (call !== undefined && call.prepared !== prepared) call = call.next
+    return call
+  }
+
+  function open(
+    request: LayerRequest,
+    pending: Pending,
+    mode: CallMode,
+    nowUs: number | undefined,
+  ): void {
+    const { target } = request
+    const slot = nodes.slotOf(target)
     const first = new JoinedEntry(request, pending)
-    const opening = new OpenCall(prepared, slot, mode, nowUs, first, openOf[slot])
+    const prepared = preparedOf(target.policySet)
+    const call = new OpenCall(prepared, slot, mode, nowUs, first, openOf[slot])
     if (opened.length === 0) {
       if (nodes.isIdle(slot)) void resolved.then(flush)
       else time.soon(flush)
     }
-    openOf[slot] = opening
-    opened.push(opening)
+    openOf[slot] = call
+    opened.push(call)
   }
 
   function close(call: OpenCall): void {
@@ -101,15 +141,18 @@ export function batching(
     if (open.length > 0) send(open)
   }
 
-  return { ask, flush }
+  return { ask, join, flush }
 }
 
-/** Lets a request join an equal one of a call. Returns whether there was one. */
-function joins(call: OpenCall, single: string, pending: Pending): boolean {
+/** The entry of a call that an equal request may join. */
+function equalIn(call: OpenCall, single: string): JoinedEntry | undefined {
   call.singles ??= singlesOf(call.entries)
-  const equal = call.singles.get(single)
-  equal?.join(pending)
-  return equal !== undefined
+  return call.singles.get(single)
+}
+
+/** What a request has in common with those that it may join; undefined: it joins none. */
+function singleOf({ prepared }: OpenCall, request: LayerRequest): string | undefined {
+  return prepared.merges && isSingle(request) ? idOfSingle(request) : undefined
 }
 
 /** @param single what it has in common with equal ones; undefined: none may join it */
