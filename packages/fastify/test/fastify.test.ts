@@ -1,12 +1,12 @@
 // What is special to Fastify: which routes a hook limits, how a refusal is written, what `onDenied`
 // may do, and requests without a connection.
 
+import { fastifyTrust } from '@weir/core/http'
 import { concurrency, memoryStore, RateLimiter, slidingWindow } from '@weir/fastify'
 import { fakeClock } from '@weir/fastify/testing'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { overload, type RateLimitOptions, rateLimit } from '../src/index.js'
-import { trustOf } from '../src/trust.js'
 
 const ONCE = { limit: 1, window: '1h' } as const
 
@@ -168,8 +168,8 @@ test.each([
   'of an app with trustProxy: %s, also in its plugins, a limiter knows whom it trusts',
   async (trustProxy, expected) => {
     const app = appOf({ trustProxy })
-    const seen: unknown[] = [trustOf(app)]
-    app.register(async (inner) => void seen.push(trustOf(inner)))
+    const seen: unknown[] = [fastifyTrust(app)]
+    app.register(async (inner) => void seen.push(fastifyTrust(inner)))
     await app.ready()
     expect(seen).toEqual([expected, expected])
   },

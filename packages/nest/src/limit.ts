@@ -2,9 +2,14 @@
 
 import type { ExecutionContext } from '@nestjs/common'
 import type { RateLimiter } from '@weir/core'
-import { type Check, type LimitOptions as HttpOptions, httpLimiter, quote } from '@weir/core/http'
+import {
+  type Check,
+  type LimitOptions as HttpOptions,
+  httpLimiter,
+  limiterName,
+  quote,
+} from '@weir/core/http'
 import { invalid } from './exception.js'
-import { limiterName } from './names.js'
 import type { NestRequest, RateLimitOptions, Settings } from './options.js'
 import { type NestResponse, nest } from './request.js'
 

@@ -1,13 +1,9 @@
 // Names for limiters that nobody has named, made of their class and method.
 
-import { createHash } from 'node:crypto'
 import type { Type } from '@nestjs/common'
 import type { ModulesContainer } from '@nestjs/core'
 import { declaredOn } from './decorators.js'
 import { classesOf, isRoute, targetsOf } from './set-up.js'
-
-const LONGEST = 64
-const HASH_LENGTH = 10
 
 /**
  * The names of classes in names of limiters. Where several classes with handlers have one name,
@@ -41,13 +37,4 @@ function countsOf(names: readonly string[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
   return counts
-}
-
-/** The text itself if it is a valid name; else its beginning, and a hash of the whole. */
-export function limiterName(text: string): string {
-  if (text.length <= LONGEST && /^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(text)) return text
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, HASH_LENGTH)
-  const plain = text.replace(/[^A-Za-z0-9_.-]/g, '_').replace(/^[^A-Za-z0-9]+/, '')
-  const begin = plain.slice(0, LONGEST - HASH_LENGTH - 1)
-  return begin === '' ? hash : `${begin}-${hash}`
 }

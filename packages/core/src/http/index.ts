@@ -7,10 +7,12 @@ export { type Awaitable, isPromise } from '../base/maybe-async.js'
 export { warnOnce } from '../base/warnings.js'
 export type { Check, HttpAdapter, Trust, Verdict } from './adapter.js'
 export { type AddressOptions, addressKey } from './client/address-key.js'
+export { fastifyTrust } from './client/fastify-trust.js'
 export { type ProxyOptions, proxyResolver } from './client/proxies.js'
 export { FORWARDING_HEADERS, trustsEverybody } from './client/warnings.js'
 export { policyNames } from './consume.js'
 export { asThrown, type HttpLimiter, httpLimiter } from './http-limiter.js'
+export { limiterName } from './limiter-name.js'
 export type {
   Allowance,
   Asked,

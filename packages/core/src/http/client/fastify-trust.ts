@@ -1,11 +1,13 @@
-// Which proxies a Fastify app trusts for the client's address.
+// Which proxies a Fastify app trusts for the client's address, for adapters over Fastify.
 
-import { type Trust, trustsEverybody } from '@weir/core/http'
-import type { FastifyInstance } from 'fastify'
+import type { Trust } from '../adapter.js'
+import { trustsEverybody } from './warnings.js'
 
-export function trustOf(server: FastifyInstance): Trust {
+/** @param server the app, or one of its plugins */
+export function fastifyTrust(server: { readonly version: string }): Trust {
   const trust = trustProxyOf(server)
   if (trust === true) return 'everybody'
+  // Fastify makes a function of any other value, which it does not show.
   if (typeof trust === 'function')
     return trustsEverybody(trust as () => unknown) ? 'everybody' : 'listed'
   if (typeof trust === 'number' && trust > 0) return countsHops(server.version) ? 'listed' : 'inert'
