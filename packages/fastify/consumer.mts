@@ -7,6 +7,7 @@ import {
   overload,
   type RateLimitSettings,
   rateLimit,
+  rateLimitPlugin,
   unlimited,
 } from '@weir/fastify'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
@@ -76,3 +77,16 @@ http2.addHook('onRequest', overload())
 http2.get<{ Params: { id: string } }>('/:id', { preHandler: perUser }, async (request) => {
   return `${request.params.id}: ${request.rateLimit?.remaining}`
 })
+
+// The plugin, and what it declares.
+app.register(rateLimitPlugin, { limit: 100, window: '1m', hook: 'preHandler' })
+app.register(rateLimitPlugin, { global: false, store: memoryStore() })
+// @ts-expect-error no limit, and not only for routes
+app.register(rateLimitPlugin, { store: memoryStore() })
+app.get('/own', { config: { rateLimit: { limit: 3 } } }, async () => 'ok')
+app.get('/free', { config: { rateLimit: false } }, async () => 'ok')
+app.get('/shared', { config: { rateLimit: perUser } }, async () => 'ok')
+// @ts-expect-error a string is not a limit
+app.get('/wrong', { config: { rateLimit: { limit: '3' } } }, async () => 'ok')
+app.setNotFoundHandler({ preHandler: app.rateLimit({ limit: 5 }) }, async () => 'none')
+void app.rateLimit.limiter?.reset('127.0.0.1')

@@ -14,4 +14,6 @@ export {
   type ResponseOutcome,
 } from '@weir/core/http'
 export { type OverloadHook, overload, recordResponses } from './hooks.js'
+export * from './plugin.js'
+export { rateLimitPlugin as default } from './plugin.js'
 export * from './rate-limit.js'

@@ -13,18 +13,10 @@ import {
   httpLimiter,
   isPromise,
   type Refusal,
-  type RequestDecision,
   type Verdict,
 } from '@weir/core/http'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { type Hook, hookOf } from './hooks.js'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The binding decision of this request's limiters; `all` has the decision of each. */
-    rateLimit?: RequestDecision
-  }
-}
 
 /**
  * Options of `rateLimit`. `onDenied` is called as `(decision, request, reply, done)`; it replies,

@@ -120,6 +120,15 @@ describe('options', () => {
     ['skipSuccessfulRequests', 'refundWhen'],
     ['passOnStoreError', 'whenUnavailable'],
     ['ipv6Subnet', 'ipv6Prefix'],
+    // @fastify/rate-limit
+    ['timeWindow', 'window'],
+    ['ban', 'policy'],
+    ['exponentialBackoff', 'policy'],
+    ['nameSpace', 'name'],
+    ['groupId', 'name'],
+    ['cache', 'store'],
+    ['addHeaders', 'headers'],
+    ['onBanReach', 'onDenied'],
     // rate-limiter-flexible
     ['points', 'limit'],
     ['duration', 'window'],

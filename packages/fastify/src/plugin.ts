@@ -1,0 +1,125 @@
+// The plugin: limits the routes of an app, whose `config.rateLimit` may say otherwise.
+
+import { memoryStore, type RateLimiter } from '@weir/core'
+import { type Allowance, limiterName, type RequestDecision } from '@weir/core/http'
+import type {
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifyPluginCallback,
+  FastifyRequest,
+} from 'fastify'
+import { hookOf } from './hooks.js'
+import {
+  type RateLimitHook,
+  type RateLimitOptions,
+  type RateLimitSettings,
+  rateLimit,
+} from './rate-limit.js'
+
+/** What differs from the plugin's options. Routes whose limits have one `name` count together. */
+export type RouteRateLimit = RateLimitSettings & Partial<Allowance<FastifyRequest>>
+
+/** Options of `rateLimitPlugin`. With `global: false`, it limits only routes that have a
+ *  `config.rateLimit`. */
+export type RateLimitPluginOptions = RateLimitSettings & {
+  /** When it runs. Default `'onRequest'`; as `'preHandler'`, it sees the user and the body. */
+  readonly hook?: 'onRequest' | 'preValidation' | 'preHandler' | undefined
+} & (
+    | ({ readonly global?: true | undefined } & Allowance<FastifyRequest>)
+    | ({ readonly global: false } & Partial<Allowance<FastifyRequest>>)
+  )
+
+interface Config extends FastifyContextConfig {
+  readonly method?: unknown
+  readonly url?: string
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The binding decision of this request's limiters; `all` has the decision of each. */
+    rateLimit?: RequestDecision
+  }
+  interface FastifyContextConfig {
+    /** The route's own limit, a limiter, or false: no limit. */
+    rateLimit?: RouteRateLimit | RateLimitHook | false
+  }
+  interface FastifyInstance {
+    /** Makes a limiter with the plugin's settings, on its store. */
+    rateLimit: ((options: RouteRateLimit) => RateLimitHook) & {
+      /** The plugin's own; undefined with `global: false`. */
+      readonly limiter: RateLimiter | undefined
+    }
+  }
+}
+
+/**
+ * Limits the routes of the app that registers it, also those that were declared before, and
+ * requests that have no route.
+ * @example app.register(rateLimitPlugin, { limit: 100, window: '1m' })
+ */
+export const rateLimitPlugin: FastifyPluginCallback<RateLimitPluginOptions> = Object.assign(
+  plugin,
+  {
+    // As fastify-plugin does, so that it limits the app, and not only itself.
+    [Symbol.for('skip-override')]: true,
+    [Symbol.for('plugin-meta')]: { name: '@weir/fastify', fastify: '4.x || 5.x' },
+  },
+)
+
+function plugin(
+  app: FastifyInstance,
+  { hook = 'onRequest', global = true, ...all }: RateLimitPluginOptions,
+  done: () => void,
+): void {
+  const store = all.store ?? memoryStore()
+  const { name, policy, limit, window, ...settings } = { ...all, store }
+  const every = global ? rateLimit({ ...all, store } as RateLimitOptions) : undefined
+
+  function make(own: RouteRateLimit): RateLimitHook {
+    const isPlain = own.limit !== undefined || own.window !== undefined
+    const inherited = { ...(!isPlain && { policy }), ...(!own.policy && { limit, window }) }
+    return rateLimit({ ...settings, ...inherited, ...own } as RateLimitOptions)
+  }
+  const maker = Object.assign(make, { limiter: every?.limiter })
+
+  /** What limits a route, which is made of its options once. */
+  function limiterOf(config: Config): Config['rateLimit'] {
+    const { rateLimit: own, method, url = '' } = config
+    if (typeof own !== 'object') return own
+    const route = `${method}`.replace('HEAD', 'GET') + url.replaceAll('/', '.')
+    config.rateLimit = make({ name: limiterName(route), shared: true, ...own })
+    return config.rateLimit
+  }
+
+  // Of several plugins around a route, the innermost one limits it by the route's options. Routes
+  // that were declared before the plugin was loaded get their limiters with their first request.
+  app.addHook('onRoute', function (route) {
+    if (route.config?.rateLimit === undefined || this.rateLimit !== maker) return
+    const { method, url } = route
+    const config: Config = { ...route.config, method, url }
+    limiterOf(config)
+    route.config = config
+  })
+  const limited = hookOf((request, reply, next) => {
+    const config = configOf(request)
+    const isOwn = config.rateLimit === undefined || request.server.rateLimit !== maker
+    const limiter = config.rateLimit !== false && (isOwn ? every : limiterOf(config))
+    if (limiter) (limiter as RateLimitHook)(request, reply, next)
+    else next()
+  })
+  app.addHook(hook, limited)
+  if (!Object.hasOwn(app, 'rateLimit')) app.decorate('rateLimit', maker)
+  if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit')
+  done()
+}
+
+/** Where this version of Fastify has it. */
+function configOf(request: FastifyRequest & Early): Config {
+  return request.routeOptions?.config ?? request.routeConfig ?? request.context?.config ?? {}
+}
+
+/** Of Fastify before 4.22, and before 4.10. */
+interface Early {
+  readonly routeConfig?: Config
+  readonly context?: { readonly config: Config }
+}
