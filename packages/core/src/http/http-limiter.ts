@@ -14,7 +14,7 @@ import { policyOfRequests } from '../limiter/policy-choice.js'
 import type { Key } from '../policy-input.js'
 import type { Check, HttpAdapter, Verdict } from './adapter.js'
 import { AddressLimiter } from './client/address-limiter.js'
-import { noticeMadeInRequest, noticeUsedAgain, warnOfMemoryInCluster } from './client/warnings.js'
+import { noticeMadeInRequest, noticeUsedAgain, warnOfMemoryAmongMany } from './client/warnings.js'
 import { consumer, mayHoldSlots, policyNames, policySource, Undecided } from './consume.js'
 import { identifier } from './identify.js'
 import { checkIdle, checkOptions } from './option-checks.js'
@@ -122,7 +122,7 @@ function limiterOf(
   const all = inTime(time, { ...settings, policy, maxWaiting, reserve })
   const limiter =
     options.key === undefined ? new AddressLimiter(all, options) : new RateLimiter(all)
-  warnOfMemoryInCluster(limiter.store)
+  warnOfMemoryAmongMany(limiter.store)
   return limiter
 }
 

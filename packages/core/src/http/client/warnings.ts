@@ -66,8 +66,17 @@ export function checkTrust<Req>(request: Req, adapter: HttpAdapter<Req, never, n
 }
 
 /** With counters in memory, each of several processes would grant the whole limit. */
-export function warnOfMemoryInCluster(store: Store): void {
-  if (!store.local || !isOneOfMany()) return
+export function warnOfMemoryAmongMany(store: Store): void {
+  if (!store.local) return
+  const env = (globalThis as { process?: Host }).process?.env
+  const variable = PER_REQUEST.find((name) => env?.[name])
+  if (variable !== undefined) {
+    const what = 'this platform starts processes by the number of requests, and each counts for'
+    const why = `itself in its own memory (${variable} is set)`
+    warnOnce('WEIR_MEMORY_IN_FUNCTION', '', `${what} ${why}; use redisStore`)
+    return
+  }
+  if (!isOneOfMany()) return
   const what = 'each process of this cluster counts for itself in its own memory'
   warnOnce('WEIR_MEMORY_IN_CLUSTER', '', `${what}, so that the limit is multiplied; use redisStore`)
 }
@@ -132,6 +141,15 @@ interface Host {
   readonly env?: Readonly<Record<string, string | undefined>>
   getBuiltinModule?(id: string): { readonly isWorker?: boolean } | undefined
 }
+
+/** What platforms document: AWS Lambda, Vercel, Cloud Run, Azure Functions, Deno Deploy. */
+const PER_REQUEST = [
+  'AWS_LAMBDA_FUNCTION_NAME',
+  'VERCEL',
+  'K_SERVICE',
+  'FUNCTIONS_WORKER_RUNTIME',
+  'DENO_DEPLOYMENT_ID',
+]
 
 /** A worker of node:cluster, or an instance but the first of a process manager (PM2's variable). */
 function isOneOfMany(): boolean {

@@ -212,8 +212,18 @@ test.each([
   expect(await warningsOf([])).toEqual(codes)
 })
 
-test('another store in a cluster', async () => {
+test.each(['AWS_LAMBDA_FUNCTION_NAME', 'VERCEL', 'K_SERVICE'])(
+  'a memory store where %s says that processes start by the number of requests',
+  async (variable) => {
+    vi.stubEnv(variable, '1')
+    expect(await warningsOf([])).toEqual(['WEIR_MEMORY_IN_FUNCTION'])
+    expect(warnings.texts[0]).toContain(variable)
+  },
+)
+
+test('another store in a cluster, and in a function', async () => {
   vi.stubEnv('NODE_APP_INSTANCE', '3')
+  vi.stubEnv('VERCEL', '1')
   const store = { decide: () => expect.unreachable(), reset: () => undefined }
   expect(await warningsOf([], { store })).toEqual([])
 })
