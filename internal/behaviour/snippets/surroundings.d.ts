@@ -30,3 +30,13 @@ declare module 'node:sqlite' {
     close(): void
   }
 }
+
+/** The parts of Next that documents use. */
+declare module 'next/server' {
+  export class NextResponse extends Response {
+    static next(): NextResponse
+  }
+}
+declare module 'next/headers' {
+  export function headers(): Promise<Headers>
+}

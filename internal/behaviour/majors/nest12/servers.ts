@@ -7,7 +7,9 @@ import { platform as express } from '../../test/servers/platform.js'
 import { platform as fastify } from './fastify.js'
 
 const wanted = process.env.WEIR_SERVERS?.split(', ')
-const all = [...adapters, nestOn(express), nestOn(fastify)]
+// Fetch is a standard, which has no majors.
+const ofMajors = adapters.filter(({ name }) => name !== 'Fetch')
+const all = [...ofMajors, nestOn(express), nestOn(fastify)]
 
 export const servers: readonly ServerKind[] = all.filter(
   ({ name }) => wanted === undefined || wanted.includes(name),

@@ -16,6 +16,11 @@ export type Trust = 'nobody' | 'listed' | 'everybody' | 'inert'
 /**
  * How to read a framework's request and write its response. The functions are called without their
  * object, so they must not use `this`. `Rest`: what the options' functions get besides the request.
+ *
+ * Where a response is made after the decision, as over Fetch, `Res` is an object of the adapter's
+ * that stands for it: it keeps the headers and gives them to the response, and calls those that
+ * `afterResponse` has given it when the response's body has been read or cancelled, or when the
+ * client leaves before. `hasConnection` is false while it is not certain that a response follows.
  * @experimental
  */
 export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {

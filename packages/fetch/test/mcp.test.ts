@@ -1,0 +1,194 @@
+// Limits of tools, by the servers and clients of both majors of the SDK, over HTTP.
+
+import { getRequestListener } from '@hono/node-server'
+import * as client2 from '@modelcontextprotocol/client'
+import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { McpServer as McpServer1 } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
+import { createMcpHandler, McpServer as McpServer2 } from '@modelcontextprotocol/server'
+import { memoryStore, RateLimiter, slidingLog } from '@weir/core'
+import { fakeClock } from '@weir/core/testing'
+import { limitTools, type ToolLimit, type ToolServer } from '@weir/fetch'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { z } from 'zod'
+import { listen } from '../../../internal/behaviour/test/servers/kind.js'
+
+type Register = (name: string, config: object, handler: (...args: never[]) => unknown) => unknown
+
+interface Result {
+  readonly isError?: boolean
+  readonly content: readonly { readonly text: string }[]
+  readonly _meta?: Readonly<Record<string, unknown>>
+}
+
+/** Calls a tool as one of the clients of a server. */
+type Call = (tool: string, args?: object) => Promise<Result>
+
+interface Sdk {
+  readonly name: string
+  /** Starts a server, and returns how to connect; `token` authenticates. */
+  start(addTools: (server: ToolServer) => void): Promise<(token?: string) => Promise<Call>>
+}
+
+const info = { name: 'weir', version: '1.0.0' }
+
+function authOf(request: Request) {
+  const token = request.headers.get('authorization')?.slice('Bearer '.length)
+  return token === undefined ? undefined : { token, clientId: token, scopes: [] }
+}
+
+async function listening(fetch: (request: Request) => Promise<Response>): Promise<URL> {
+  const listener = getRequestListener(fetch)
+  const { url, close } = await listen((req, res) => void listener(req, res))
+  onTestFinished(close)
+  return new URL(url)
+}
+
+const headersOf = (token?: string): RequestInit =>
+  token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }
+
+const sdk1: Sdk = {
+  name: 'SDK 1',
+  async start(addTools) {
+    const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>()
+    const url = await listening(async (request) => {
+      let transport = sessions.get(request.headers.get('mcp-session-id') ?? '')
+      if (transport === undefined) {
+        const opened = new WebStandardStreamableHTTPServerTransport({
+          sessionIdGenerator: () => crypto.randomUUID(),
+          onsessioninitialized: (id) => void sessions.set(id, opened),
+        })
+        const server = new McpServer1(info)
+        addTools(server)
+        await server.connect(opened as never)
+        transport = opened
+      }
+      const authInfo = authOf(request)
+      return transport.handleRequest(request, authInfo && { authInfo })
+    })
+    return async (token) => {
+      const client = new Client1(info)
+      const requestInit = headersOf(token)
+      await client.connect(new StreamableHTTPClientTransport(url, { requestInit }) as never)
+      onTestFinished(() => client.close())
+      return async (name, args = {}) =>
+        (await client.callTool({ name, arguments: args as Record<string, unknown> })) as never
+    }
+  },
+}
+
+const sdk2: Sdk = {
+  name: 'SDK 2',
+  async start(addTools) {
+    const handler = createMcpHandler(() => {
+      const server = new McpServer2(info)
+      addTools(server)
+      return server
+    })
+    onTestFinished(() => handler.close())
+    const url = await listening((request) => {
+      const authInfo = authOf(request)
+      return handler.fetch(request, authInfo && { authInfo })
+    })
+    return async (token) => {
+      const client = new client2.Client(info)
+      const requestInit = headersOf(token)
+      await client.connect(new client2.StreamableHTTPClientTransport(url, { requestInit }))
+      onTestFinished(() => client.close())
+      return async (name, args = {}) =>
+        (await client.callTool({ name, arguments: args as Record<string, unknown> })) as never
+    }
+  },
+}
+
+/** Adds the tools `search`, with an argument and a structured result, and `ping`, without. */
+function withTools(options: Omit<ToolLimit, 'limiter'> = {}, limit = 10) {
+  const policy = slidingLog({ limit, window: '1m' })
+  const limiter = new RateLimiter({
+    name: 'tools',
+    policy,
+    store: memoryStore({ clock: fakeClock() }),
+  })
+  const calls = vi.fn()
+  function addTools(server: ToolServer): void {
+    limitTools(server, { limiter, ...options })
+    const register = server.registerTool as Register
+    register(
+      'search',
+      {
+        inputSchema: z.object({ pages: z.number() }),
+        outputSchema: z.object({ found: z.number() }),
+      },
+      ({ pages }: { pages: number }) => {
+        calls('search')
+        return { content: [{ type: 'text', text: 'found' }], structuredContent: { found: pages } }
+      },
+    )
+    register('ping', {}, () => {
+      calls('ping')
+      return { content: [{ type: 'text', text: 'pong' }] }
+    })
+  }
+  return { addTools, limiter, calls }
+}
+
+const cost = (tool: string, args: unknown) =>
+  tool === 'search' ? (args as { pages: number }).pages : 1
+
+test.each([sdk1, sdk2])(
+  '$name: a refused call has a result that a model and a program can read, and reaches no tool',
+  async ({ start }) => {
+    const { addTools, calls } = withTools({ cost })
+    const call = await (await start(addTools))('ann')
+    expect((await call('search', { pages: 9 })).isError).toBeFalsy()
+    expect((await call('ping')).content[0]?.text).toBe('pong')
+    const refused = await call('search', { pages: 1 })
+    expect(refused.isError).toBe(true)
+    expect(refused.content[0]?.text).toBe(
+      'The rate limit of the tool "search" is used up. Wait 60 seconds before you call it again.',
+    )
+    expect(refused._meta?.['weir/retryAfterMs']).toBe(60_000)
+    const never = await call('search', { pages: 11 })
+    expect(never.content[0]?.text).toContain('more than the limit ever allows')
+    expect(never._meta?.['weir/retryAfterMs']).toBeUndefined()
+    expect(calls.mock.calls.flat()).toEqual(['search', 'ping'])
+  },
+)
+
+test.each([sdk1, sdk2])('$name: clients are told apart by who they are', async ({ start }) => {
+  const { addTools, limiter } = withTools({}, 1)
+  const connect = await start(addTools)
+  for (const token of ['ann', 'bob']) {
+    expect((await (await connect(token))('ping')).isError).toBeFalsy()
+    // A new session is no new client.
+    expect((await (await connect(token))('ping')).isError).toBe(true)
+  }
+  expect((await limiter.peek('client:ann')).remaining).toBe(0)
+})
+
+test('clients that nobody has authenticated are told apart by their sessions', async () => {
+  const connect = await sdk1.start(withTools({}, 1).addTools)
+  const [first, second] = [await connect(), await connect()]
+  expect((await first('ping')).isError).toBeFalsy()
+  expect((await first('ping')).isError).toBe(true)
+  expect((await second('ping')).isError).toBeFalsy()
+})
+
+test('without a session either, they share one bucket, with a warning, unless key tells them apart', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  onTestFinished(() => warn.mockRestore())
+  const shared = await sdk2.start(withTools({}, 1).addTools)
+  expect((await (await shared())('ping')).isError).toBeFalsy()
+  expect((await (await shared())('ping')).isError).toBe(true)
+  expect(warn.mock.calls.map(([, options]) => options)).toMatchObject([{ code: 'WEIR_NO_KEY' }])
+  const key = () => crypto.randomUUID()
+  const apart = await sdk2.start(withTools({ key }, 1).addTools)
+  for (let i = 0; i < 2; i += 1) expect((await (await apart())('ping')).isError).toBeFalsy()
+})
+
+test('only the named tools are limited', async () => {
+  const call = await (await sdk1.start(withTools({ tools: ['search'] }, 0).addTools))()
+  expect((await call('ping')).isError).toBeFalsy()
+  expect((await call('search', { pages: 1 })).isError).toBe(true)
+})
