@@ -76,8 +76,8 @@ export class Exchange {
       this.#failed(call, error)
       return
     }
-    // The server does not know the script, so nothing has run yet. If another client loads it before
-    // this call comes back, calls that were sent behind this one act before it.
+    // The server does not know the script, so nothing has run yet. If another client loads it
+    // before this call comes back, calls that were sent behind this one act before it.
     this.#options.connection.call('eval', withSource(call)).then(
       (packed) => this.#answered(call, packed),
       (failure) => {
