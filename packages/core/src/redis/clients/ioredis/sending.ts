@@ -19,7 +19,10 @@ export interface NodeConnection {
   sendCommand?(command: unknown): unknown
 }
 
-type Builtin = NonNullable<RedisLike['createBuiltinCommand']>
+/** A command of ioredis. */
+interface Command {
+  args: readonly string[]
+}
 
 /** How a node answers a call that it does not serve, or not now. Nothing has run. */
 const REDIRECTION = /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN)\b/
@@ -38,27 +41,48 @@ export interface Sending {
   readonly directly: (to: NodeConnection) => Send
 }
 
-export function sendingBy(client: RedisLike): Sending {
+export function sendingBy(client: RedisLike & NodeConnection): Sending {
+  const { options = {} } = client
+  const { keyPrefix } = options as { readonly keyPrefix?: unknown }
   const commands: Record<string, (...args: unknown[]) => Promise<unknown>> = {}
 
   /**
-   * Sends a command on a line, past ioredis's auto pipelining, which loses the command of
-   * `callBuffer` and throws where nobody can catch it. Weir's calls are batches already.
+   * Sends commands to a connection, past ioredis's auto pipelining, which loses the command of
+   * `callBuffer` and throws where nobody can catch it. Weir's calls are batches already. The
+   * command gets its arguments once it is made: ioredis copies those that it is made with, in a way
+   * that takes longer than all else that it does with a command.
    */
-  function builtIn(line: object, command: string, args: string[]): Promise<unknown> {
-    commands[command] ??= (client.createBuiltinCommand as Builtin)(command).buffer
-    return commands[command].call(line, args)
+  function straightTo(to: NodeConnection): Send {
+    let given: string[] = []
+    const line = {
+      // The Cluster's options, as its nodes do not know the keyPrefix.
+      options,
+      sendCommand(made: Command): unknown {
+        if (!keyPrefix) made.args = given
+        return to.sendCommand?.(made)
+      },
+    }
+    return (command, args) => {
+      commands[command] ??= client.createBuiltinCommand?.(command).buffer as () => Promise<unknown>
+      given = args
+      // ioredis puts the keyPrefix before the keys that a command is made with.
+      return commands[command].apply(line, keyPrefix ? [args] : [])
+    }
   }
 
-  const send: Send = pipelines(client)
-    ? (command, args) => builtIn(client, command, args)
-    : (command, args) => client.callBuffer(command, args)
+  const straight = straightTo(client)
+  const isIoredis = client.createBuiltinCommand !== undefined && client.sendCommand !== undefined
+  // Whoever has put another function in its place wants to see the commands.
+  const { callBuffer } = Object.getPrototypeOf(client) as RedisLike
+  const send: Send = (command, args) =>
+    isIoredis && (client.callBuffer === callBuffer || pipelines(client))
+      ? straight(command, args)
+      : client.callBuffer(command, args)
 
   const directly = memoized((to: NodeConnection): Send => {
-    // The Cluster's options, as its nodes do not know the keyPrefix.
-    const line = { options: client.options, sendCommand: (made: unknown) => to.sendCommand?.(made) }
+    const sendTo = straightTo(to)
     return (command, args) =>
-      builtIn(line, command, args).then(undefined, (error: Error) => {
+      sendTo(command, args).then(undefined, (error: Error) => {
         if (REDIRECTION.test(error.message)) return send(command, args)
         throw error
       })
