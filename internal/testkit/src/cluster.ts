@@ -24,6 +24,8 @@ export interface ClusterOptions {
    *  busy machine from causing a failover. */
   readonly nodeTimeoutMs?: number
   readonly args?: readonly string[]
+  /** Another server than that of the other tests. */
+  readonly binary?: string
 }
 
 export async function startCluster(options: ClusterOptions = {}): Promise<RedisCluster> {
@@ -32,9 +34,10 @@ export async function startCluster(options: ClusterOptions = {}): Promise<RedisC
     replicas: replicaCount = 3,
     nodeTimeoutMs = 15_000,
     args = [],
+    binary,
   } = options
   const started = await Promise.all(
-    Array.from({ length: masterCount + replicaCount }, () => startNode(args)),
+    Array.from({ length: masterCount + replicaCount }, () => startNode(args, binary)),
   )
   const nodes = started.map(({ server }) => server)
   const masters = nodes.slice(0, masterCount)
@@ -66,25 +69,29 @@ interface StartedNode {
   readonly busPort: number
 }
 
-async function startNode(extra: readonly string[]): Promise<StartedNode> {
+async function startNode(extra: readonly string[], binary?: string): Promise<StartedNode> {
   let busPort = 0
-  const server = await startServer(async (folder, port) => {
-    // The default bus port, port + 10000, may be taken or above 65535. Each attempt picks a new
-    // one, since another process may have taken the last one.
-    busPort = await freePort()
-    const args = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)]
-    // Nodes hear of each other at a pace that these settings decide: with short ones, they are
-    // ready in 2 seconds instead of 10.
-    args.push(
-      '--cluster-node-timeout',
-      '1000',
-      '--repl-ping-replica-period',
-      '1',
-      '--repl-diskless-sync-delay',
-      '0',
-    )
-    return redisArguments(folder, port, [...args, ...extra])
-  })
+  const server = await startServer(
+    async (folder, port) => {
+      // The default bus port, port + 10000, may be taken or above 65535. Each attempt picks a new
+      // one, since another process may have taken the last one.
+      busPort = await freePort()
+      const args = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)]
+      // Nodes hear of each other at a pace that these settings decide: with short ones, they are
+      // ready in 2 seconds instead of 10.
+      args.push(
+        '--cluster-node-timeout',
+        '1000',
+        '--repl-ping-replica-period',
+        '1',
+        '--repl-diskless-sync-delay',
+        '0',
+      )
+      return redisArguments(folder, port, [...args, ...extra])
+    },
+    undefined,
+    binary,
+  )
   return { server, busPort }
 }
 

@@ -1,7 +1,16 @@
-import { type RedisCluster, type RedisServer, waitUntil } from '@weir/testkit'
-import { countAtLeast, countAtMost, msAtMost } from '../checks.js'
+import { newestServer, type RedisCluster, type RedisServer, waitUntil } from '@weir/testkit'
+import { countAtLeast, countAtMost, exactly, msAtMost } from '../checks.js'
 import { admissions, longestDenial, mostInAnyWindow } from '../figures.js'
-import { type Fault, LIMIT, load, RATE, type Run, underFault, WINDOW_MS } from '../outage.js'
+import {
+  type Fault,
+  LIMIT,
+  load,
+  RATE,
+  type Run,
+  repeated,
+  underFault,
+  WINDOW_MS,
+} from '../outage.js'
 import type { Row } from '../row.js'
 import { degradedAtMost, normalWithin, over, sane, slowest } from '../verdicts.js'
 
@@ -144,9 +153,60 @@ function shardRow(variant: string, signal: NodeJS.Signals): Row {
   }
 }
 
+const migrating: Row = {
+  number: '21b',
+  fault: 'slots of a Cluster migrate there and back, atomically (Valkey 9), under load',
+  must: 'exact; Redis decides',
+  async run(stage, length) {
+    // Otherwise a master that loses its last slot becomes a replica.
+    const args = ['--cluster-allow-replica-migration', 'no']
+    const cluster = await stage.cluster({ replicas: 0, args, binary: newestServer('valkey') })
+    const users = [...Array(12).keys()].map((i) => `user-${i}`)
+    // As many as ask for it from before the fault until after its end.
+    const limit = Math.round(
+      (RATE * (length.warmUpMs + length.faultMs + 500)) / 1_000 / users.length,
+    )
+    const policy = { make: 'fixedWindow', options: { name: 'load', limit, window: '1h' } }
+    const job = load(0, { to: { cluster: cluster.ports }, keys: users, policy })
+    const [first, second] = cluster.masters as readonly [RedisServer, RedisServer]
+    let moves = 0
+    const fault = repeated(100, async () => {
+      const [from, to] = moves % 2 === 0 ? [first, second] : [second, first]
+      await moveTheFirstThird(from, to)
+      moves += 1
+    })
+    const run = await underFault(stage, length, [job], fault)
+    const admitted = users.map((user) => {
+      return admissions(run.samples.filter(({ key }) => key === user)).length
+    })
+    return [
+      countAtLeast('moves', moves, 2),
+      exactly('least of a key', Math.min(...admitted), limit),
+      exactly('most of a key', Math.max(...admitted), limit),
+      degradedAtMost(run, 0),
+      slowest(run, 150),
+      ...sane(run),
+    ]
+  },
+}
+
+async function moveTheFirstThird(from: RedisServer, to: RedisServer): Promise<void> {
+  const id = String(await to.command('CLUSTER', 'MYID'))
+  const slots = ['SLOTSRANGE', 0, Math.floor(SLOTS / 3) - 1, 'NODE', id]
+  await from.command('CLUSTER', 'MIGRATESLOTS', ...slots)
+  let last: readonly string[] = []
+  const state = (): string | undefined => last[last.indexOf('state') + 1]
+  await waitUntil('the end of the migration', async () => {
+    ;[last = []] = (await from.command('CLUSTER', 'GETSLOTMIGRATIONS')) as string[][]
+    return ['success', 'failed'].includes(String(state()))
+  })
+  if (state() === 'failed') throw new Error(`the migration failed: ${last.join(' ')}`)
+}
+
 export const topology: readonly Row[] = [
   sentinelFailover,
   clusterFailover,
+  migrating,
   shardRow('gone', 'SIGKILL'),
   shardRow('hung', 'SIGSTOP'),
 ]
