@@ -1,12 +1,11 @@
 // A request's client, as each platform tells it. Nothing here is a default: what can be believed
 // depends on where an application runs.
 
-import type { NodeResponse } from '@weir/core/http'
-import type { Client } from './index.js'
+import type { Client, OutgoingResponse } from './index.js'
 
 interface NodeEnv {
   readonly incoming: { readonly socket?: { readonly remoteAddress?: string | undefined } | null }
-  readonly outgoing?: NodeResponse | undefined
+  readonly outgoing?: OutgoingResponse | undefined
 }
 
 interface BunServer {

@@ -12,14 +12,14 @@ type Body = ReadableStream<Uint8Array>
 
 export class Exchange {
   readonly #request: Request
-  readonly #calls: ((outcome: ResponseOutcome) => void)[] = []
+  #calls: ((outcome: ResponseOutcome) => void)[] | undefined = undefined
   #outcome: ResponseOutcome | undefined = undefined
   #status = 200
   #last: Response | undefined = undefined
   #breakOff: ((reason: unknown) => void) | undefined = undefined
   #isCutOff = false
-  readonly headers: Map<string, string> = new Map()
-  readonly placed: Map<string, unknown> = new Map()
+  #headers: Record<string, string> | undefined = undefined
+  readonly placed: Record<string, unknown> = {}
   client: Client = {}
   /** Whether the limiter itself calls the handler, and so sees its response. */
   isHandled = false
@@ -28,8 +28,24 @@ export class Exchange {
     this.#request = request
   }
 
-  get hasResponded(): boolean {
-    return this.#last !== undefined
+  get headersSent(): boolean {
+    return this.#last !== undefined || this.client.outgoing?.headersSent === true
+  }
+
+  setHeader(name: string, value: string): void {
+    const { outgoing } = this.client
+    if (outgoing !== undefined) {
+      // Much cheaper than headers of Fetch, and on each response, also on that to an error.
+      outgoing.setHeader(name, value)
+      return
+    }
+    this.#headers ??= {}
+    this.#headers[name] = value
+  }
+
+  removeHeader(name: string): void {
+    this.client.outgoing?.removeHeader(name)
+    delete this.#headers?.[name]
   }
 
   /** False: perhaps nothing will ever tell that the response is over. */
@@ -46,7 +62,10 @@ export class Exchange {
       afterNodeResponse(outgoing, done)
       return
     }
-    if (this.#outcome === undefined && this.#calls.length === 0) this.#watchClient()
+    if (this.#calls === undefined) {
+      this.#calls = []
+      this.#watchClient()
+    }
     if (this.#outcome === undefined) this.#calls.push(done)
     else done(this.#outcome)
   }
@@ -60,7 +79,7 @@ export class Exchange {
   end(status: number, finished: boolean): void {
     if (this.#outcome !== undefined) return
     this.#outcome = { status, finished }
-    for (const call of this.#calls.splice(0)) call(this.#outcome)
+    for (const call of this.#calls?.splice(0) ?? []) call(this.#outcome)
   }
 
   /** Breaks the response off, or the one that will be made, so that its client can tell. */
@@ -78,40 +97,41 @@ export class Exchange {
   respond(response: Response): Response {
     if (response === this.#last) return response
     this.#status = response.status
-    this.#last = withHeaders(this.#watched(response), this.headers)
+    this.#last = withHeaders(this.#watched(response), this.#headers)
     return this.#last
   }
 
   /** The response, whose body tells when it is over if somebody waits for that. */
   #watched(response: Response): Response {
-    if (this.#isCutOff) return new Response(this.#stream(undefined), response)
-    if (this.#outcome !== undefined || this.#calls.length === 0) return response
+    if (this.#calls === undefined || (this.#outcome !== undefined && !this.#isCutOff))
+      return response
     const { body } = response
     // Frameworks drop the body of a response to HEAD.
-    if (body === null || this.#request.method === 'HEAD') {
-      this.end(response.status, true)
-      return response
-    }
-    return new Response(this.#stream(body), response)
+    if (body !== null && this.#request.method !== 'HEAD')
+      return new Response(this.#stream(body), response)
+    this.end(response.status, true)
+    return response
   }
 
-  #stream(body: Body | undefined): Body {
-    const reader = body?.getReader()
+  #stream(body: Body): Body {
+    const reader = body.getReader()
     const end = (finished: boolean) => this.end(this.#status, finished)
     return new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           this.#breakOff = (reason) => {
             controller.error(reason)
-            void reader?.cancel(reason).catch(() => {})
+            void reader.cancel(reason).catch(() => {})
           }
           if (this.#isCutOff) this.cutOff()
         },
         async pull(controller) {
           try {
-            const { done, value } = (await reader?.read()) ?? { done: true }
-            if (value !== undefined) controller.enqueue(value)
-            if (!done) return
+            const { done, value } = await reader.read()
+            if (!done) {
+              controller.enqueue(value)
+              return
+            }
             controller.close()
             end(true)
           } catch (error) {
@@ -121,7 +141,7 @@ export class Exchange {
         },
         cancel(reason) {
           end(false)
-          return reader?.cancel(reason)
+          return reader.cancel(reason)
         },
       },
       // Nothing is read ahead of the server, so the end is the server's.
@@ -130,21 +150,22 @@ export class Exchange {
   }
 }
 
-const exchanges: WeakMap<Request, Exchange> = new WeakMap()
+const EXCHANGE: unique symbol = Symbol('weir.exchange')
 
-export function exchangeOf(request: Request): Exchange {
-  let exchange = exchanges.get(request)
-  if (exchange === undefined) {
-    exchange = new Exchange(request)
-    exchanges.set(request, exchange)
-  }
-  return exchange
+/** On the request itself: a WeakMap of young objects makes collecting garbage slow. */
+export function exchangeOf(request: Request & { [EXCHANGE]?: Exchange }): Exchange {
+  request[EXCHANGE] ??= new Exchange(request)
+  return request[EXCHANGE]
 }
 
 /** A header that the handler has set itself stays, as in other frameworks. */
-function withHeaders(response: Response, headers: ReadonlyMap<string, string>): Response {
+function withHeaders(
+  response: Response,
+  headers: Readonly<Record<string, string>> | undefined,
+): Response {
   let into = response
-  for (const [name, value] of headers) {
+  for (const name in headers) {
+    const value = headers?.[name] as string
     if (into.headers.has(name)) continue
     try {
       into.headers.set(name, value)

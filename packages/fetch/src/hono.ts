@@ -31,10 +31,8 @@ export function honoMiddleware<From extends Client, Context extends HonoContext>
   clientOf: (context: Context) => From,
 ): HonoMiddleware<Context> {
   return async (context, next) => {
-    const response = await limiter.handle(context.req.raw, clientOf(context), async () => {
-      await next()
-      return context.res
-    })
+    const handler = () => next().then(() => context.res)
+    const response = await limiter.handle(context.req.raw, clientOf(context), handler)
     if (!context.finalized) return response
     if (response === context.res) return
     // Otherwise Hono would copy its headers once more.

@@ -38,9 +38,16 @@ export { limitTools, type ToolCall, type ToolLimit, type ToolServer } from './mc
 export interface Client {
   /** The address at the other end of the connection. */
   readonly address?: string | undefined
-  /** Node's response: with it, Weir sees when it has been sent, and clients that leave, as in
+  /** Node's response. With it, Weir sets headers there, and sees when it has been sent, as in
    *  Express. */
-  readonly outgoing?: NodeResponse | undefined
+  readonly outgoing?: OutgoingResponse | undefined
+}
+
+/** Node's response, HTTP/1 or HTTP/2. */
+export interface OutgoingResponse extends NodeResponse {
+  readonly headersSent: boolean
+  setHeader(name: string, value: string): unknown
+  removeHeader(name: string): unknown
 }
 
 /**
@@ -114,24 +121,33 @@ export function rateLimit<From extends Client = Client, Class extends string = n
       : go(verdict, request, exchange, client)
   }
 
-  async function handle(request: Request, client: From, handler: Handler): Promise<Response> {
+  // Not async, so that a request that waits for nothing has fewer promises.
+  function handle(request: Request, client: From, handler: Handler): Promise<Response> {
     const exchange = exchangeOf(request)
     exchange.isHandled = true
-    const verdict = limit(request, client)
-    const refused = isPromise(verdict) ? await verdict : verdict
-    if (refused !== undefined) return refused
     try {
-      const handled = handler()
-      // The request keeps its slots until its handler has ended, whenever the client leaves.
-      if (isPromise(handled)) void heldBy(request)?.until(handled)
-      return exchange.respond(await handled)
+      const verdict = limit(request, client)
+      if (isPromise(verdict))
+        return verdict.then((refused) => refused ?? pass(request, exchange, handler))
+      return verdict === undefined ? pass(request, exchange, handler) : Promise.resolve(verdict)
     } catch (error) {
-      exchange.end(500, true)
-      throw error
+      return Promise.reject(error)
     }
   }
 
   return Object.assign(limit, { handle, limiter })
+}
+
+async function pass(request: Request, exchange: Exchange, handler: Handler): Promise<Response> {
+  try {
+    const handled = handler()
+    // The request keeps its slots until its handler has ended, whenever the client leaves.
+    if (isPromise(handled)) void heldBy(request)?.until(handled)
+    return exchange.respond(isPromise(handled) ? await handled : handled)
+  } catch (error) {
+    exchange.end(500, true)
+    throw error
+  }
 }
 
 async function answered(
@@ -158,7 +174,7 @@ export function respond(request: Request, response: Response): Response {
 /** The binding decision of a request's limiters; `all` has the decision of each. `property`: the
  *  option `requestProperty`. */
 export function decisionOf(request: Request, property = 'rateLimit'): RequestDecision | undefined {
-  return exchangeOf(request).placed.get(property) as RequestDecision | undefined
+  return exchangeOf(request).placed[property] as RequestDecision | undefined
 }
 
 const fetchAdapter: HttpAdapter<Request, Exchange, [Client]> = {
@@ -175,13 +191,13 @@ const fetchAdapter: HttpAdapter<Request, Exchange, [Client]> = {
   url: (request) => request.url,
   header: (request, name) => request.headers.get(name) ?? undefined,
   headers: (request) => Object.fromEntries(request.headers),
-  placed: (request, _, property) => exchangeOf(request).placed.get(property),
+  placed: (request, _, property) => exchangeOf(request).placed[property],
   place: (request, decision, _, property) => {
-    exchangeOf(request).placed.set(property, decision)
+    exchangeOf(request).placed[property] = decision
   },
-  headersSent: (exchange) => exchange.hasResponded,
-  setHeader: (exchange, name, value) => void exchange.headers.set(name, value),
-  removeHeader: (exchange, name) => void exchange.headers.delete(name),
+  headersSent: (exchange) => exchange.headersSent,
+  setHeader: (exchange, name, value) => exchange.setHeader(name, value),
+  removeHeader: (exchange, name) => exchange.removeHeader(name),
   afterResponse: (exchange, done) => exchange.after(done),
   hasConnection: (exchange) => exchange.hasConnection,
   cutOff: (exchange) => exchange.cutOff(),
