@@ -2,6 +2,7 @@
 
 import type { Scenario } from './scenario.js'
 import { alone } from './scenarios/alone.js'
+import { hono } from './scenarios/hono.js'
 import { distinctKeysLoad, hotKeyLoad } from './scenarios/load.js'
 import { memoryManyKeys, memoryOneKey } from './scenarios/memory.js'
 import { middlewareAlone } from './scenarios/middleware.js'
@@ -10,5 +11,5 @@ import { refused } from './scenarios/refused.js'
 
 export const scenarios: readonly Scenario[] = [
   ...[distinctKeysLoad, hotKeyLoad, alone, refused],
-  ...[redisBytes, memoryOneKey, memoryManyKeys, middlewareAlone],
+  ...[redisBytes, memoryOneKey, memoryManyKeys, middlewareAlone, hono],
 ]
