@@ -10,8 +10,8 @@ import { ALONE, SHARED } from '../../../tools/vitest.mjs'
 const at = (path) => fileURLToPath(new URL(path, import.meta.url))
 const NEST = at('../../../packages/nest/test')
 const BEHAVIOUR = at('../test')
-/** They compile something, or start processes with the newest major. */
-const NOT_OURS = ['public-types', 'types', 'processes']
+/** They compile something, start processes with the newest major, or are judged by the clock. */
+const NOT_OURS = ['public-types', 'types', 'processes', 'outages']
 /** They look at the memory or the one-time warnings of a process. */
 const APART = ['leaks', 'mounting', 'own-address', 'warnings']
 const FASTIFY = at('./nest12/fastify.ts')
