@@ -1,21 +1,19 @@
 // Rate limiting for Express 4 and 5: translates between Express and core/http, which has all
 // the logic.
 
-import type { Denied, RateLimiter } from '@weir/core'
+import type { RateLimiter } from '@weir/core'
 import {
   type Allowance,
   afterNodeResponse,
-  asThrown,
+  callbackLimiter,
   cutOffNodeResponse,
   type HttpAdapter,
   type HttpSettings,
   hasNodeConnection,
-  httpLimiter,
-  isPromise,
+  nodeRequests,
   type Refusal,
   type RequestDecision,
   trustsEverybody,
-  type Verdict,
 } from '@weir/core/http'
 import type { NextFunction, Request, Response } from 'express'
 
@@ -82,43 +80,7 @@ export interface RateLimitHandler {
 export function rateLimit<Req extends Request = Request, Class extends string = never>(
   options: RateLimitOptions<Req, Class>,
 ): RateLimitHandler {
-  const { check, limiter } = httpLimiter<Req, Response, [Response]>(options, express)
-  const { onDenied } = options
-
-  function go(verdict: Verdict, req: Req, res: Response, next: NextFunction): void {
-    if (verdict === undefined) next()
-    else if (onDenied && verdict.decision?.allowed === false)
-      void answerWith(verdict.decision, req, res, next)
-    else refuse(verdict, res)
-  }
-
-  /** Express 4 ignores promises, so errors go to `next` here. */
-  async function answerWith(
-    decision: Denied,
-    req: Req,
-    res: Response,
-    next: NextFunction,
-  ): Promise<void> {
-    try {
-      await onDenied?.(decision, req, res, next)
-    } catch (error) {
-      next(asThrown(error))
-    }
-  }
-
-  function handle(req: Request, res: Response, next: NextFunction): void {
-    let verdict: Verdict | Promise<Verdict>
-    try {
-      verdict = check(req as Req, res, res)
-    } catch (error) {
-      next(error)
-      return
-    }
-    // Outside the try: errors of later handlers are not the limiter's.
-    if (isPromise(verdict)) verdict.then((settled) => go(settled, req as Req, res, next), next)
-    else go(verdict, req as Req, res, next)
-  }
-
+  const { limiter, handle } = callbackLimiter(options, express, refuse)
   return Object.assign(handle, { limiter }) as RateLimitHandler
 }
 
@@ -134,13 +96,11 @@ function refuse(refusal: Refusal, res: Response): void {
   res.end(refusal.body)
 }
 
-type Placed = Request & { [property: string]: unknown }
-
 // Also works without an app, as in Connect or around node:http.
 const express: HttpAdapter<Request, Response, [Response]> = {
+  ...nodeRequests,
   isMiddleware: true,
   address: (req) => req.ip ?? req.socket?.remoteAddress,
-  peer: (req) => req.socket?.remoteAddress,
   trust: (req) => {
     const trust: unknown = req.app?.get('trust proxy')
     if (!trust) return 'nobody'
@@ -148,14 +108,6 @@ const express: HttpAdapter<Request, Response, [Response]> = {
     const trusts: unknown = req.app.get('trust proxy fn')
     const isAll = typeof trusts === 'function' && trustsEverybody(trusts as () => unknown)
     return trust === true || isAll ? 'everybody' : 'listed'
-  },
-  method: (req) => req.method,
-  url: (req) => req.originalUrl ?? req.url,
-  header: (req, name) => req.headers[name]?.toString(),
-  headers: (req) => req.headers,
-  placed: (req, _, property) => (req as Placed)[property],
-  place: (req, decision, _, property) => {
-    ;(req as Placed)[property] = decision
   },
   headersSent: (res) => res.headersSent,
   setHeader: (res, name, value) => void res.setHeader(name, value),

@@ -8,7 +8,7 @@ import {
   overloadHeaders,
   recordResponse,
   refundCharged,
-  withPage,
+  typeError,
   withState,
 } from '@weir/core/http'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
@@ -24,23 +24,22 @@ export type Hook = (
  * Makes a hook of a function. It takes `done`, so that a request that waits for nothing goes on in
  * the same turn of the event loop.
  */
-export function hookOf(
-  handle: (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction) => void,
+export function hookOf<Req extends FastifyRequest>(
+  handle: (request: Req, reply: FastifyReply, done: HookHandlerDoneFunction) => void,
 ): Hook {
   return (request, reply, done) => {
     // Of hooks with a payload, `done` is the next argument.
     if (typeof done !== 'function') throw mountedWrong()
-    if ('raw' in request) handle(request as FastifyRequest, reply as FastifyReply, done)
+    if ('raw' in request) handle(request as Req, reply as FastifyReply, done)
     // As a plugin, it gets the app.
     else done(mountedWrong())
   }
 }
 
 function mountedWrong(): TypeError {
-  const code = 'WEIR_INVALID_OPTION'
   const right = "app.addHook('onRequest', limiter), or preValidation or preHandler"
   const message = `a limiter was mounted as a plugin, or as a hook that it is not for; use ${right}`
-  return Object.assign(new TypeError(withPage(code, message)), { code })
+  return typeError('WEIR_INVALID_OPTION', message)
 }
 
 /** The hook, with its state. */

@@ -77,8 +77,8 @@ function plugin(
 
   function make(own: RouteRateLimit): RateLimitHook {
     const isPlain = own.limit !== undefined || own.window !== undefined
-    const inherited = { ...(!isPlain && { policy }), ...(!own.policy && { limit, window }) }
-    return rateLimit({ ...settings, ...inherited, ...own } as RateLimitOptions)
+    const allowed = own.policy ? {} : isPlain ? { limit, window } : { policy, limit, window }
+    return rateLimit({ ...settings, ...allowed, ...own } as RateLimitOptions)
   }
   const maker = Object.assign(make, { limiter: every?.limiter })
 
@@ -94,11 +94,9 @@ function plugin(
   // Of several plugins around a route, the innermost one limits it by the route's options. Routes
   // that were declared before the plugin was loaded get their limiters with their first request.
   app.addHook('onRoute', function (route) {
-    if (route.config?.rateLimit === undefined || this.rateLimit !== maker) return
-    const { method, url } = route
-    const config: Config = { ...route.config, method, url }
-    limiterOf(config)
-    route.config = config
+    const { config, method, url } = route
+    if (config?.rateLimit === undefined || this.rateLimit !== maker) return
+    route.config = { ...config, rateLimit: limiterOf({ ...config, method, url }) as RateLimitHook }
   })
   const limited = hookOf((request, reply, next) => {
     const config = configOf(request)
@@ -113,13 +111,9 @@ function plugin(
   done()
 }
 
-/** Where this version of Fastify has it. */
+/** Fastify before 4.22 has `routeConfig`, and before 4.10 only `context`. */
+type Early = { readonly routeConfig?: Config; readonly context?: { readonly config: Config } }
+
 function configOf(request: FastifyRequest & Early): Config {
   return request.routeOptions?.config ?? request.routeConfig ?? request.context?.config ?? {}
-}
-
-/** Of Fastify before 4.22, and before 4.10. */
-interface Early {
-  readonly routeConfig?: Config
-  readonly context?: { readonly config: Config }
 }

@@ -1,19 +1,17 @@
 // One limiter: translates between Fastify and core/http, which has all the logic.
 
-import type { Denied, RateLimiter } from '@weir/core'
+import type { RateLimiter } from '@weir/core'
 import {
   type Allowance,
   afterNodeResponse,
-  asThrown,
+  callbackLimiter,
   cutOffNodeResponse,
   fastifyTrust,
   type HttpAdapter,
   type HttpSettings,
   hasNodeConnection,
-  httpLimiter,
-  isPromise,
+  nodeRequests,
   type Refusal,
-  type Verdict,
 } from '@weir/core/http'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { type Hook, hookOf } from './hooks.js'
@@ -52,54 +50,15 @@ export function rateLimit<
   Req extends FastifyRequest = FastifyRequest,
   Class extends string = never,
 >(options: RateLimitOptions<Req, Class>): RateLimitHook {
-  const { check, limiter } = httpLimiter<Req, FastifyReply, [FastifyReply]>(options, fastify)
-  const { onDenied } = options
+  const { limiter, handle } = callbackLimiter(options, fastify, refuse, answer)
+  return Object.assign(hookOf(handle), { limiter })
+}
 
-  function go(
-    verdict: Verdict,
-    req: Req,
-    reply: FastifyReply,
-    done: HookHandlerDoneFunction,
-  ): void {
-    if (verdict === undefined) done()
-    else if (onDenied && verdict.decision?.allowed === false)
-      void answerWith(verdict.decision, req, reply, done)
-    else refuse(verdict, reply)
-  }
-
-  /** Fastify ignores the promise of a hook that takes `done`, so errors go to `done` here. */
-  async function answerWith(
-    decision: Denied,
-    req: Req,
-    reply: FastifyReply,
-    done: HookHandlerDoneFunction,
-  ): Promise<void> {
-    try {
-      const body = await onDenied?.(decision, req, reply, done)
-      if (body === undefined || reply.sent) return
-      // As of a handler, but as a refusal unless `onDenied` has set a status.
-      if (reply.statusCode === 200) reply.code(429)
-      reply.send(body)
-    } catch (error) {
-      done(asThrown(error) as Error)
-    }
-  }
-
-  const hook = hookOf((request, reply, done) => {
-    let verdict: Verdict | Promise<Verdict>
-    try {
-      verdict = check(request as Req, reply, reply)
-    } catch (error) {
-      done(error as Error)
-      return
-    }
-    // Outside the try: errors of later hooks are not the limiter's.
-    if (isPromise(verdict))
-      verdict.then((settled) => go(settled, request as Req, reply, done), done)
-    else go(verdict, request as Req, reply, done)
-  })
-
-  return Object.assign(hook, { limiter })
+/** As of a handler, but as a refusal unless `onDenied` has set a status. */
+function answer(body: unknown, reply: FastifyReply): void {
+  if (body === undefined || reply.sent) return
+  if (reply.statusCode === 200) reply.code(429)
+  reply.send(body)
 }
 
 function refuse({ status, mediaType, body }: Refusal, reply: FastifyReply): void {
@@ -112,22 +71,11 @@ function refuse({ status, mediaType, body }: Refusal, reply: FastifyReply): void
   reply.code(status).header('Content-Type', mediaType).send(Buffer.from(body))
 }
 
-type Placed = FastifyRequest & { [property: string]: unknown }
-
 const fastify: HttpAdapter<FastifyRequest, FastifyReply, [FastifyReply]> = {
+  ...nodeRequests,
   isMiddleware: true,
   address: (request) => request.ip,
-  peer: (request) => request.socket?.remoteAddress,
   trust: (request) => fastifyTrust(request.server),
-  method: (request) => request.method,
-  // Fastify 4.0 has no `originalUrl`.
-  url: (request) => request.originalUrl ?? request.url,
-  header: (request, name) => request.headers[name]?.toString(),
-  headers: (request) => request.headers,
-  placed: (request, _, property) => (request as Placed)[property],
-  place: (request, decision, _, property) => {
-    ;(request as Placed)[property] = decision
-  },
   headersSent: (reply) => reply.sent || reply.raw.headersSent,
   setHeader: (reply, name, value) => void reply.header(name, value),
   removeHeader: (reply, name) => void reply.removeHeader(name),

@@ -82,3 +82,29 @@ export type Check<Req, Res, Rest extends unknown[] = []> = (
   response: Res | undefined,
   ...rest: Rest
 ) => Verdict | Promise<Verdict>
+
+/** The part of Express's and Fastify's requests that is alike. */
+interface NodeLike {
+  readonly method: string
+  readonly url: string
+  readonly originalUrl?: string
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  readonly socket?: { readonly remoteAddress?: string | undefined }
+}
+
+/** How to read requests that extend Node's, or stand for one. For adapters. */
+export const nodeRequests: Pick<
+  Required<HttpAdapter<NodeLike, never, never>>,
+  'peer' | 'method' | 'url' | 'header' | 'headers' | 'placed' | 'place'
+> = {
+  peer: (request) => request.socket?.remoteAddress,
+  method: (request) => request.method,
+  // Routers change `url`. Fastify 4.0 has no `originalUrl`.
+  url: (request) => request.originalUrl ?? request.url,
+  header: (request, name) => request.headers[name]?.toString(),
+  headers: (request) => request.headers,
+  placed: (request, _, property) => (request as NodeLike & Record<string, unknown>)[property],
+  place: (request, decision, _, property) => {
+    ;(request as NodeLike & Record<string, unknown>)[property] = decision
+  },
+}
