@@ -97,8 +97,8 @@ function placeNameOf({ place }: Connection, format: KeyFormat): string {
 /** How long closing a store may wait for Redis. */
 const CLOSING_MS = 500
 
-/** The layers: deny cache, leases, across slots, resilience; then the backend: batching,
- *  dispatcher, exchange, connection. */
+/** The layers: deny cache, leases, across slots, resilience; then the backend: batching, exchange,
+ *  connection. */
 function layersOver(
   transport: Omit<RedisTransport, 'close' | 'leave' | 'settings' | 'whenCounted'>,
   settings: Omit<RedisSettings, 'format' | 'maxInFlight' | 'instances'>,

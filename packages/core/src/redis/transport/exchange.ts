@@ -1,5 +1,6 @@
-// Sends a call to its node and reads the reply: by the script's name first, then with its source if
-// the server does not know it, and once more if the server's time lies in other calendar periods.
+// Sends calls to their nodes once the client is connected, those to one node in one write, and
+// reads the replies. A call goes by the script's name first, then with its source if the server
+// does not know it, and once more if the server's time lies in other calendar periods.
 
 import type { Time } from '../../base/time.js'
 import type { Connection, Send } from '../connection.js'
@@ -13,12 +14,15 @@ import {
   type PreparedScript,
   withSource,
 } from './call.js'
-import type { RedisNode } from './nodes.js'
+import type { FirstConnection } from './first-connection.js'
+import type { Nodes, RedisNode } from './nodes.js'
 import { isUnknownScript, type Script, scriptOf } from './script.js'
 import { needsLiteralKeys } from './script-forms.js'
 
 export interface ExchangeOptions {
-  readonly connection: Pick<Connection, 'call'>
+  readonly connection: Pick<Connection, 'call' | 'inOneWrite' | 'isCluster'>
+  readonly first: FirstConnection
+  readonly nodes: Pick<Nodes, 'ofSlot'>
   readonly time: Time
   readonly deadlineMs: number
   /** How many calls may wait for one node. */
@@ -27,9 +31,14 @@ export interface ExchangeOptions {
   readonly answered: () => void
   /** Called when a node failed in a call, or could not decide a request of one. */
   readonly failed: (node: RedisNode, error: unknown) => void
-  /** Sends calls that have not run. */
-  readonly send: (calls: readonly Call[]) => void
 }
+
+/**
+ * The most calls in one write to a single server. The server works on one write while the process
+ * prepares the next. One write for all would save 13 % more CPU, at 40 % less throughput. The nodes
+ * of a Cluster work in parallel, so all calls to one of them leave together.
+ */
+const MAX_CALLS = 32
 
 export class Exchange {
   readonly #options: ExchangeOptions
@@ -42,8 +51,49 @@ export class Exchange {
     this.#aheadUs = options.time.nowUs() - options.time.nowMs() * 1_000
   }
 
-  /** Asks a call's node. A field, so that it can be passed on. */
-  readonly ask = (call: Call, send: Send): void => {
+  /** A field, so that it can be passed on. */
+  readonly send = (calls: readonly Call[]): void => {
+    const { connection, first, nodes } = this.#options
+    const connecting = first.isOver ? undefined : first.wait()
+    if (connecting !== undefined) {
+      // Their nodes are known only once the client is connected.
+      connecting.then(
+        () => this.send(calls),
+        (error) => {
+          for (const call of calls) fail(call, error)
+        },
+      )
+      return
+    }
+    const writes = calls.length === 1 ? [calls] : this.#writesOf(calls)
+    for (const write of writes) {
+      const { slot, entries } = write[0] as Call
+      const node = nodes.ofSlot(slot)
+      const isLone = entries.length === 1 && entries[0]?.others.length === 0
+      node.wasLone = isLone && write.length === 1 && node.inFlight === 0
+      for (const call of write) call.node = node
+      connection.inOneWrite(node.name, write, this.#ask)
+    }
+  }
+
+  /** The calls to each node, in the order in which they came. */
+  #writesOf(calls: readonly Call[]): Iterable<readonly Call[]> {
+    const { connection, nodes } = this.#options
+    const byNode = new Map<RedisNode, Call[]>()
+    const full: Call[][] = []
+    for (const call of calls) {
+      const node = nodes.ofSlot(call.slot)
+      const some = byNode.get(node)
+      if (some === undefined) byNode.set(node, [call])
+      else if (some.push(call) === MAX_CALLS && !connection.isCluster) {
+        full.push(some)
+        byNode.delete(node)
+      }
+    }
+    return [...full, ...byNode.values()]
+  }
+
+  readonly #ask = (call: Call, send: Send): void => {
     const node = call.node as RedisNode
     if (node.inFlight >= this.#options.maxInFlight) {
       node.calls.notSent += call.entries.length
@@ -137,7 +187,7 @@ export class Exchange {
   #sendSplit(call: Call, error: unknown): void {
     const { script } = call.prepared
     this.#ended(call, error)
-    this.#options.send(call.entries.map((entry) => ({ ...call, script, entries: [entry] })))
+    this.send(call.entries.map((entry) => ({ ...call, script, entries: [entry] })))
   }
 
   #ended({ node, sentAtMs, entries }: Call, error: unknown): void {

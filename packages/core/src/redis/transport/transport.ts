@@ -1,5 +1,5 @@
-// Redis as the layer that may fail: batching gathers requests into calls, the dispatcher sends
-// these to the nodes, and the exchange hands out the replies.
+// Redis as the layer that may fail: batching gathers requests into calls, and the exchange sends
+// these to the nodes and hands out the replies.
 
 import type { Time } from '../../base/time.js'
 import type { Backend } from '../../layers/resilience/backend.js'
@@ -13,7 +13,6 @@ import { permissions } from '../permissions.js'
 import { redisSettings } from '../settings.js'
 import { Watched } from '../watched.js'
 import { batching } from './batching.js'
-import { dispatcher } from './dispatcher.js'
 import { Exchange } from './exchange.js'
 import { FirstConnection } from './first-connection.js'
 import { FirstCount } from './first-count.js'
@@ -55,19 +54,14 @@ export function redisTransport(
     watched: (ms) => watched.heard(ms),
   })
   const exchange = new Exchange({
-    connection,
-    time,
-    deadlineMs,
-    maxInFlight,
+    ...{ connection, first, nodes, time, deadlineMs, maxInFlight },
     // The first reply starts the heartbeat, unless the number of peers was given as an option.
     answered: instances === undefined ? () => heartbeat.start() : () => {},
     failed: (node, error) => check(error, () => hashTagOf(format, nodes.keyOn(node))),
-    send: (calls) => dispatch(calls),
   })
-  const dispatch = dispatcher(connection, first, nodes, exchange.ask)
   const count = new FirstCount(connection, heartbeat, time)
   const form = { repliesInText: connection.repliesInText === true }
-  const gathered = batching(dispatch, { format, nodes, time, clock, form })
+  const gathered = batching(exchange.send, { format, nodes, time, clock, form })
   return {
     title: 'Redis',
     kind: 'redis',
