@@ -5,6 +5,7 @@ import { machine } from './machine.js'
 import { writePage } from './page.js'
 import { goalsText, LEGEND, type Result, sectionText } from './report.js'
 import { FULL, type Scale, SHORT } from './scenario.js'
+import { servers } from './scenarios/servers.js'
 import { versions } from './scenarios/versions.js'
 import { scenarios } from './scenarios.js'
 
@@ -20,7 +21,7 @@ const { values } = parseArgs({
 })
 
 const wanted = values.only?.split(',').map((id) => id.trim())
-const all = [...scenarios, versions]
+const all = [...scenarios, versions, servers]
 const chosen = wanted === undefined ? scenarios : all.filter(({ id }) => wanted.includes(id))
 const unknown = wanted?.filter((id) => all.every((scenario) => scenario.id !== id)) ?? []
 const rounds = values.rounds === undefined ? undefined : Number(values.rounds)

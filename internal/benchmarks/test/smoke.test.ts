@@ -1,7 +1,7 @@
 // Scenarios run, find their limits kept, and can be reported: four for each change, one of each
 // kind; all weekly. Figures need a run on an idle machine.
 
-import { isWeekly } from '@weir/testkit'
+import { isWeekly, otherServer, serverBinary } from '@weir/testkit'
 import { expect, test } from 'vitest'
 import { BUILT, nextMessage, startChild } from '../src/child.js'
 import type { Job } from '../src/memory/main.js'
@@ -13,6 +13,7 @@ import { distinctKeysLoad } from '../src/scenarios/load.js'
 import { memoryOneKey } from '../src/scenarios/memory.js'
 import { middlewareAlone } from '../src/scenarios/middleware.js'
 import { redisBytes } from '../src/scenarios/redis-bytes.js'
+import { onEach, servers } from '../src/scenarios/servers.js'
 import { compare, versions } from '../src/scenarios/versions.js'
 import { scenarios } from '../src/scenarios.js'
 
@@ -34,6 +35,12 @@ test('a memory store is measured in a separate process', async () => {
   const turn = await nextMessage<Record<string, number>>(startChild('memory/main.js', job))
   expect(turn.cpuNs).toBeGreaterThan(0)
 })
+
+if (isWeekly)
+  test('servers are measured side by side', async () => {
+    const tables = await onEach(TINY, [BUCKET], [serverBinary(), otherServer('valkey', 'newest')])
+    expect(sectionText({ scenario: servers, tables })).toMatch(/bucket, Redis 7(.|\n)*Valkey 9/)
+  })
 
 if (isWeekly)
   test('two versions are measured side by side', async () => {

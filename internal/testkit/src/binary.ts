@@ -11,9 +11,9 @@ export function serverBinary(): string {
   return found
 }
 
-/** The newest server of a kind that Debian has. */
-export function newestServer(kind: 'redis' | 'valkey'): string {
-  return askFinder('redis', kind, 'newest')
+/** A server of a kind: the newest that Debian has, or what `npm test` would use. */
+export function otherServer(kind: 'redis' | 'valkey', ...newest: readonly 'newest'[]): string {
+  return askFinder('redis', kind, ...newest)
 }
 
 /** The last line that a script of servers/ prints. */

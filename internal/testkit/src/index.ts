@@ -1,4 +1,4 @@
-export { newestServer, serverBinary } from './binary.js'
+export { otherServer, serverBinary } from './binary.js'
 export { chromiumBinary } from './chromium.js'
 export { type ClusterOptions, type RedisCluster, startCluster } from './cluster.js'
 export { type Nginx, startNginx } from './nginx.js'

@@ -18,6 +18,8 @@ export interface Contender {
   readonly name: string
   /** The built benchmarks of its version of Weir. */
   readonly built: string
+  /** Another server than that of the others. */
+  readonly server?: RedisServer
 }
 
 /** The subjects of the present version. */
@@ -50,8 +52,8 @@ export async function inProcesses(
   }
   try {
     // One after another, since each empties the server to check that its limit holds.
-    for (const { name, built } of all) {
-      const own: SubjectJob = { ...job, name, port: server.port }
+    for (const { name, built, server: of = server } of all) {
+      const own: SubjectJob = { ...job, name, port: of.port }
       const child = startChild('redis/subject-main.js', own, [], built)
       children.push(child)
       await nextMessage(child)

@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort, newestServer, type RedisServer, waitUntil } from '@weir/testkit'
+import { freePort, otherServer, type RedisServer, waitUntil } from '@weir/testkit'
 import { type Check, exactly } from '../checks.js'
 import type { Job } from '../client/protocol.js'
 import { type Fault, KEY, LIMIT, load, type Run, underFault } from '../outage.js'
@@ -194,7 +194,7 @@ const noLua: Refusal = {
     begin: async () => void (await server.command('MODULE', 'UNLOAD', 'lua')),
     async end() {
       server.kill()
-      await stage.redis({ port: server.port, binary: newestServer('valkey') })
+      await stage.redis({ port: server.port, binary: otherServer('valkey', 'newest') })
     },
   }),
   judge: (_, __, { reports }) => {
@@ -209,7 +209,7 @@ function rowOf({ args = [], newest, job, prepare, provoke, judge, ...row }: Refu
     must:
       row.number === '8' ? 'local; the probe must not say healthy' : 'local; reconnect on READONLY',
     async run(stage, length) {
-      const binary = newest && newestServer(newest)
+      const binary = newest && otherServer(newest, 'newest')
       const server = await stage.redis({ args, ...(binary !== undefined && { binary }) })
       await prepare?.(server)
       const wire = await stage.proxy(server.port)

@@ -1,4 +1,4 @@
-import { newestServer, type RedisCluster, type RedisServer, waitUntil } from '@weir/testkit'
+import { otherServer, type RedisCluster, type RedisServer, waitUntil } from '@weir/testkit'
 import { countAtLeast, countAtMost, exactly, msAtMost } from '../checks.js'
 import { admissions, longestDenial, mostInAnyWindow } from '../figures.js'
 import {
@@ -160,7 +160,11 @@ const migrating: Row = {
   async run(stage, length) {
     // Otherwise a master that loses its last slot becomes a replica.
     const args = ['--cluster-allow-replica-migration', 'no']
-    const cluster = await stage.cluster({ replicas: 0, args, binary: newestServer('valkey') })
+    const cluster = await stage.cluster({
+      replicas: 0,
+      args,
+      binary: otherServer('valkey', 'newest'),
+    })
     const users = [...Array(12).keys()].map((i) => `user-${i}`)
     // As many as ask for it from before the fault until after its end.
     const limit = Math.round(
