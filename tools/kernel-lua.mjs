@@ -13,7 +13,6 @@ const SPECIAL = [
   'within',
   'ahead',
   'cancel',
-  'settle',
   'refund',
   'reconcile',
   'restore',
@@ -22,9 +21,11 @@ const SPECIAL = [
   'renew',
 ]
 /** Functions that a kernel may omit. */
-const OPTIONAL = ['within', 'ahead', 'cancel', 'settle', 'restore', 'block', 'unblock', 'renew']
+const OPTIONAL = ['within', 'ahead', 'cancel', 'restore', 'block', 'unblock', 'renew']
 /** Functions that the driver calls if a kernel has them. The loop does not know them. */
 const OF_DRIVER = ['may_begin', 'refuse', 'life']
+/** Those that the loop does not need: it answers only requests that are judged. */
+const UNJUDGED = ['settle', 'spend']
 
 /**
  * @param {string} text of a kernel.lua
@@ -67,12 +68,12 @@ export function kernelLuaOf(text, { CALL_MODES, reserves }) {
         .join(' or ')
       return `if ${isOne} then\n${text.slice(...range)}\nspecial = ${name}\n`
     })
-    const fields = ['limit', ...PASTED, ...OF_DRIVER.filter(has)].map((name) => `${name} = ${name}`)
+    const own = [...OF_DRIVER, ...UNJUDGED].filter(has)
+    const fields = ['limit', ...PASTED, ...own].map((name) => `${name} = ${name}`)
     // The traits `isHeld` and not `restores`. Most kernels have neither field: more fields would
     // make their table larger.
     if (has('renew')) fields.push('is_held = true')
     if (!has('restore')) fields.push('is_lost = true')
-    if (has('settle')) fields.push('settles = true')
     return `${common}
 local special
 ${made.join('else')}end
@@ -81,14 +82,12 @@ end
 `
   }
 
-  /** The modes that make a function. A kernel that cannot cancel, settle or release refunds
-   *  instead. */
+  /** The modes that make a function. A kernel that cannot cancel or release refunds instead. */
   function modesOf(name) {
     return Object.keys(CALL_MODES).filter((mode) => {
       if (mode === 'lease') return name === 'ahead'
       if (reserves(mode)) return name === 'within'
-      const { correction, settles } = CALL_MODES[mode]
-      if (settles && has('settle')) return name === 'settle'
+      const { correction } = CALL_MODES[mode]
       const isGivenBack = ['cancel', 'release'].includes(correction) && !has(correction)
       return correction === name || (isGivenBack && name === 'refund')
     })

@@ -32,6 +32,7 @@ change](../live-limits.md#what-a-change-does) what other numbers do to what was 
       { name: 'slidingCounter' },
       { name: 'lockout' },
       { name: 'concurrency' },
+      { name: 'budget' },
       { name: 'unlimited' },
       { name: 'policyFrom' },
       { name: 'Policy', omit: POLICY_PARTS },

@@ -8,6 +8,7 @@ export {
   type TokenBucketOptions,
   tokenBucket,
 } from './algorithms/bucket/policies.js'
+export { type BudgetOptions, budget } from './algorithms/budget/policies.js'
 export { type ConcurrencyOptions, concurrency } from './algorithms/concurrency/policies.js'
 export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window/policies.js'
 export { type LockoutOptions, lockout } from './algorithms/lockout/policies.js'

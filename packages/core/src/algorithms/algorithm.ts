@@ -52,6 +52,9 @@ export interface Kernel<S extends Scratch = Scratch> {
   within?(scratch: S, ms: number): number
   /** Takes units, past the limit if need be, up to the kernel's own maximum. */
   take(scratch: S, units: number): void
+  /** Takes units that no request was judged by, such as a penalty's. A kernel without it takes them
+   *  as others. */
+  spend?(scratch: S, units: number): void
   /** Makes units that are taken afterwards count as if taken at `untilUs`, which is later than now:
    *  they may be spent at any time until then. For kernels whose units, if taken sooner, are free
    *  again sooner. */
@@ -76,6 +79,11 @@ export interface Kernel<S extends Scratch = Scratch> {
   /** Renews slots that count until `untilUs`: from now on, they are held for the whole time again.
    *  Slots that are gone are taken anew, past the limit if need be. For kernels that hold slots. */
   renew?(scratch: S, units: number, untilUs: number): void
+  /** How long units are held, in ms. For kernels that hold them. */
+  holdMs?(numbers: PolicyNumbers): number
+  /** The numbers of a policy that holds nothing: a process that decides without the store spends at
+   *  once, as nobody settles there. */
+  withoutHolds?(numbers: PolicyNumbers): PolicyNumbers
   /** The longest block, in ms. For kernels that `block`. */
   longestBlockMs?(numbers: PolicyNumbers): number
   /** Gives back reserved units whose turn has not come, unless units taken or reserved later build
@@ -89,8 +97,8 @@ export interface Kernel<S extends Scratch = Scratch> {
    *  they drain, the time at which all of them will have drained. 0 units only tell the base. A
    *  kernel whose units are not restored has none. */
   restore?(scratch: S, used: number, untilUs: number, base: number | undefined): number
-  /** Milliseconds until `cost` units are available. `cost` is more than what is left now, and at
-   *  most the limit. */
+  /** Milliseconds until `cost` units are available; -1: never, by time alone. `cost` is more than
+   *  what is left now, and at most the limit. */
   retryAfterMs(scratch: S, cost: number): number
   /** Microseconds until the key answers like a new one; 0: it does now. Kernels that count whole
    *  milliseconds count from the start of the current one. A kernel that `blocks` puts a code into
@@ -128,6 +136,9 @@ export interface Traits {
   readonly isReleased: boolean
   /** Units may come back at any moment: waits are hints, and no denial is remembered. */
   readonly isHint: boolean
+  /** Time alone does not give units back: a wait may be for ever, though the cost is within the
+   *  limit. */
+  readonly isLasting: boolean
   /** Units that were seen in use and then lost are taken again, by the kernel's `restore`. */
   readonly restores: boolean
   /** The limit is for a window, which clients can be told. */
@@ -145,6 +156,7 @@ export const COUNTED: Traits = {
   isHeld: false,
   isReleased: false,
   isHint: false,
+  isLasting: false,
   restores: true,
   hasWindow: true,
 }
@@ -174,9 +186,9 @@ export interface KernelLua {
   readonly shared: string
   /** A function that takes a policy's numbers and makes the kernel's functions. `special` is the
    *  one that the mode needs: `within` to reserve, `ahead` to lease, `cancel` (or else `refund`) to
-   *  cancel, `settle` (or else `refund`) to settle, or the one named after the mode (`refund`,
-   *  `reconcile`, `restore`, `block`, `unblock`, `renew`). A kernel may also have `may_begin`,
-   *  `refuse` and `life`, which are `Kernel`'s `mayBegin`, `refuse` and `lifeUs`. */
+   *  cancel, `refund` to settle, or the one named after the mode (`refund`, `reconcile`, `restore`,
+   *  `block`, `unblock`, `renew`). A kernel may also have `settle`, `spend`, `may_begin`, `refuse`
+   *  and `life`, which are `Kernel`'s `settle`, `spend`, `mayBegin`, `refuse` and `lifeUs`. */
   readonly kernel: string
   /** The kernel's names for a policy's numbers, which also say how many there are; the first is
    *  `@limit`. */
@@ -190,8 +202,8 @@ export interface KernelLua {
    * - read(key) reads a key's state, and heals it. Returns whether the key is ours.
    * - used() returns the units in use.
    * - take(units) takes them, past the limit if need be.
-   * - retry_after(cost) returns the ms until `cost` units are available, or nil if the key is not
-   *   ours. `cost` is more than is left now, and at most the limit.
+   * - retry_after(cost) returns the ms until `cost` units are available, -1 if never, or nil if the
+   *   key is not ours. `cost` is more than is left now, and at most the limit.
    * - reset_after() returns the us until the key answers like a new one, and whether the state
    *   differs from what is stored.
    * - write(key, reset) writes the state. Called only if it differs and the reset is above 0.

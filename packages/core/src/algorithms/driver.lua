@@ -110,12 +110,12 @@ if marks or corrects then
     end
     if (gives or mode == 'renew') and forgottens[i] >= since then return 0 end
     local is_over = floor(until_us / 1000) <= floor(us / 1000)
-    local settled = settles and counter.settles and charged[i]
+    local settled = counter.settle and charged[i]
     if is_over and not counter.life and mode ~= 'renew' and not settled then return 0 end
     lives[i] = life_of(counter)
     local special = counter.special
     if settled then
-      special(settled, settled + costs[i], until_us, since)
+      counter.settle(settled, settled + costs[i], until_us, since)
       return 0
     end
     return (not special or special(units, until_us, given >= since and since) ~= false) and 0
@@ -216,13 +216,15 @@ for base = 0, #KEYS - stride, stride do
       local units, kept = granted * cost, keeps[i] or 0
       local limit = counter.limit - kept
       left = lefts[i]
-      local settled = settles and counter.settles and charged[i]
+      local settled = counter.settle and charged[i]
       -- To restore nothing sets the base.
       if changes and (units ~= 0 or settled or mode == 'restore') then
         if corrects and (units < 0 or settled or not takes) then
           wait = correct(i, KEYS[base + policies + i], units > 0 and units or -units)
-        else
+        elseif judges or not counter.spend then
           counter.take(units, aheads[i])
+        else
+          counter.spend(units)
         end
         local used = counter.used()
         left = used < limit and limit - used or 0
@@ -252,7 +254,7 @@ for base = 0, #KEYS - stride, stride do
         call('DEL', KEYS[base + i])
         read_mark(i, mark)
         set_mark(i, mark, us)
-      elseif changed[i] and (costs[i] ~= 0 or settles and counter.settles and charged[i]) then
+      elseif changed[i] and (costs[i] ~= 0 or counter.settle and charged[i]) then
         local reset = reply[at + 1 + 3 * i]
         if reset > 0 then counter.write(KEYS[base + i], reset) else call('DEL', KEYS[base + i]) end
         done = 1
@@ -260,7 +262,7 @@ for base = 0, #KEYS - stride, stride do
         -- written only because it was healed. Units that have expired may still be renewed or
         -- settled: no refund forgets them.
         if notes and lives[i] and not counter.is_lost and (costs[i] < 0 or not takes) then
-          local is_over = reset == 0 and not (counter.is_held or counter.settles)
+          local is_over = reset == 0 and not (counter.is_held or counter.settle)
           set_mark(i, KEYS[base + policies + i], is_over and us - 1)
         end
       end

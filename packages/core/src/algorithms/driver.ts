@@ -136,8 +136,10 @@ export function decide(
     const settles = charged !== undefined && kernel.settle !== undefined
     // To restore nothing sets the base.
     if (changes && (units !== 0 || settles || mode === 'restore')) {
-      if (takes && units > 0 && !settles) kernel.take(scratch, units)
-      else correct(counter, keys[i] as string, request, i, Math.abs(units), nowUs)
+      if (takes && units > 0 && !settles) {
+        if (judges || kernel.spend === undefined) kernel.take(scratch, units)
+        else kernel.spend(scratch, units)
+      } else correct(counter, keys[i] as string, request, i, Math.abs(units), nowUs)
       reading.left = Math.max(0, scratch.limit - kernel.used(scratch) - kept)
     }
     if (granted < others && cost > 0) kernel.refuse?.(scratch)

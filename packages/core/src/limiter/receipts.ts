@@ -2,6 +2,7 @@
 // and only through a limiter of the same name on the same store. algorithms/driver.ts says what the
 // store then writes, and driver.lua beside it what Redis writes.
 
+import { traitsOf } from '../algorithms/modes.js'
 import { typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'
 import { promiseOf } from '../layer.js'
@@ -36,6 +37,7 @@ export async function refundDecision(
   charge.spent = true
   if (costs.every((each) => each === 0)) return
   const back = costs.map((each) => -each)
+  await renewed(charge)
   const correction = settlesItself(charge)
     ? settlementOf(charge, back)
     : correctionOf('refund', request.target, costs, result)
@@ -56,23 +58,37 @@ export async function settleDecision(
   const costs = result.degraded ? withoutRefunds(all) : all
   charge.spent = true
   if (costs.every((each) => each === 0) && !settlesItself(charge)) return
+  await renewed(charge)
   const settled = await promiseOf(limiter.layer, settlementOf(charge, costs))
   countCorrection(request, settled.degraded ? withoutRefunds(costs) : costs, settled)
 }
 
 /** Whether a kernel decides what a settlement does, also one that changes no charge. */
-function settlesItself({ request, result }: Charge): boolean {
-  const { policies } = request.target.policySet
-  return !result.degraded && policies.some(({ kernel }) => kernel?.settle !== undefined)
+function settlesItself(charge: Charge): boolean {
+  const { policies } = charge.request.target.policySet
+  return isEstimate(charge) && policies.some(({ kernel }) => kernel?.settle !== undefined)
+}
+
+/** What was taken without being judged, such as a penalty, was no estimate, and the store does not
+ *  know of what was charged without it. */
+function isEstimate({ request, result }: Charge): boolean {
+  return traitsOf(request.mode).judges && !result.degraded
 }
 
 /** @param costs what was used less what was charged */
-function settlementOf({ request, result }: Charge, costs: readonly number[]): SettleRequest {
-  const { untilUs, nowUs, degraded } = result
-  // The store does not know of a charge that was made without it.
-  const charged = degraded ? undefined : chargedCosts(request)
+function settlementOf(charge: Charge, costs: readonly number[]): SettleRequest {
+  const { request, result, slots } = charge
+  const untilUs = slots === undefined ? result.untilUs : slots.named(result.untilUs)
+  slots?.settled()
+  const charged = isEstimate(charge) ? chargedCosts(request) : undefined
   const { target } = request
-  return { mode: 'settle', target, costs, count: 1, charged, untilUs, seenUs: nowUs }
+  return { mode: 'settle', target, costs, count: 1, charged, untilUs, seenUs: result.nowUs }
+}
+
+/** Waits for a renewal that is under way, which changes the names of what is held. Otherwise, the
+ *  correction is sent in the same turn, to share a write with a release. */
+async function renewed({ slots }: Charge): Promise<void> {
+  while (slots?.renewing !== undefined) await slots.renewing
 }
 
 /** While the store is away, nothing is given back. */

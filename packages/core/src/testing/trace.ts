@@ -5,6 +5,8 @@
 // tokenBucket capacity=4 refill=2 every=1s     the same key under other numbers at     call
 // allowed  left  retry  reset 0ms    consume 1               yes      1     0ms    500ms 300ms
 // refund 1 until 500ms    yes      2     0ms    0ms
+//
+// `settle 3 of 5` settles a charge of 5 units of which 3 were used.
 
 import { MODE_NAMES, traitsOf } from '../algorithms/modes.js'
 import type { Policy } from '../algorithms/policy.js'
@@ -23,6 +25,7 @@ export interface TraceStep {
   readonly atMs: number
   readonly mode: Mode
   readonly cost: number
+  readonly charged: number | undefined
   readonly untilMs: number | undefined
   readonly expected: string
 }
@@ -66,7 +69,8 @@ export async function replaySteps(
     const target = { policySet, key }
     // Nothing is lost between the lines of one time.
     const now = mode === 'restore' ? clock.nowUs() : undefined
-    const when = { untilUs, seenUs: now, lossUs: now }
+    const charged = step.charged === undefined ? undefined : [step.charged]
+    const when = { untilUs, seenUs: now, lossUs: now, charged }
     const request = { mode, target, costs: [cost], count: 1, ...when } as StoreRequest
     const differences = differencesOf(textOf(await store.decide(request)), step.expected)
     if (differences !== '') {
@@ -110,21 +114,24 @@ export function parseTrace(text: string): TraceStep[] {
 }
 
 const CALL = new RegExp(
-  `^\\S+\\s+(${MODE_NAMES.join('|')}) (\\d+)(?: until (\\S+))?\\s+(\\S+\\s+\\S+\\s+\\S+\\s+\\S+)$`,
+  `^\\S+\\s+(${MODE_NAMES.join('|')}) (\\d+)(?: of (\\d+))?(?: until (\\S+))?\\s+(\\S+\\s+\\S+\\s+\\S+\\s+\\S+)$`,
 )
 
-function callFrom(line: string): Pick<TraceStep, 'mode' | 'cost' | 'untilMs' | 'expected'> {
+function callFrom(line: string): Omit<TraceStep, 'line' | 'section' | 'policySet' | 'atMs'> {
   const match = CALL.exec(line)
   if (match === null) throw new Error(`not a line of a trace: ${line}`)
-  const [, mode, cost, until, expected] = match as unknown as [
+  const [, mode, cost, of, until, expected] = match as unknown as [
     string,
     Mode,
     string,
     string | undefined,
+    string | undefined,
     string,
   ]
+  const charged = of === undefined ? undefined : Number(of)
   const untilMs = until === undefined ? undefined : millis(until)
-  return { mode, cost: Number(cost), untilMs, expected: expected.split(/\s+/).join(' ') }
+  const units = Number(cost) - (charged ?? 0)
+  return { mode, cost: units, charged, untilMs, expected: expected.split(/\s+/).join(' ') }
 }
 
 /** The four columns of a result: allowed, units left, time to wait, time to reset. */

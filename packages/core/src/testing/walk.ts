@@ -49,12 +49,14 @@ export async function walk(
         figuresOf(await limiter.peek(key, { cost })) === figuresOf(expected),
         `${where}: (a) a denial changed something`,
       )
+      const { isHint, isLasting } = policy.kernel?.traits ?? {}
+      const isNever = decision.retryAfterMs === Number.POSITIVE_INFINITY
       must(
-        cost > limit === (decision.retryAfterMs === Number.POSITIVE_INFINITY),
+        cost > limit === isNever || (isLasting === true && isNever),
         `${where}: (j) never, and only then`,
       )
-      if (policy.kernel?.traits.isHint) mustBeHint(decision, where)
-      else if (cost <= limit && pick(2) === 0)
+      if (isHint) mustBeHint(decision, where)
+      else if (!isNever && pick(2) === 0)
         await mustWaitExactly(limiter, clock, key, cost, waitOf(expected), where)
     }
     const motion = pick(12)

@@ -17,12 +17,13 @@ const GROUPS = 64
 const CORRUPT = 40
 
 function groupsOf(
-  { policySet, section, cost }: TraceStep,
+  { policySet, section, cost, charged: of }: TraceStep,
   untilUs: number[] | undefined,
   run: string,
 ): Counted[] {
   return Array.from({ length: GROUPS }, (_, i) => {
-    const traced = { policySet, costs: [cost], untilUs, count: 1 }
+    const charged = of === undefined ? undefined : [of]
+    const traced = { policySet, costs: [cost], charged, untilUs, count: 1 }
     if (i < COPIES) return { ...traced, key: `${run}-${section}-${i}` }
     if (i === CORRUPT) return { ...traced, key: `${run}-corrupt` }
     return { ...traced, key: `${run}-other-${i % 7}`, costs: [i % 5], count: 1 + (i % 3) }

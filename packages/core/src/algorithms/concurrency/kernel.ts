@@ -103,6 +103,8 @@ export const concurrency: Kernel = {
     add(scratch, scratch.newExpiry, units)
   },
 
+  holdMs: ([, holdMs]) => holdMs as number,
+
   retryAfterMs({ limit, used, expiries, slots, nowMs }, cost) {
     let left = limit - used
     let i = 0

@@ -216,8 +216,8 @@ type Sign = (
 const isLostBy: Sign = ({ cost, limit, remaining, policy }, remained, earlierUs, mode, granted) => {
   const traits = policy.kernel?.traits
   // A settlement takes units of some policies and gives back units of others. Slots are released
-  // elsewhere, and their holders renew what was lost.
-  if (cost < 0 || traits?.restores === false) return false
+  // elsewhere, and their holders renew what was lost; estimates expire.
+  if (cost < 0 || traits?.isHeld) return false
   // A kernel that settles by itself takes what it finds right.
   if (traitsOf(mode).settles && policy.kernel?.settle !== undefined) return false
   if (traits?.drains) return earlierUs > 0

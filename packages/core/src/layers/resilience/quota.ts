@@ -3,7 +3,7 @@
 // instead.
 
 import type { Kernel } from '../../algorithms/algorithm.js'
-import { counterOf, type Policy, withLimit, withName } from '../../algorithms/policy.js'
+import { changed, counterOf, type Policy, withLimit, withName } from '../../algorithms/policy.js'
 import type { LayerRequest } from '../../layer.js'
 import { makePolicySet, partOfTarget } from '../../request.js'
 import type { PolicySet, Target, WhenUnavailable } from '../../store.js'
@@ -81,10 +81,15 @@ function localPart(
     const policy = policySet.policies[place] as Policy
     const when = each[place]
     if (typeof when === 'object') return withName(when, `for ${policy.name}:${counterOf(policy)}`)
-    return withLimit(policy, partOf(policy.limit, of))
+    return withLimit(withoutHolds(policy), partOf(policy.limit, of))
   })
   const isOwn = places.some((place) => typeof each[place] === 'object')
   return { places, policySet: makePolicySet(policySet.name, policies), isOwn, each, of }
+}
+
+function withoutHolds(policy: Policy): Policy {
+  const numbers = policy.kernel?.withoutHolds?.(policy.numbers)
+  return numbers === undefined ? policy : changed(policy, { numbers })
 }
 
 /** Until when units that are taken now may count, whatever was taken before. */

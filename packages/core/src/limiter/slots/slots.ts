@@ -11,6 +11,10 @@ export function isHeld({ kernel }: Policy): boolean {
   return kernel?.traits.isHeld === true
 }
 
+function holdMsOf({ kernel, numbers }: Policy): number {
+  return kernel?.holdMs?.(numbers) ?? Number.POSITIVE_INFINITY
+}
+
 /** Whether one of a target's policies has units that are held. */
 export function hasHeld({ policySet }: Pick<Target, 'policySet'>): boolean {
   return policySet.policies.some(isHeld)
@@ -29,6 +33,7 @@ export function hasReleased({ policySet }: Pick<Target, 'policySet'>): boolean {
 /** The slots of one policy. The store is asked for each policy by itself, as the slots of one may
  *  have been reset, or may lie on a node of a Cluster that is away. */
 interface SlotsOfPolicy {
+  readonly place: number
   readonly target: Target
   readonly costs: readonly number[]
   /** The names by which the store knows them. */
@@ -60,11 +65,11 @@ export class Slots {
     this.of = request
     this.target = target
     this.costs = costs
-    this.holdMs = Math.min(...target.policySet.policies.map(({ windowMs }) => windowMs))
+    this.holdMs = Math.min(...target.policySet.policies.map(holdMsOf))
     this.#all = places.map((i) => {
       const of = partOfRequest(request, [i])
       const names = { untilUs: [untilUs[i] as number], localUntilUs: undefined }
-      return { target: of.target, costs: of.costs, ...names, seenUs: nowUs }
+      return { place: i, target: of.target, costs: of.costs, ...names, seenUs: nowUs }
     })
   }
 
@@ -94,6 +99,19 @@ export class Slots {
     await Promise.all(releases)
   }
 
+  /** The names of what was charged, with those that renewals gave to what is held. */
+  named(untilUs: readonly number[]): readonly number[] {
+    const names = [...untilUs]
+    for (const { place, untilUs } of this.#all) names[place] = untilUs[0] as number
+    return names
+  }
+
+  /** What a settlement spends is no longer held; slots are. */
+  settled(): void {
+    this.#all = this.#all.filter(({ target }) => hasReleased(target))
+    if (this.#all.length === 0) this.end()
+  }
+
   end(): void {
     if (this.isReleased) return
     this.isReleased = true
@@ -101,7 +119,10 @@ export class Slots {
   }
 }
 
-function requestFor(mode: SlotRequest['mode'], slots: SlotsOfPolicy): LayerRequest {
+function requestFor(
+  mode: SlotRequest['mode'],
+  { place: _, ...slots }: SlotsOfPolicy,
+): LayerRequest {
   return { mode, count: 1, ...slots }
 }
 
@@ -122,8 +143,11 @@ function renewed(
 /** The slots that a request took; undefined: it took none. */
 export function slotsTaken(request: StoreRequest, result: StoreResult): Slots | undefined {
   const { target, costs } = request
+  // Estimates that the store did not hold are spent.
+  const isTaken = (policy: Policy): boolean =>
+    isHeld(policy) && (isReleased(policy) || !result.degraded)
   const places = target.policySet.policies.flatMap((policy, i) =>
-    isHeld(policy) && (costs[i] as number) > 0 ? i : [],
+    isTaken(policy) && (costs[i] as number) > 0 ? i : [],
   )
   return places.length > 0 ? new Slots(request, places, result) : undefined
 }

@@ -93,6 +93,10 @@ export const LIMITS: readonly PolicyCase[] = [
       same('granted', denied.granted, 0)
       same('remaining', denied.policies[0]?.remaining, 1)
       const waitMs = denied.policies[0]?.retryAfterMs as number
+      if (policy.kernel?.traits.isLasting) {
+        same('wait', waitMs, Number.POSITIVE_INFINITY)
+        return
+      }
       clock.advance(waitMs - 1)
       same('before', (await store.decide({ ...some, count: 2, atLeast: 2 })).granted, 0)
       clock.advance(1)

@@ -33,8 +33,9 @@ export const REQUESTS: readonly Case[] = [
           (await limiter([{ policy, cost: 0 }]).consume(label)).policies[0]?.retryAfterMs,
           unit,
         )
-        // The wait may be only a hint.
-        if (policy.kernel?.traits.isHint) continue
+        // The wait may be only a hint, or for ever.
+        const { isHint, isLasting } = policy.kernel?.traits ?? {}
+        if (isHint || isLasting) continue
         clock.advance(unit)
         same(`${label}: and then it is`, (await limiter([policy]).peek(label)).remaining > 0, true)
       }

@@ -4,6 +4,7 @@
 import fc from 'fast-check'
 import type { PolicyNumbers } from '../../../src/algorithms/algorithm.js'
 import { tokenBucket } from '../../../src/algorithms/bucket/policies.js'
+import { budget } from '../../../src/algorithms/budget/policies.js'
 import { concurrency } from '../../../src/algorithms/concurrency/policies.js'
 import type { PolicyDescription } from '../../../src/algorithms/description.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/policies.js'
@@ -217,6 +218,19 @@ const policies: Readonly<Record<string, Versions>> = {
   concurrency: (name, count) =>
     drawn('concurrency', fc.tuple(holdTimeout, times(limit, count)), ([hold, limits]) =>
       limits.map((most) => concurrency({ name, limit: most, holdTimeout: hold })),
+    ),
+  // Policies of one key may hold for other times.
+  budget: (name, count) =>
+    drawn(
+      'budget',
+      fc.tuple(span, times(fc.tuple(limit, fc.option(holdTimeout)), count)),
+      ([ms, each]) => {
+        const longest = Math.max(...each.map(([, hold]) => hold ?? 0))
+        const forgetAfter = Math.max(ms, 2 * longest)
+        return each.map(([most, hold]) =>
+          budget({ name, limit: most, holdTimeout: hold ?? undefined, forgetAfter }),
+        )
+      },
     ),
   'sliding-log': (name, count) => {
     const parts = fc.option(fc.integer({ min: 2, max: 60 }))

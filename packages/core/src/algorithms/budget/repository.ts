@@ -1,0 +1,3 @@
+import type { AlgorithmInRepository } from '../repository.js'
+
+export const repository: AlgorithmInRepository = { policies: { budget: {} } }
