@@ -2,6 +2,7 @@
 // so it counts in units of the largest of them.
 
 import type { Policy } from '../../algorithms/policy.js'
+import type { LayerRequest } from '../../layer.js'
 import { partOfTarget } from '../../request.js'
 import type { RestoreRequest, Target } from '../../store.js'
 
@@ -27,6 +28,9 @@ export class Admitted {
   isSuspect = false
   /** Which loss of its node it was restored after: the time of that loss. */
   restoredUs = 0
+  /** Settlements of this counter that the store may not have made, by the requests that they are
+   *  parts of. */
+  readonly settlements: Map<LayerRequest, LayerRequest> = new Map()
   /** Until when the units counted that were dropped as expired. */
   overUs = 0
   /** Undefined: no request to count it in the store is under way. */
@@ -38,7 +42,12 @@ export class Admitted {
   }
 
   get isOwed(): boolean {
-    return this.units >= ROUNDING || this.isSuspect || this.waiting !== undefined
+    return this.isUncounted || this.isSuspect || this.waiting !== undefined
+  }
+
+  /** Units, or settlements, are yet to be counted in the store. */
+  get isUncounted(): boolean {
+    return this.units >= ROUNDING || this.settlements.size > 0
   }
 
   /** The units that the store is to count, rounded up. */

@@ -12,7 +12,7 @@ import { type MemoryStore, memoryStoreOf } from '../../memory/store.js'
 import { partOfRequest } from '../../request.js'
 import type { PolicyResult, PolicySet, StoreRequest, StoreResult, Target } from '../../store.js'
 import type { Seen } from './last-seen.js'
-import { Ledger } from './ledger.js'
+import { isSettledInStore, Ledger } from './ledger.js'
 import { partOf } from './peers.js'
 import {
   keptOf,
@@ -195,9 +195,10 @@ export function withLocalNames(request: LayerRequest): LayerRequest {
   return { ...request, untilUs: localUntilUs, localUntilUs: undefined } as LayerRequest
 }
 
-/** What a request charges, without what it gives back. */
-export function chargeOf({ target, costs, count, deadlineAtMs }: LayerRequest): LayerRequest {
-  const charged = costs.map((cost) => Math.max(0, cost))
+/** What a request charges, without what it gives back, and without what is settled later. */
+export function chargeOf(request: LayerRequest): LayerRequest {
+  const { target, costs, count, deadlineAtMs } = request
+  const charged = costs.map((cost, i) => (isSettledInStore(request, i) ? 0 : Math.max(0, cost)))
   return { mode: 'penalty', target, costs: charged, count, deadlineAtMs }
 }
 

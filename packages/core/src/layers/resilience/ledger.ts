@@ -4,7 +4,7 @@
 import { traitsOf } from '../../algorithms/modes.js'
 import type { Clock } from '../../base/clock.js'
 import type { LayerRequest } from '../../layer.js'
-import { partOfTarget } from '../../request.js'
+import { partOfRequest, partOfTarget } from '../../request.js'
 import type { StoreResult, Target } from '../../store.js'
 import { Admitted, isOver, ROUNDING } from './admitted.js'
 import { counterIds } from './counter-ids.js'
@@ -118,7 +118,7 @@ export class Ledger {
   /** The store has counted these units of an entry: they are reconciled. */
   counted(admitted: Admitted, { target, costs, untilUs }: LayerRequest): void {
     if (!isOver(untilUs?.[0], admitted.overUs)) admitted.add(target, 0, -(costs[0] as number))
-    if (admitted.units < ROUNDING) this.forget(admitted)
+    if (!admitted.isUncounted) this.forget(admitted)
   }
 
   /** As `counted`, for an entry that was given up as not counted. After a reset, the counter has
@@ -126,6 +126,27 @@ export class Ledger {
   reconciledLate(request: LayerRequest): void {
     const admitted = this.of(request.target, 0)
     if (admitted?.target === request.target) this.counted(admitted, request)
+  }
+
+  /** Notes a settlement that the store may not have made, where a kernel settles by itself: it is
+   *  asked again, as what it would charge is known there alone. */
+  owe(request: LayerRequest): void {
+    const { target, charged } = request
+    for (let place = 0; place < request.costs.length; place += 1) {
+      if (!isSettledInStore(request, place)) continue
+      const units = charged?.[place] as number
+      const admitted = this.of(target, place) ?? this.remember(target, place, units)
+      const part = partOfRequest(request, [place])
+      admitted?.settlements.set(request, { ...part, deadlineAtMs: undefined, isForStore: true })
+    }
+  }
+
+  /** A late reply shows that the store has made a settlement. */
+  settledLate(request: LayerRequest): void {
+    for (let place = 0; place < request.costs.length; place += 1) {
+      const admitted = this.of(request.target, place)
+      if (admitted?.settlements.delete(request) && !admitted.isOwed) this.forget(admitted)
+    }
   }
 
   /** What must be counted in the store before it is asked about a target. */
@@ -177,6 +198,7 @@ export class Ledger {
       const admitted = this.of(target, i)
       if (admitted === undefined) continue
       admitted.units = 0
+      admitted.settlements.clear()
       this.forget(admitted)
     }
   }
@@ -195,11 +217,17 @@ export class Ledger {
       const { value, done } = this.#looks.next()
       if (done) this.#looks = undefined
       if (done || value.waiting !== undefined) continue
-      const units = (value.untilUs ?? 0) <= nowUs ? 0 : value.units
+      const { size } = value.settlements
+      const units = size + ((value.untilUs ?? 0) <= nowUs ? 0 : value.units)
       if (units >= least) continue
       victim = value
       least = units
     }
     if (victim !== undefined) this.forget(victim)
   }
+}
+
+/** Whether a request settles a charge of a policy whose kernel settles by itself. */
+export function isSettledInStore({ target, charged }: LayerRequest, place: number): boolean {
+  return charged !== undefined && target.policySet.policies[place]?.kernel?.settle !== undefined
 }

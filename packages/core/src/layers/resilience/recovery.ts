@@ -6,7 +6,7 @@ import { memoized } from '../../base/cache.js'
 import type { Time } from '../../base/time.js'
 import { type Layer, type LayerRequest, promiseOf } from '../../layer.js'
 import type { RestoreRequest } from '../../store.js'
-import { type Admitted, ROUNDING } from './admitted.js'
+import type { Admitted } from './admitted.js'
 import type { Backend, BackendNode } from './backend.js'
 import { Breaker, type BreakerState, RETURN_MS } from './breaker.js'
 import { Canaries, type Loss, lossOf } from './canary.js'
@@ -279,6 +279,11 @@ export class Recovery {
   ): Promise<Error | undefined> {
     const units = admitted.wholeUnits
     let failure = unrestored
+    for (const [of, settlement] of [...admitted.settlements]) {
+      if (concernsNode(failure)) break
+      failure = await this.#failureOf(settlement)
+      if (!concernsNode(failure)) admitted.settlements.delete(of)
+    }
     // Late replies may have shown that all of it is counted.
     if (units > 0 && !concernsNode(failure)) {
       const { target, untilUs } = admitted
@@ -292,7 +297,7 @@ export class Recovery {
       }
     }
     admitted.isSuspect = false
-    if (admitted.units < ROUNDING) this.#ledger.forget(admitted)
+    if (!admitted.isUncounted) this.#ledger.forget(admitted)
     if (concernsNode(failure)) return failure
     // Only this key cannot be decided. If it stayed owed, no request for it would reach the store
     // again.

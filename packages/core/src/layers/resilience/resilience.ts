@@ -268,6 +268,7 @@ export class Resilience implements Layer, Sent {
       if (lost !== undefined) this.#losses.restore(request.target, lost, shownBy(result))
       ledger.reconciledLate(request)
     }
+    ledger.settledLate(request)
     const { granted, untilUs } = result
     // The waiting call has been given another turn, or none.
     if (request.maxWaitMs !== undefined && mode === 'consume') this.#unwanted(request, result)
@@ -314,6 +315,7 @@ export class Resilience implements Layer, Sent {
       waiting.failed(this.#ownOf(cause, guard))
       return
     }
+    this.#fallback.ledger.owe(request)
     const { state, probeAtMs } = guard.breaker
     this.#fellBack(request, cause)
     if (state !== 'open') this.#recovery.countSoon(guard)

@@ -1,7 +1,7 @@
 // Waiting and settling while a store is slow, silent or away, in virtual time.
 
 import { describe, expect, test, vi } from 'vitest'
-import { fixedWindow, leakyBucket, slidingLog } from '../../../src/index.js'
+import { budget, fixedWindow, leakyBucket, slidingLog } from '../../../src/index.js'
 import { layerOf } from '../../../src/layer.js'
 import { resilientIn } from '../../../src/layers/resilience/resilient.js'
 import { waitingOf } from '../../../src/limiter/waiting.js'
@@ -157,6 +157,46 @@ describe('settling', () => {
     state.latencyMs = 2
     await time.advance(5_000)
     expect(used(LOG)).toBe(7)
+  })
+
+  test('of what a budget holds is asked again until the store has made it, and then no more', async () => {
+    const { state, time, decide, asked, used } = world()
+    const policy = budget({ name: 'b', limit: 20, holdTimeout: '10s', forgetAfter: '1h' })
+    const policySet = makePolicySet('budget', [policy])
+    const one = { ...consume, target: { policySet, key: 'k' } } as const
+    const first = await decide(one)
+    await time.advance(1_000)
+    const second = await decide(one)
+    await time.advance(1_000)
+    const third = await decide(one)
+    const settle = (of: StoreResult, actual: number) => {
+      const { untilUs, nowUs: seenUs } = of
+      const costs = [actual - 4]
+      return decide({
+        ...one,
+        mode: 'settle',
+        costs,
+        charged: [4],
+        untilUs,
+        seenUs,
+      } as StoreRequest)
+    }
+    // Made, but the answer comes too late: it is made twice, and counts once.
+    state.latencyMs = 200
+    await settle(third, 2)
+    state.latencyMs = 2
+    state.isAway = true
+    // As much as the estimate: nothing changes here, but in the store it would expire.
+    await settle(first, 4)
+    await settle(second, 7)
+    state.isAway = false
+    // The next request of the key waits for them.
+    expect((await decide({ ...one, costs: [0] })).policies[0]?.remaining).toBe(20 - 4 - 7 - 2)
+    await time.advance(20_000)
+    expect(used(policySet)).toBe(4 + 7 + 2)
+    const settled = asked.filter(({ mode }) => mode === 'settle').length
+    await time.advance(20_000)
+    expect(asked.filter(({ mode }) => mode === 'settle')).toHaveLength(settled)
   })
 
   test('what is given back is not taken for a loss of data', async () => {
