@@ -1,4 +1,4 @@
-// Slots on Redis: over several processes, and what they cost.
+// Slots and estimates on Redis: over several processes, and what they cost.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { concurrency, RateLimiter, slidingWindow } from '../../src/index.js'
+import { budget, concurrency, RateLimiter, slidingWindow } from '../../src/index.js'
 import { correctionOf, makePolicySet } from '../../src/request.js'
 import type { StoreRequest } from '../../src/store.js'
-import type { HoldJob, HoldReport } from './holders/holder.js'
+import type { HoldJob, HoldReport, StreamsJob } from './holders/holder.js'
 import { patientClient, patientStore } from './patient.js'
 import { callsOf } from './stats.js'
 
@@ -49,6 +49,34 @@ test('two processes never hold more than the limit, every waiting request gets a
   const limiter = new RateLimiter({ name: 'holders', store, policy, shared: true })
   expect((await limiter.peek('k')).remaining).toBe(7)
   limiter.close({ slots: 'expire' })
+})
+
+test('a process that is killed with 100 estimates gives them back after holdTimeout, once, and not what it had settled', async () => {
+  const [limit, holdMs, settled] = [500, 600_000, 10]
+  const nowUs = 1_800_000_000_000_000
+  const child = await startHolder()
+  const open = once(child, 'message')
+  const job = { port: server.port, prefix: 'killed:', limit, holdMs, streams: 110, settled, nowUs }
+  child.send(job satisfies StreamsJob)
+  expect(await open).toEqual(['open', undefined])
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  expect(await ended).toEqual([null, 'SIGKILL'])
+
+  let us = nowUs + 110_000
+  const store = patientStore(client, { prefix: 'killed:', clock: { nowUs: () => us } })
+  const policy = budget({ name: 'units', limit, holdTimeout: holdMs })
+  const limiter = new RateLimiter({ name: 'streams', store, policy })
+  const left = async () => (await limiter.peek('k')).remaining
+  // Another process spends meanwhile.
+  await limiter.settle(await limiter.consume('k', { cost: 30 }), 30)
+  expect(await left()).toBe(limit - 100 - 2 * settled - 30)
+  us = nowUs + holdMs * 1_000
+  expect(await left()).toBe(limit - 100 - 2 * settled - 30)
+  us += (holdMs * 1_000) / 60 + 110_000
+  expect(await left()).toBe(limit - 2 * settled - 30)
+  us += 10 * holdMs * 1_000
+  expect(await left()).toBe(limit - 2 * settled - 30)
 })
 
 test('slots that a refund gives back do not end those that were lost before', async () => {

@@ -1,8 +1,8 @@
 // The child process: holds slots, in several parallel sequences, and counts in Redis how many hold
-// one at the same time.
+// one at the same time; or holds estimates until it is killed.
 
 import type { Redis } from 'ioredis'
-import { concurrency, RateLimiter } from '../../../src/index.js'
+import { budget, concurrency, RateLimiter } from '../../../src/index.js'
 import { patientOptions, patientStore } from '../patient.js'
 
 export interface HoldJob {
@@ -26,11 +26,39 @@ export interface HoldReport {
   readonly most: number
 }
 
+/** Takes this many estimates of one unit, settles some of them to 2 units each, and waits to be
+ *  killed. */
+export interface StreamsJob extends Pick<HoldJob, 'port' | 'prefix' | 'limit' | 'holdMs'> {
+  readonly streams: number
+  readonly settled: number
+  /** The time of its clock, in us, when it begins; it goes on by 1 ms for each estimate. */
+  readonly nowUs: number
+}
+
 export function serve(Client: new (port: number, options: object) => Redis): void {
-  process.on('message', (job: HoldJob) => {
-    void work(Client, job).then((report) => process.send?.(report))
+  process.on('message', (job: HoldJob | StreamsJob) => {
+    const report = 'streams' in job ? stream(Client, job) : work(Client, job)
+    void report.then((done) => process.send?.(done))
   })
   process.send?.('ready')
+}
+
+async function stream(
+  Client: new (port: number, options: object) => Redis,
+  { port, prefix, limit, holdMs, streams, settled, nowUs }: StreamsJob,
+): Promise<'open'> {
+  const client = new Client(port, patientOptions)
+  await new Promise((resolve) => client.once('ready', resolve))
+  let us = nowUs
+  const store = patientStore(client, { prefix, clock: { nowUs: () => us } })
+  const policy = budget({ name: 'units', limit, holdTimeout: holdMs })
+  const limiter = new RateLimiter({ name: 'streams', store, policy })
+  for (let i = 0; i < streams; i += 1) {
+    us += 1_000
+    const decision = await limiter.consume('k')
+    if (i < settled) await limiter.settle(decision, 2)
+  }
+  return 'open'
 }
 
 async function work(
