@@ -65,6 +65,22 @@ test('equal requests are decided as one, and none before an earlier request of i
   ])
 })
 
+test('a request joins an equal one, unless a store that is late or fails means something else to it', () => {
+  const nodes = { slots: 1, slotOf: () => 0, isIdle: () => false }
+  const format = keyFormat('weir')
+  const gathered = batching(() => {}, { format, nodes, time: virtualTime(), clock: undefined })
+  const policySet = makePolicySet('a', [fixedWindow({ limit: 10, window: '1m' })])
+  const pending = { decided() {}, failed() {} }
+  const one = { mode: 'consume', target: { policySet, key: 'a' }, costs: [1], count: 1 } as const
+  expect(gathered.join(one)).toBe(undefined)
+  gathered.ask(one, pending)
+  expect(gathered.join({ ...one })).toBe(pending)
+  expect(gathered.join({ ...one, deadlineAtMs: 1 })).toBe(undefined)
+  expect(gathered.join({ ...one, isForStore: true })).toBe(undefined)
+  gathered.flush()
+  expect(gathered.join({ ...one })).toBe(undefined)
+})
+
 test('a request of a class is not decided before what its class requested up to n units', () => {
   const nodes = { slots: 1, slotOf: () => 0, isIdle: () => false }
   const sent: Call[] = []

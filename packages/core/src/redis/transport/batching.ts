@@ -54,7 +54,7 @@ export function batching(
     const single = singleOf(call, request)
     const equal = single === undefined ? undefined : equalIn(call, single)
     if (equal === undefined) unequal = request
-    else if (equal.request.deadlineAtMs === request.deadlineAtMs) {
+    else if (areAlikeWithoutStore(equal.request, request)) {
       equal.join(equal.first)
       return equal.first
     }
@@ -196,6 +196,11 @@ function isSingle(request: LayerRequest): boolean {
   // With a `keep`, a peek's result tells more than how many are granted.
   if (keep !== undefined && !changes) return false
   return target.policyKeys === undefined && untilUs === undefined && areOne(costs)
+}
+
+/** Whether a store that fails, or is late, means the same to both. */
+function areAlikeWithoutStore(one: LayerRequest, other: LayerRequest): boolean {
+  return one.deadlineAtMs === other.deadlineAtMs && one.isForStore === other.isForStore
 }
 
 /** What equal requests of a call have in common. The single requests of a call all have a `keep`,
