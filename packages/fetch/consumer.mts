@@ -43,8 +43,7 @@ interface Context {
   readonly req: { readonly raw: Request }
   readonly env: { readonly incoming: { readonly socket: { readonly remoteAddress?: string } } }
   readonly finalized: boolean
-  get res(): Response
-  set res(response: Response | undefined)
+  res: Response
   get(name: 'user'): User['user']
 }
 declare function use(handler: (c: Context, next: () => Promise<void>) => Promise<unknown>): void

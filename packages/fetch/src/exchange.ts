@@ -77,8 +77,7 @@ export class Exchange {
   }
 
   end(status: number, finished: boolean): void {
-    if (this.#outcome !== undefined) return
-    this.#outcome = { status, finished }
+    this.#outcome ??= { status, finished }
     for (const call of this.#calls?.splice(0) ?? []) call(this.#outcome)
   }
 

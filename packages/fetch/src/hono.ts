@@ -8,8 +8,7 @@ export interface HonoContext {
   // biome-ignore lint/suspicious/noExplicitAny: as in Hono, which does not know its platform
   readonly env: any
   readonly finalized: boolean
-  get res(): Response
-  set res(response: Response | undefined)
+  res: Response
 }
 
 /** A middleware for `app.use` or a route. */
@@ -34,9 +33,6 @@ export function honoMiddleware<From extends Client, Context extends HonoContext>
     const handler = () => next().then(() => context.res)
     const response = await limiter.handle(context.req.raw, clientOf(context), handler)
     if (!context.finalized) return response
-    if (response === context.res) return
-    // Otherwise Hono would copy its headers once more.
-    context.res = undefined
-    context.res = response
+    if (response !== context.res) context.res = response
   }
 }

@@ -124,6 +124,14 @@ test('a handler that throws settles as 500, and what it threw is thrown', async 
   expect(outcomes).toEqual([{ status: 500, finished: true }])
 })
 
+test('a header that the handler has set itself stays', async () => {
+  const { limit } = settling()
+  const headers = { RateLimit: 'of another service' }
+  const response = await limit.handle(get(), { address }, () => new Response('', { headers }))
+  expect(response.headers.get('ratelimit')).toBe('of another service')
+  expect(response.headers.get('ratelimit-policy')).toContain('q=10')
+})
+
 test('a response whose headers cannot be changed is copied', async () => {
   const { limit } = settling()
   const response = await limit.handle(get(), { address }, () =>
@@ -199,8 +207,11 @@ test.each<[string, { address?: string | undefined }]>([
 })
 
 test('an address from a header of the platform causes no warning of proxies', async () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  onTestFinished(() => warn.mockRestore())
   const limit = rateLimit({ name: 'platform', limit: 1, window: '1h' })
   const headers = { 'cf-connecting-ip': address, 'x-forwarded-for': `${address}, 10.0.0.1` }
   const request = get({ headers })
   expect(await limit(request, clientAddress.cloudflare(request))).toBeUndefined()
+  expect(warn).not.toHaveBeenCalled()
 })

@@ -73,3 +73,18 @@ test('a refusal has the headers of earlier middleware, and reaches no handler', 
   expect(response.headers.get('access-control-allow-origin')).toBe('*')
   expect(response.headers.get('retry-after')).toBe('3600')
 })
+
+test.each(['/redirect', '/stream'])(
+  'without Node’s response, %s is a new response',
+  async (path) => {
+    const settled: number[] = []
+    const settle = (_: unknown, { status }: { status: number }) => void settled.push(status)
+    const limiter = rateLimit({ name: `as${path.slice(1)}`, limit: 9, window: '1h', settle })
+    const app = new Hono().use(honoMiddleware(limiter, () => ({ address: '203.0.113.7' })))
+    for (const [route, handler] of Object.entries(routes)) app.get(route, handler)
+    const response = await app.request(path)
+    expect(response.headers.get('ratelimit')).toContain('r=8')
+    await response.text()
+    expect(settled).toEqual([response.status])
+  },
+)
