@@ -71,6 +71,7 @@ const surroundings = {
   policy: () => slidingLog({ limit: 100, window: '1m' }),
   myStore: () => memoryStore(),
   key: () => 'u42',
+  payments: () => ({ get: async () => ({}) }),
 }
 
 async function surround() {

@@ -10,6 +10,8 @@ declare const decision: import('@weir/core').Decision
 declare const loginPolicy: import('@weir/core').Policy
 declare const policy: import('@weir/core').Policy
 declare const key: string
+/** The client of a third party. */
+declare const payments: { get(path: string): Promise<unknown> }
 
 /** For the checks that follow some snippets, in comments. */
 declare const assert: typeof import('node:assert/strict')
