@@ -37,7 +37,7 @@ export async function refundDecision(
   charge.spent = true
   if (costs.every((each) => each === 0)) return
   const back = costs.map((each) => -each)
-  await renewed(charge)
+  while (isRenewing(charge)) await charge.slots?.renewing
   const correction = settlesItself(charge)
     ? settlementOf(charge, back)
     : correctionOf('refund', request.target, costs, result)
@@ -58,7 +58,7 @@ export async function settleDecision(
   const costs = result.degraded ? withoutRefunds(all) : all
   charge.spent = true
   if (costs.every((each) => each === 0) && !settlesItself(charge)) return
-  await renewed(charge)
+  while (isRenewing(charge)) await charge.slots?.renewing
   const settled = await promiseOf(limiter.layer, settlementOf(charge, costs))
   countCorrection(request, settled.degraded ? withoutRefunds(costs) : costs, settled)
 }
@@ -85,10 +85,10 @@ function settlementOf(charge: Charge, costs: readonly number[]): SettleRequest {
   return { mode: 'settle', target, costs, count: 1, charged, untilUs, seenUs: result.nowUs }
 }
 
-/** Waits for a renewal that is under way, which changes the names of what is held. Otherwise, the
- *  correction is sent in the same turn, to share a write with a release. */
-async function renewed({ slots }: Charge): Promise<void> {
-  while (slots?.renewing !== undefined) await slots.renewing
+/** Whether a renewal is under way, which changes the names of what is held. Otherwise, a correction
+ *  is sent in the same turn: calls act in the order in which they were made. */
+function isRenewing({ slots }: Charge): boolean {
+  return slots?.renewing !== undefined
 }
 
 /** While the store is away, nothing is given back. */

@@ -2,6 +2,7 @@
 // taken in a minute.
 
 import type { PolicyDescription } from '../../../src/algorithms/description.js'
+import { budget } from '../../../src/algorithms/budget/policies.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/policies.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
 import { slidingWindow } from '../../../src/algorithms/sliding-log/policies.js'
@@ -24,10 +25,14 @@ const window = '1m'
 const forms: Readonly<Record<string, Policy>> = {
   'slidingWindow (7 parts)': slidingWindow({ limit, window, parts: 7 }),
   'fixedWindow, aligned': fixedWindow({ limit, window, aligned: true }),
+  'budget, without estimates': budget({ limit }),
 }
 
 export const targets: readonly Target[] = [
-  ...Object.entries(unitFactories).map(([call, { of }]) => targetOf(call, of(limit, window))),
+  ...Object.entries(unitFactories)
+    .map(([call, { of }]) => targetOf(call, of(limit, window)))
+    // Estimates that nobody settles come back before the minute is over.
+    .filter(({ policy }) => policy.kernel?.traits.isHeld !== true),
   ...Object.entries(forms).map(([call, policy]) => targetOf(call, policy)),
 ].filter(isFirst)
 
