@@ -121,33 +121,28 @@ export function rateLimit<From extends Client = Client, Class extends string = n
       : go(verdict, request, exchange, client)
   }
 
-  // Not async, so that a request that waits for nothing has fewer promises.
-  function handle(request: Request, client: From, handler: Handler): Promise<Response> {
+  async function handle(request: Request, client: From, handler: Handler): Promise<Response> {
     const exchange = exchangeOf(request)
+    exchange.client = client
     exchange.isHandled = true
+    const checked = check(request, exchange, client)
+    const verdict = isPromise(checked) ? await checked : checked
+    if (verdict !== undefined) {
+      const refused = await go(verdict, request, exchange, client)
+      if (refused !== undefined) return refused
+    }
     try {
-      const verdict = limit(request, client)
-      if (isPromise(verdict))
-        return verdict.then((refused) => refused ?? pass(request, exchange, handler))
-      return verdict === undefined ? pass(request, exchange, handler) : Promise.resolve(verdict)
+      const handled = handler()
+      // The request keeps its slots until its handler has ended, whenever the client leaves.
+      if (isPromise(handled)) void heldBy(request)?.until(handled)
+      return exchange.respond(isPromise(handled) ? await handled : handled)
     } catch (error) {
-      return Promise.reject(error)
+      exchange.end(500, true)
+      throw error
     }
   }
 
   return Object.assign(limit, { handle, limiter })
-}
-
-async function pass(request: Request, exchange: Exchange, handler: Handler): Promise<Response> {
-  try {
-    const handled = handler()
-    // The request keeps its slots until its handler has ended, whenever the client leaves.
-    if (isPromise(handled)) void heldBy(request)?.until(handled)
-    return exchange.respond(isPromise(handled) ? await handled : handled)
-  } catch (error) {
-    exchange.end(500, true)
-    throw error
-  }
 }
 
 async function answered(
