@@ -37,6 +37,8 @@ export interface ToolLimit<Call extends ToolCall = ToolCall> {
 /** The part of an `McpServer` that is used, of both majors of the SDK. */
 export interface ToolServer {
   registerTool(...args: never[]): unknown
+  /** SDK 1. */
+  tool?(...args: never[]): unknown
 }
 
 interface Refused {
@@ -59,7 +61,6 @@ export function limitTools<Call extends ToolCall = ToolCall>(
   server: ToolServer,
   { limiter, tools, cost, key }: ToolLimit<Call>,
 ): void {
-  const register = server.registerTool as (name: string, config: unknown, handle: Handle) => unknown
   function limited(tool: string, handle: Handle): Handle {
     return async (...args) => {
       // A tool without arguments gets only the context.
@@ -70,9 +71,15 @@ export function limitTools<Call extends ToolCall = ToolCall>(
       return decision.allowed ? handle(...args) : refused(tool, decision)
     }
   }
-  server.registerTool = (name: string, config: unknown, handle: Handle) => {
-    const isLimited = tools === undefined || tools.includes(name)
-    return register.call(server, name, config, isLimited ? limited(name, handle) : handle)
+  for (const method of ['registerTool', 'tool'] as const) {
+    const register = server[method] as Handle | undefined
+    if (register === undefined) continue
+    // The handler comes last, after what describes the tool.
+    server[method] = (name: string, ...rest: unknown[]) => {
+      const handle = rest.pop() as Handle
+      const isLimited = tools === undefined || tools.includes(name)
+      return register.call(server, name, ...rest, isLimited ? limited(name, handle) : handle)
+    }
   }
 }
 

@@ -14,7 +14,11 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { listen } from '../../../internal/behaviour/test/servers/kind.js'
 
-type Register = (name: string, config: object, handler: (...args: never[]) => unknown) => unknown
+type Register = (
+  name: string,
+  about: object | string,
+  handler: (...args: never[]) => unknown,
+) => unknown
 
 interface Result {
   readonly isError?: boolean
@@ -185,6 +189,18 @@ test('without a session either, they share one bucket, with a warning, unless ke
   const key = () => crypto.randomUUID()
   const apart = await sdk2.start(withTools({ key }, 1).addTools)
   for (let i = 0; i < 2; i += 1) expect((await (await apart())('ping')).isError).toBeFalsy()
+})
+
+test('tools of the older method `tool` are limited as well', async () => {
+  const { addTools } = withTools({}, 1)
+  const pong = () => ({ content: [{ type: 'text', text: 'pong' }] })
+  const start = sdk1.start((server) => {
+    addTools(server)
+    ;(server.tool as Register)('old', 'An old tool', pong)
+  })
+  const call = await (await start)('ann')
+  expect((await call('old')).content[0]?.text).toBe('pong')
+  expect((await call('old')).isError).toBe(true)
 })
 
 test('only the named tools are limited', async () => {
