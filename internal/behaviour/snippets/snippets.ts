@@ -21,12 +21,17 @@ const here = import.meta.dirname
  * step `majors`.
  */
 export const ELSEWHERE: readonly string[] = [
+  '@apollo/server',
   '@modelcontextprotocol/server',
   '@nestjs/websockets',
+  '@trpc/server',
   '@valkey/valkey-glide',
   '@weir/compat',
   '@weir/dashboard',
   'express-rate-limit',
+  'graphql',
+  'graphql-query-complexity',
+  'graphql-yoga',
   'node:sqlite',
   'redis',
   'socket.io-client',

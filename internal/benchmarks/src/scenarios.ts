@@ -2,6 +2,7 @@
 
 import type { Scenario } from './scenario.js'
 import { alone } from './scenarios/alone.js'
+import { fastify } from './scenarios/fastify.js'
 import { hono } from './scenarios/hono.js'
 import { distinctKeysLoad, hotKeyLoad } from './scenarios/load.js'
 import { memoryManyKeys, memoryOneKey } from './scenarios/memory.js'
@@ -11,5 +12,5 @@ import { refused } from './scenarios/refused.js'
 
 export const scenarios: readonly Scenario[] = [
   ...[distinctKeysLoad, hotKeyLoad, alone, refused],
-  ...[redisBytes, memoryOneKey, memoryManyKeys, middlewareAlone, hono],
+  ...[redisBytes, memoryOneKey, memoryManyKeys, middlewareAlone, fastify, hono],
 ]
