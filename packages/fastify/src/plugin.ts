@@ -5,7 +5,7 @@ import { type Allowance, limiterName, type RequestDecision } from '@weir/core/ht
 import type {
   FastifyContextConfig,
   FastifyInstance,
-  FastifyPluginCallback,
+  FastifyPluginAsync,
   FastifyRequest,
 } from 'fastify'
 import { hookOf } from './hooks.js'
@@ -57,20 +57,17 @@ declare module 'fastify' {
  * requests that have no route.
  * @example app.register(rateLimitPlugin, { limit: 100, window: '1m' })
  */
-export const rateLimitPlugin: FastifyPluginCallback<RateLimitPluginOptions> = Object.assign(
-  plugin,
-  {
-    // As fastify-plugin does, so that it limits the app, and not only itself.
-    [Symbol.for('skip-override')]: true,
-    [Symbol.for('plugin-meta')]: { name: '@weir/fastify', fastify: '4.x || 5.x' },
-  },
-)
+export const rateLimitPlugin: FastifyPluginAsync<RateLimitPluginOptions> = Object.assign(plugin, {
+  // As fastify-plugin does, so that it limits the app, and not only itself.
+  [Symbol.for('skip-override')]: true,
+  [Symbol.for('plugin-meta')]: { name: '@weir/fastify', fastify: '4.x || 5.x' },
+})
 
-function plugin(
+/** Asynchronous, so that wrong options reject `ready()`: Fastify does not catch what others throw. */
+async function plugin(
   app: FastifyInstance,
   { hook = 'onRequest', global = true, ...all }: RateLimitPluginOptions,
-  done: () => void,
-): void {
+): Promise<void> {
   const store = all.store ?? memoryStore()
   const { name, policy, limit, window, ...settings } = { ...all, store }
   const every = global ? rateLimit({ ...all, store } as RateLimitOptions) : undefined
@@ -108,7 +105,6 @@ function plugin(
   app.addHook(hook, limited)
   if (!Object.hasOwn(app, 'rateLimit')) app.decorate('rateLimit', maker)
   if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit')
-  done()
 }
 
 /** Fastify before 4.22 has `routeConfig`, and before 4.10 only `context`. */

@@ -133,12 +133,13 @@ test('a route gives a policy in place of limit and window, and the other way rou
   ])
 })
 
-test('wrong options of a route are an error when it is declared', async () => {
+test('wrong options of a route are an error when it is declared, those of the plugin when it is loaded', async () => {
+  const wrong = { max: 1 } as object
+  const right = /the option "max"; here that is limit: see docs\/migrating.md/
+  await expect(appOf().register(rateLimitPlugin, wrong as typeof ONCE)).rejects.toThrow(right)
   const app = appOf()
   await app.register(rateLimitPlugin, ONCE)
-  expect(() => app.get('/', { config: { rateLimit: { max: 1 } as object } }, ok)).toThrow(
-    /the option "max"; here that is limit: see docs\/migrating.md/,
-  )
+  expect(() => app.get('/', { config: { rateLimit: wrong } }, ok)).toThrow(right)
 })
 
 test('is the default export, which register takes as a promise', async () => {
