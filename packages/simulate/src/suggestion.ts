@@ -92,6 +92,8 @@ export interface CurvePoint {
   readonly refusedShare?: number
 }
 
+/** How many keys of a plateau are named. */
+const NAMED = 5
 const WINDOWS: readonly Duration[] = ['1s', '10s', '1m', '1h']
 
 /**
@@ -218,9 +220,23 @@ export class Suggested implements Suggesting {
     const all = of === 'keys' ? keys.count : this.#entries.count
     const found = search(candidates, replayed, of, partOf(affect, all))
     const { windowMs } = candidates
-    const plateaus = plateausOf(candidates.ranges, found.affectedAt, keys.count)
+    const plateaus = plateausOf(candidates.ranges, found.affectedAt, keys.count).map((flat) => ({
+      ...flat,
+      keys: this.#refusedMost(found, flat.from),
+    }))
     const curve = this.#curve(candidates, found, plateaus)
     return { windowMs, times, limit: found.limit, isSmallest: found.isSmallest, plateaus, curve }
+  }
+
+  /** Of the keys that a limit refuses, those with the most units. */
+  #refusedMost(found: Found, limit: number): readonly string[] {
+    const { texts } = this.#limiter.keys
+    const { units } = this.#entries
+    const refused: number[] = []
+    for (let key = 0; key < texts.length; key += 1)
+      if (found.isAffectedAt(key, limit)) refused.push(key)
+    refused.sort((one, other) => units.of(other) - units.of(one))
+    return refused.slice(0, NAMED).map((key) => texts[key] as string)
   }
 
   #curve(

@@ -270,7 +270,8 @@ describe('weir suggest', () => {
     const { out } = await weir('suggest', command)
     expect(out).toContain('1 min             500             0')
     expect(out.split('\n')[2]).toBe(
-      'Set 60 in 1 min, if 4 keys abuse you: each limit from 38 to 235 refuses them alone. ' +
+      'Set 60 in 1 min, if 4 keys abuse you (192.0.2.3, 192.0.2.2, 192.0.2.1, 192.0.2.0): each ' +
+        'limit from 38 to 235 refuses them alone. ' +
         'Otherwise 800 in 1 min: 500 is the smallest limit that refuses at most 0.1 % of the keys ' +
         'of this log, and the next will differ.',
     )

@@ -288,9 +288,10 @@ describe('plateaus', () => {
     fc.assert(
       fc.property(abused, affects, (log, affect) => {
         const { plateaus, curve } = suggested({ algorithm, affect }, log)
-        expect(plateaus).toEqual(plateausByHand(algorithm, log, 20))
+        expect(plateaus).toMatchObject(plateausByHand(algorithm, log, 20))
         const at = (limit: number) => curve.find((point) => point.limit === limit)?.affected
-        for (const { affected, from } of plateaus) {
+        for (const { affected, from, keys } of plateaus) {
+          expect(keys.length).toBe(Math.min(5, affected))
           expect(at(from)).toBe(affected)
           if (from > 1) expect(at(from - 1)).toBeGreaterThan(affected)
         }
@@ -308,10 +309,12 @@ describe('plateaus', () => {
     }
     const ordinary = Array.from({ length: 18 }, () => 4)
     expect(of([...ordinary, 13, 11])).toEqual([])
-    expect(of([...ordinary, 13, 12])).toEqual([{ affected: 2, from: 4, to: 11 }])
+    expect(of([...ordinary, 13, 12])).toEqual([
+      { affected: 2, from: 4, to: 11, keys: ['k18', 'k19'] },
+    ])
     expect(of([...ordinary, 36, 12])).toEqual([
-      { affected: 2, from: 4, to: 11 },
-      { affected: 1, from: 12, to: 35 },
+      { affected: 2, from: 4, to: 11, keys: ['k18', 'k19'] },
+      { affected: 1, from: 12, to: 35, keys: ['k18'] },
     ])
     expect(of([...ordinary, 13, 13, 13])).toEqual([])
   })
@@ -334,7 +337,8 @@ describe('the advice', () => {
   })
 
   const DAY_MS = 86_400_000
-  const plateau = { affected: 8, from: 17, to: 2_498 }
+  const keys: readonly string[] = []
+  const plateau = { affected: 8, from: 17, to: 2_498, keys }
   const searched = (
     windowMs: number,
     limit: number | undefined,
@@ -345,8 +349,8 @@ describe('the advice', () => {
 
   test('is for the window in which a few keys stand out furthest', () => {
     const windows = [
-      searched(60_000, 90, [{ affected: 2, from: 20, to: 80 }]),
-      searched(3_600_000, 2_499, [{ affected: 9, from: 10, to: 30 }, plateau]),
+      searched(60_000, 90, [{ affected: 2, from: 20, to: 80, keys }]),
+      searched(3_600_000, 2_499, [{ affected: 9, from: 10, to: 30, keys }, plateau]),
     ]
     expect(adviceOf(windows, DAY_MS, () => 1e9)).toEqual({
       ...{ windowMs: 3_600_000, needed: 2_499, limit: 4_000 },

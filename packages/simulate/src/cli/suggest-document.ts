@@ -1,5 +1,6 @@
 // What `weir suggest` prints.
 
+import { shown } from '../log/shown.js'
 import { withMargin } from '../suggest/advice.js'
 import type {
   Advice,
@@ -57,12 +58,15 @@ function adviceText(
   const share = affect === 0 ? 'no' : `at most ${asPercent(affect)} % of the`
   const why = `${asCount(needed)} is the smallest limit that refuses ${share} ${of} of this log, and the next will differ.`
   if (abusers === undefined) return `Set ${set}: ${why}`
-  const { affected, from, to, limit: few } = abusers
+  const { affected, from, to, limit: few, keys: some } = abusers
+  const others = affected - some.length
+  const named =
+    some.map((key) => shown(key)).join(', ') + (others > 0 ? ` and ${asCount(others)} more` : '')
   const whose = sample === 1 ? '' : ' of the sample'
   const keys = affected === 1 ? `a key${whose} abuses` : `${asCount(affected)} keys${whose} abuse`
   const alone = affected === 1 ? 'it' : 'them'
   return (
-    `Set ${asCount(few)} in ${asDuration(windowMs)}, if ${keys} you: each limit from ` +
+    `Set ${asCount(few)} in ${asDuration(windowMs)}, if ${keys} you (${named}): each limit from ` +
     `${asCount(from)} to ${asCount(to)} refuses ${alone} alone. Otherwise ${set}: ${why}`
   )
 }

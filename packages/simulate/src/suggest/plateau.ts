@@ -3,7 +3,12 @@
 
 import type { LimitRange } from './candidates.js'
 
-export interface Plateau {
+export interface Plateau extends Flat {
+  /** Which these keys are: at most five, those with the most units. */
+  readonly keys: readonly string[]
+}
+
+interface Flat {
   /** Keys that each of the limits refuses at least once. */
   readonly affected: number
   /** The smallest of the limits. */
@@ -25,7 +30,7 @@ export function plateausOf(
   ranges: readonly LimitRange[],
   affectedAt: (limit: number) => number,
   keys: number,
-): readonly Plateau[] {
+): readonly Flat[] {
   const all = [...plateausIn(ranges, affectedAt, Math.floor(keys / ONE_IN))]
   return all.filter(({ from, to }) => to + 1 >= WIDE * from)
 }
@@ -35,8 +40,8 @@ function* plateausIn(
   ranges: readonly LimitRange[],
   affectedAt: (limit: number) => number,
   most: number,
-): Generator<Plateau> {
-  let plateau: Plateau | undefined
+): Generator<Flat> {
+  let plateau: Flat | undefined
   let before = 0
   for (const limit of probesIn(ranges)) {
     const affected = affectedAt(limit)

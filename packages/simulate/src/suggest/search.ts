@@ -22,6 +22,8 @@ export interface Found {
   /** False: there are too many limits to try each, so a smaller one might do as well. */
   readonly isSmallest: boolean
   readonly affectedAt: (limit: number) => number
+  /** Whether a key is refused at a limit that `affectedAt` was asked about. */
+  readonly isAffectedAt: (key: number, limit: number) => boolean
   readonly refusedAt: (limit: number) => number
 }
 
@@ -57,7 +59,9 @@ export function search(
         most,
       )
     : searchAny(needs, { affectedAt, refusedAt }, most)
-  return { ...found, affectedAt, refusedAt }
+  const isAffectedAt: Found['isAffectedAt'] = (key, limit) =>
+    inRange(limit).isAffectedAt(key, limit)
+  return { ...found, affectedAt, isAffectedAt, refusedAt }
 }
 
 function remembered(answer: (limit: number) => number): (limit: number) => number {
