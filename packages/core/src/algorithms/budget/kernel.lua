@@ -1,12 +1,15 @@
 -- Budget. Formula, bound and units: kernel.ts, the twin of this file.
 -- The build adds the list of functions, with the mode's own as `special`.
--- Key: STRING 'end:spent' or, where units are held, 'end:spent:held:next:runs' and for each run
+-- Key: STRING 'end:spent' or, where units are held, 'end:spent:held:next' and for each run
 -- ',expiry:units', the last to expire first, in Unix ms. `held` is the units of all runs, and
 -- `next` the next expiry, so that a decision reads and writes one run, however many there are.
 
 local MOST_RUNS = 122
--- More characters than that number of runs takes.
+-- More characters than that number of runs takes, and than a state without runs; and fewer than
+-- that number of runs takes.
 local MOST_CHARACTERS = 5000
+local WITHOUT_RUNS = 34
+local FEW_RUNS = 1200
 
 -- Runs, which are kept as the last one and the text of the others, as tables.
 local function tables_of(last, amount, others)
@@ -34,14 +37,14 @@ local function put(expiries, amounts, expiry, units)
   return true
 end
 
--- Tables as a policy keeps runs: held, next, runs, last, amount, others.
+-- Tables as a policy keeps runs: held, next, last, amount, others.
 local function kept(expiries, amounts)
   local runs, held, texts = #expiries, 0, {}
   for at = 1, runs do
     held = held + amounts[at]
     if at > 1 then texts[at - 1] = format(',%d:%d', expiries[at], amounts[at]) end
   end
-  return held, expiries[runs] or 0, runs, expiries[1] or 0, amounts[1] or 0, table.concat(texts)
+  return held, expiries[runs] or 0, expiries[1] or 0, amounts[1] or 0, table.concat(texts)
 end
 
 -- The runs that count now, none of them later than an end.
@@ -57,33 +60,38 @@ end
 return function(limit, hold, forget)
   local now = floor(us / 1000)
   local part = max(1, ceil(hold / 60))
+  local step = ceil(forget / 60)
   local latest = ceil((now + hold) / part) * part
-  local finish, spent, dirty
-  local held, next_expiry, runs, last, amount, others
+  local finish, stored_finish, spent, dirty
+  local held, next_expiry, last, amount, others
 
   local function read(key)
     local raw = pcall('GET', key)
     local is_ours = not raw
-    local ends, stored, sum, first, count, newest, units, rest
+    local ends, stored, sum, first, newest, units, rest
     if type(raw) == 'string' and #raw <= MOST_CHARACTERS then
-      ends, stored, sum, first, count, newest, units, rest =
-        match(raw, '^(%d+):(%d+):?(%d*):?(%d*):?(%d*),?(%d*):?(%d*)([,:%d]*)$')
+      if #raw <= WITHOUT_RUNS then
+        ends, stored = match(raw, '^(%d+):(%d+)$')
+      else
+        ends, stored, sum, first, newest, units, rest =
+          match(raw, '^(%d+):(%d+):(%d+):(%d+),(%d+):(%d+)([,:%d]*)$')
+      end
       is_ours = ends ~= nil
     end
+    stored_finish = ends and ends + 0 or 0
     finish, spent, dirty = now + forget, 0, false
-    held, next_expiry, runs, last, amount, others = 0, 0, 0, 0, 0, ''
-    if ends and ends + 0 > now then
+    held, next_expiry, last, amount, others = 0, 0, 0, 0, ''
+    if stored_finish > now then
       spent = stored + 0
-      if units ~= '' then
-        held, next_expiry, runs = sum + 0, first + 0, count + 0
-        last, amount, others = newest + 0, units + 0, rest
+      if units then
+        held, next_expiry, last, amount, others = sum + 0, first + 0, newest + 0, units + 0, rest
         if next_expiry <= now or last > finish then
-          held, next_expiry, runs, last, amount, others =
+          held, next_expiry, last, amount, others =
             counting(last, amount, others, now, finish)
         end
       end
-      dirty = ends + 0 > finish
-      if not dirty then finish = ends + 0 end
+      dirty = stored_finish > finish
+      if not dirty then finish = stored_finish end
     end
     return is_ours
   end
@@ -98,14 +106,14 @@ return function(limit, hold, forget)
       spent = spent + added
     elseif added > 0 and latest == last then
       held, amount = held + added, amount + added
-    elseif added > 0 and latest > last and runs < MOST_RUNS then
+    elseif added > 0 and latest > last and #others < FEW_RUNS then
       if last > 0 then others = format(',%d:%d', last, amount) .. others end
-      held, runs, last, amount = held + added, runs + 1, latest, added
+      held, last, amount = held + added, latest, added
       if next_expiry == 0 then next_expiry = latest end
     elseif added > 0 then
       local expiries, amounts = tables_of(last, amount, others)
       if put(expiries, amounts, latest, added) then
-        held, next_expiry, runs, last, amount, others = kept(expiries, amounts)
+        held, next_expiry, last, amount, others = kept(expiries, amounts)
       else
         spent = spent + added
       end
@@ -132,15 +140,23 @@ return function(limit, hold, forget)
     return spent + held > 0 and (finish - now) * 1000 or 0, dirty
   end
 
-  local function write(key, reset)
+  -- The TTL lasts until the end, rounded up to a sixtieth of the time, so it is rarely written; a
+  -- lost TTL is written again in the next one. It has a second to spare, because Redis counts it
+  -- from when the script began.
+  local function write(key)
     local value
-    if runs == 0 then
+    if last == 0 then
       value = format('%d:%d', finish, spent)
     else
-      local form = '%d:%d:%d:%d:%d,%d:%d%s'
-      value = format(form, finish, spent, held, next_expiry, runs, last, amount, others)
+      local form = '%d:%d:%d:%d,%d:%d%s'
+      value = format(form, finish, spent, held, next_expiry, last, amount, others)
     end
-    call('SET', key, value, 'PX', format('%d', reset / 1000 + 1000 + slack))
+    local steps = floor(finish / step)
+    if stored_finish > now and floor(stored_finish / step) == steps then
+      call('SET', key, value, 'KEEPTTL')
+    else
+      call('SET', key, value, 'PX', format('%d', (steps + 1) * step - now + 1000 + slack))
+    end
   end
 
   local function use()
@@ -176,7 +192,7 @@ return function(limit, hold, forget)
           table.remove(expiries, at)
           table.remove(amounts, at)
         end
-        held, next_expiry, runs, last, amount, others = kept(expiries, amounts)
+        held, next_expiry, last, amount, others = kept(expiries, amounts)
         dirty = true
         return ended
       end
