@@ -1,8 +1,8 @@
 // The targets: the policies that count units, with 100 units a minute, and the most that can be
 // taken in a minute.
 
-import type { PolicyDescription } from '../../../src/algorithms/description.js'
 import { budget } from '../../../src/algorithms/budget/policies.js'
+import type { PolicyDescription } from '../../../src/algorithms/description.js'
 import { fixedWindow } from '../../../src/algorithms/fixed-window/policies.js'
 import type { Policy } from '../../../src/algorithms/policy.js'
 import { slidingWindow } from '../../../src/algorithms/sliding-log/policies.js'
