@@ -63,7 +63,8 @@ export const rateLimitPlugin: FastifyPluginAsync<RateLimitPluginOptions> = Objec
   [Symbol.for('plugin-meta')]: { name: '@weir/fastify', fastify: '4.x || 5.x' },
 })
 
-/** Asynchronous, so that wrong options reject `ready()`: Fastify does not catch what others throw. */
+/** Asynchronous, so that wrong options reject `ready()`: Fastify catches nothing that others
+ *  throw. */
 async function plugin(
   app: FastifyInstance,
   { hook = 'onRequest', global = true, ...all }: RateLimitPluginOptions,
