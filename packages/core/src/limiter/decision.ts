@@ -65,7 +65,7 @@ export interface Denied extends DecisionBase {
   /** False. */
   readonly allowed: false
   /** Why:
-   *  - `limit`: wait `retryAfterMs`
+   *  - `limit`: wait `retryAfterMs`; `Infinity`: a budget is used up, and no time gives it back
    *  - `cost-exceeds-limit`: the cost is above what can ever pass, so waiting cannot help
    *  - `store-unavailable`: the store could not decide, and `whenUnavailable` is `'deny'`
    *  - `policy-failed`: the policy function failed, and `whenPolicyFails` is `'deny'`
@@ -245,8 +245,9 @@ export function madeOf(
       unavailableMs,
       result,
     )
-  const { retryAfterMs, block } = binding
-  const isNever = retryAfterMs === Number.POSITIVE_INFINITY
+  const { retryAfterMs, block, cost, limit, policy } = binding
+  const isUsedUp = policy.kernel?.traits.isLasting === true && cost <= limit
+  const isNever = retryAfterMs === Number.POSITIVE_INFINITY && !isUsedUp
   const reason = isNever ? 'cost-exceeds-limit' : block?.isBlocked ? 'blocked' : 'limit'
   return new DeniedDecision(name, binding, key, result, reason, retryAfterMs, result)
 }

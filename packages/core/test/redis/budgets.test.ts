@@ -1,7 +1,7 @@
 // Budgets in every store: what settlements, refunds and penalties do to what is held and spent; and
 // random walks beside a model that keeps each hold by itself.
 //
-// WEIR_WEEKLY=1 takes 30,000 steps, from a seed that it draws.
+// WEIR_WEEKLY=1 takes 10,000 steps, from a seed that it draws.
 
 import { seedOf, stepsOf } from '@weir/testkit'
 import { expect, test } from 'vitest'
@@ -25,7 +25,7 @@ import { patientStore } from './patient.js'
 const HOLD_MS = 10_000
 const PART_MS = Math.ceil(HOLD_MS / 60)
 const FORGET_MS = 60_000
-const STEPS = stepsOf(540, 30_000)
+const STEPS = stepsOf(540, 10_000)
 
 let runs = 0
 const stores: Readonly<Record<string, (clock: FakeClock) => Store | Promise<Store>>> = {
@@ -78,6 +78,16 @@ test.each(Object.keys(stores))(
     expect(await left()).toEqual([6, 36])
   },
 )
+
+test('a budget that is used up says so, and that no time helps', async () => {
+  const { limiter } = await limiterOn('memory', budget({ name: 'turns', limit: 2 }))
+  await limiter.consume('k', { cost: 2 })
+  const never = Number.POSITIVE_INFINITY
+  const denied = { allowed: false, reason: 'limit', retryAfterMs: never }
+  expect(await limiter.consume('k')).toMatchObject(denied)
+  const reason = 'cost-exceeds-limit'
+  expect(await limiter.consume('k', { cost: 3 })).toMatchObject({ ...denied, reason })
+})
 
 test('a hold that was renewed is settled by its new name, and is renewed no more', async () => {
   const clock = fakeClock()
@@ -215,4 +225,4 @@ test(`every store decides as a model that keeps each hold, over ${STEPS} steps`,
       expect(policies[0]?.remaining, `step ${steps}, after ${what}`).toBe(left)
     }
   }
-})
+}, 600_000)
