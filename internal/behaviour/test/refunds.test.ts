@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { fixedWindow, memoryStore, RateLimiter, type Store, StoreError } from '@weir/core'
 import type { ResponseOutcome } from '@weir/core/http'
 import { type FakeClock, fakeClock } from '@weir/core/testing'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ask, pipeline, serve, statuses, times } from './client.js'
 import type { Exchange, Reply, Running } from './servers/kind.js'
 import { servers } from './servers/table.js'
@@ -116,6 +116,9 @@ describe.each(servers)('$name', (kind) => {
   })
 
   test('after a stream that broke off', async () => {
+    // @hono/node-server prints why.
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => printed.mockRestore())
     const { url, outcomes } = await noting(
       ({ finished }) => !finished,
       () => ({ body: Readable.from(breaking()) }),

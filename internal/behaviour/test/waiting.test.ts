@@ -196,6 +196,9 @@ describe.each(servers)('$name', (kind) => {
     })
 
     test('after a stream, and after one that broke off', async () => {
+      // @hono/node-server prints why.
+      const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+      onTestFinished(() => printed.mockRestore())
       const used = new WeakMap<object, number>()
       async function* streamed(exchange: Exchange): AsyncGenerator<string> {
         for (let i = 1; i <= 5; i += 1) {
