@@ -16,6 +16,7 @@ files['packages/core/src/algorithms/*/kernel.lua'] = {
   ignore = {
     '211/read', '211/used', '211/take', '211/retry_after', '211/reset_after', '211/write', '211/refund', '211/reconcile',
     '211/restore', '211/within', '211/ahead', '211/cancel', '211/may_begin', '211/refuse', '211/block', '211/unblock', '211/renew',
+    '211/settle', '211/spend',
     '212/limit',
   },
 }

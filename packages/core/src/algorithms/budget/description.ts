@@ -14,8 +14,8 @@ export const description: AlgorithmDescription = {
       create: budget,
       of(limit, window, name) {
         const windowMs = durationMs(window, 'window')
-        const holdTimeout = Math.min(86_400_000, Math.max(1_000, Math.floor(windowMs / 2)))
-        return budget({ name, limit, holdTimeout, forgetAfter: Math.max(2_000, windowMs) })
+        const holdTimeout = Math.min(86_400_000, Math.max(1_000, windowMs))
+        return budget({ name, limit, holdTimeout, forgetAfter: Math.max(2_000, 2 * windowMs) })
       },
       bound: (policy) => inAnyWindow(policy.limit, policy, 'in use at any instant: the limit'),
       gridMs: noGrid,
