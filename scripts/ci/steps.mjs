@@ -70,7 +70,7 @@ const FAULTS = 'internal/fleet/dist/internal/fleet/src/faults/run.js'
 /**
  * The tests of packages that name this step.
  * @param {string} name
- * @param {string[]} files parts of their names; without any, all
+ * @param {string[]} files parts of their names, or options of vitest; without any, all
  */
 const testsOf = (name, ...files) => ({
   run: node('node_modules/vitest/vitest.mjs', 'run', ...files),
@@ -199,12 +199,12 @@ const change = {
   outages: {
     title: 'Promises about real time: outages of real servers',
     clock: true,
-    commands: [judging('outages', 'packages/')],
+    commands: [judging('outages', '--project', 'core outages', '--project', 'compat outages')],
   },
   freezes: {
     title: 'Promises about real time: clients whose server freezes',
     clock: true,
-    commands: [judging('outages', 'internal/')],
+    commands: [judging('outages', '--project', 'fleet outages', '--project', 'behaviour outages')],
   },
   calm: {
     title: 'What needs the machine for itself: rows of the fault matrix, ratios of costs',

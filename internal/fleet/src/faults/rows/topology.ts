@@ -157,6 +157,7 @@ const migrating: Row = {
   number: '21b',
   fault: 'slots of a Cluster migrate there and back, atomically (Valkey 9), under load',
   must: 'exact; Redis decides',
+  fullOnly: true,
   async run(stage, length) {
     // Otherwise a master that loses its last slot becomes a replica.
     const args = ['--cluster-allow-replica-migration', 'no']
