@@ -291,8 +291,8 @@ export const FAULTS = [
   [
     'of requests that are asked one by one the first is forgotten',
     'redis/transport/exchange.ts',
-    '    this.#options.send(call.entries.map((entry) => ({ ...call, script, entries: [entry] })))',
-    '    this.#options.send(call.entries.slice(1).map((entry) => ({ ...call, script, entries: [entry] })))',
+    '    this.send(call.entries.map((entry) => ({ ...call, script, entries: [entry] })))',
+    '    this.send(call.entries.slice(1).map((entry) => ({ ...call, script, entries: [entry] })))',
     'cluster, resharding',
     SHARED_SLOTS,
   ],
@@ -305,7 +305,7 @@ export const FAULTS = [
   [
     'a request does not wait until what was admitted before it is counted',
     `${RESILIENCE}/resilience.ts`,
-    '      if (mayBeBehind && this.#isBehind(guarded)) return\n',
+    '      if (this.#mayBeBehind(guard) && this.#isBehind(guarded)) return\n',
     '',
     'blips',
   ],
