@@ -59,6 +59,8 @@ try {
     'reflect-metadata',
     'rxjs@7',
     'ioredis@6',
+    // The program of a README needs them.
+    ...['hono@4', '@hono/node-server@2'],
   ]
   const types = [
     'typescript@7.0.2',

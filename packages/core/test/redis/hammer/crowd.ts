@@ -8,6 +8,8 @@ import type { Job, Report } from './hammer.js'
 export interface Crowd {
   /** Makes all processes do the job at once, and adds their reports up. */
   hammer(job: Job): Promise<Report>
+  /** As `hammer`, one process after another. */
+  inTurn(job: Job): Promise<Report>
   stop(): Promise<void>
 }
 
@@ -20,6 +22,11 @@ export async function startCrowd(skewsMs: readonly number[]): Promise<Crowd> {
   return {
     async hammer(job) {
       const reports = await Promise.all(members.map((member) => reportOf(member, job)))
+      return reports.reduce(sum)
+    },
+    async inTurn(job) {
+      const reports: Report[] = []
+      for (const member of members) reports.push(await reportOf(member, job))
       return reports.reduce(sum)
     },
     async stop() {
