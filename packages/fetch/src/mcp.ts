@@ -100,14 +100,22 @@ function refused(tool: string, { reason, retryAfterMs }: Denied): Refused {
     reason === 'store-unavailable' || reason === 'policy-failed'
       ? `Calls of the tool "${tool}" cannot be counted at present.`
       : `The rate limit of the tool "${tool}" is used up.`
-  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000))
   const isNever = !Number.isFinite(retryAfterMs)
-  const then = isNever
-    ? 'This call takes more than the limit ever allows. Do not repeat it; ask for less.'
-    : `Wait ${seconds} second${seconds === 1 ? '' : 's'} before you call it again.`
+  const then = isNever ? never(reason) : waiting(Math.max(1, Math.ceil(retryAfterMs / 1_000)))
   return {
     isError: true,
     content: [{ type: 'text', text: `${what} ${then}` }],
     _meta: isNever ? {} : { 'weir/retryAfterMs': retryAfterMs },
   }
+}
+
+/** A budget that is used up has the reason `limit`. */
+function never(reason: Denied['reason']): string {
+  return reason === 'cost-exceeds-limit'
+    ? 'This call takes more than the limit ever allows. Do not repeat it; ask for less.'
+    : 'No waiting helps. Do not call it again.'
+}
+
+function waiting(seconds: number): string {
+  return `Wait ${seconds} second${seconds === 1 ? '' : 's'} before you call it again.`
 }

@@ -7,7 +7,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { McpServer as McpServer1 } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import { createMcpHandler, McpServer as McpServer2 } from '@modelcontextprotocol/server'
-import { memoryStore, RateLimiter, slidingLog } from '@weir/core'
+import { budget, memoryStore, RateLimiter, slidingLog } from '@weir/core'
 import { fakeClock } from '@weir/core/testing'
 import { limitTools, type ToolLimit, type ToolServer } from '@weir/fetch'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -159,6 +159,22 @@ test.each([sdk1, sdk2])(
     expect(calls.mock.calls.flat()).toEqual(['search', 'ping'])
   },
 )
+
+test('a model learns that no waiting helps once a budget is used up', async () => {
+  const limiter = new RateLimiter({ name: 'run', policy: budget({ limit: 1 }) })
+  onTestFinished(() => limiter.close())
+  const call = await (
+    await sdk2.start((server) => {
+      limitTools(server, { limiter })
+      const register = server.registerTool as Register
+      register('ping', {}, () => ({ content: [{ type: 'text', text: 'pong' }] }))
+    })
+  )('ann')
+  expect((await call('ping')).isError).toBeFalsy()
+  const refused = await call('ping')
+  expect(refused.content[0]?.text).toMatch(/No waiting helps/)
+  expect(refused._meta?.['weir/retryAfterMs']).toBeUndefined()
+})
 
 test.each([sdk1, sdk2])('$name: clients are told apart by who they are', async ({ start }) => {
   const { addTools, limiter } = withTools({}, 1)
