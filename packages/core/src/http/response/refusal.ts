@@ -124,7 +124,7 @@ function exceeded(
   }
 }
 
-const NEVER = 'This request takes more than the limit ever allows, so trying again does not help.'
+const NEVER = 'This request takes more than will ever be left, so trying again does not help.'
 
 const unavailable: Problem = {
   type: `${PROBLEM_TYPES}temporary-reduced-capacity`,
