@@ -9,7 +9,6 @@ import {
   redisStore,
   tokenBucket,
 } from '@weir/core'
-import { isPromise } from '@weir/core/http'
 import type { Store, StoreRequest, StoreResult } from '@weir/core/store'
 import { fakeClock, storeConformance } from '@weir/core/testing'
 import { Cluster, Redis } from 'ioredis'
@@ -38,7 +37,7 @@ class Counting implements Store {
   decide(request: StoreRequest): StoreResult | Promise<StoreResult> {
     this.asked += 1
     const result = this.#store.decide(request)
-    return isPromise(result) ? result.then((settled) => settled) : result
+    return 'then' in result ? result.then((settled) => settled) : result
   }
   reset(...target: Parameters<Store['reset']>): void | Promise<void> {
     return this.#store.reset(...target)

@@ -29,6 +29,7 @@ export async function bundleTypes(all) {
       entryFileNames: `[name]${ending}`,
       chunkFileNames: ({ name }) => `chunks/${name.replace(/\.d$/, '')}${ending}`,
       minifyInternalExports: false,
+      experimentalMinChunkSize: 3_000,
     })
   await build.close()
   if (!hasOneCopy) return

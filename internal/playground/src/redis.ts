@@ -2,6 +2,7 @@
 // and docs/redis.md. Tests compare all of it with these, and with a real Redis.
 
 import type { Policy } from '@weir/core'
+import { kernelOf, numbersOf } from '@weir/core/internal'
 import type { Stored } from '../../../packages/core/src/algorithms/repository.js'
 
 /** The limiter's name on this page; keys in Redis have it. */
@@ -19,8 +20,8 @@ export interface Asked extends Stored {
 /** @param key letters and digits only, which need no encoding in Redis */
 export function askedOf(policy: Policy, stored: Stored, key: string): Asked {
   const name = policy.nameWithoutLimit ?? policy.name
-  const redisKey = `weir:{${key}}:${LIMITER}:${name}:${policy.kernel?.id}-${policy.timeScale}`
-  const call = `EVALSHA <script> 1 ${redisKey} ${policy.numbers.join(' ')}`
+  const redisKey = `weir:{${key}}:${LIMITER}:${name}:${kernelOf(policy)?.id}-${policy.timeScale}`
+  const call = `EVALSHA <script> 1 ${redisKey} ${numbersOf(policy).join(' ')}`
   const { kept, most } = stored
   const growth = most === undefined ? `${kept}, always` : `${kept}, at most ${most}`
   return { ...stored, key: redisKey, call, growth }

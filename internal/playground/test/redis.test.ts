@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { RateLimiter, recommendedRedisOptions, redisStore } from '@weir/core'
+import { kernelOf } from '@weir/core/internal'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -69,7 +70,7 @@ describe.each(ALGORITHMS)('of $id', (algorithm) => {
   })
 
   test('the commands are all that its Lua has for plain requests', () => {
-    const [folder] = Object.entries(kernels).find(([, { id }]) => id === policy.kernel?.id) ?? []
+    const [folder] = Object.entries(kernels).find(([, { id }]) => id === kernelOf(policy)?.id) ?? []
     const path = `../../../packages/core/src/algorithms/${folder}`
     const lua = readFileSync(new URL(`${path}/kernel.lua`, import.meta.url), 'utf8')
     const commands = [...lua.matchAll(/\bp?call\('(\w+)'/g)].map(([, name]) => String(name))

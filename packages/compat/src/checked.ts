@@ -1,7 +1,7 @@
 // Checks of what users hand in.
 
 import { RateLimiter, type Store, unlimited } from '@weir/core'
-import { quote } from '@weir/core/http'
+import { quote } from '@weir/core/internal'
 
 /** The error for wrong input, and for what another limiter can do and Weir's stores cannot. */
 export function misuse(what: string): Error {

@@ -10,7 +10,7 @@
 //   one that begins as these do      \n and the key
 
 import { createHash } from 'node:crypto'
-import { NO_KEY } from '@weir/core/http'
+import { NO_KEY } from '@weir/core/internal'
 
 /** The longest key that Weir takes. */
 const LONGEST = 8_192

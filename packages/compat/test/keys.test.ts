@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { memoryStore, type Store } from '@weir/core'
-import { NO_KEY } from '@weir/core/http'
+import { NO_KEY } from '@weir/core/internal'
 import { expect, test } from 'vitest'
 import { weirStorage as ofBetterAuth } from '../src/better-auth.js'
 import { weirStore as ofExpress } from '../src/express-rate-limit.js'

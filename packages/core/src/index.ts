@@ -12,7 +12,7 @@ export { type BudgetOptions, budget } from './algorithms/budget/policies.js'
 export { type ConcurrencyOptions, concurrency } from './algorithms/concurrency/policies.js'
 export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window/policies.js'
 export { type LockoutOptions, lockout } from './algorithms/lockout/policies.js'
-export type { Algorithm, Policy } from './algorithms/policy.js'
+export type { Policy } from './algorithms/policy.js'
 export { policyFrom } from './algorithms/policy-from.js'
 export { slidingCounter } from './algorithms/sliding-counter/policies.js'
 export * from './algorithms/sliding-log/policies.js'
@@ -23,14 +23,13 @@ export { type Duration, duration } from './base/duration.js'
 export { type CodedError, type ErrorCode, StoreError } from './base/errors.js'
 export type { WarningCode } from './base/warnings.js'
 export * from './entries/moved.js'
-export type { StoreHealth } from './layers/resilience/status.js'
+export { type AddressOptions, addressKey } from './http/client/address-key.js'
 export type { Cost } from './limiter/costs.js'
 export type { Wait } from './limiter/counters.js'
 export type {
   Allowed,
   Decision,
   Denied,
-  PartialDecision,
   Receipt,
   WaitDecision,
 } from './limiter/decision.js'
@@ -42,7 +41,7 @@ export type {
   UpToOptions,
   WaitOptions,
 } from './limiter/options.js'
-export type { Held, Holding, HoldResult } from './limiter/slots/held.js'
+export type { Held, Holding } from './limiter/slots/held.js'
 export type { LimiterStats } from './limiter/stats.js'
 export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './memory/store.js'
 export type { Key, PolicyInput, PolicyUse } from './policy-input.js'

@@ -17,7 +17,7 @@ import type { WhenUnavailable } from './store.js'
 /**
  * Who is limited: a text of 1 to 8,192 characters, a safe integer or a bigint; 42, 42n and '42' are
  * one key. A text of more than 256 characters (UTF-16 units) is counted by its hash. Pass an
- * address through `addressKey` of `@weir/core/http`: an IPv6 client has at least 2^64 of them.
+ * address through `addressKey`: an IPv6 client has at least 2^64 of them.
  */
 export type Key = string | number | bigint
 

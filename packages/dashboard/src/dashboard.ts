@@ -1,7 +1,7 @@
 // The dashboard: one page that shows limiters at work, on any server.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { quote } from '@weir/core/http'
+import { quote } from '@weir/core/internal'
 import { Notes } from './act/notes.js'
 import { Collector } from './collect/collector.js'
 import { checkOptions, type DashboardOptions } from './options.js'

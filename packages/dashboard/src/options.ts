@@ -1,6 +1,6 @@
 // The dashboard's options.
 
-import { quote } from '@weir/core/http'
+import { quote } from '@weir/core/internal'
 import type { ActionNote } from './protocol.js'
 import type { Authorize } from './server/access.js'
 import type { Limiters } from './watched.js'

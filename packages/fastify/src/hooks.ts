@@ -8,9 +8,9 @@ import {
   overloadHeaders,
   recordResponse,
   refundCharged,
-  typeError,
   withState,
 } from '@weir/core/http'
+import { typeError } from '@weir/core/internal'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 
 /** A hook over HTTP/1 and HTTP/2, whose types of requests share no more than parts. */

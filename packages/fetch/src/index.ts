@@ -10,11 +10,11 @@ import {
   type HttpSettings,
   heldBy,
   httpLimiter,
-  isPromise,
   type NodeResponse,
   type RequestDecision,
   type Verdict,
 } from '@weir/core/http'
+import { isPromise } from '@weir/core/internal'
 import { type Exchange, exchangeOf } from './exchange.js'
 
 export * from '@weir/core'

@@ -2,7 +2,7 @@
 // that a model can act on.
 
 import type { Cost, Denied, RateLimiter } from '@weir/core'
-import { NO_KEY, warnOnce } from '@weir/core/http'
+import { NO_KEY, warnOnce } from '@weir/core/internal'
 
 interface Authenticated {
   readonly clientId: string

@@ -11,11 +11,11 @@ import {
   hasNodeConnection,
   heldBy,
   httpLimiter,
-  isPromise,
   type Refusal,
   type RequestDecision,
   type Verdict,
 } from '@weir/core/http'
+import { isPromise } from '@weir/core/internal'
 import type { DefaultContext, DefaultState, Middleware, Next, ParameterizedContext } from 'koa'
 import { type AnyContext, forget, remember } from './error-path.js'
 

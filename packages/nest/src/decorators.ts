@@ -3,7 +3,7 @@
 import 'reflect-metadata'
 import { Inject, type Type } from '@nestjs/common'
 import type { Policy } from '@weir/core'
-import { quote } from '@weir/core/http'
+import { quote } from '@weir/core/internal'
 import { invalid } from './exception.js'
 import type { NestRequest, RateLimitOptions, RateLimitOverride } from './options.js'
 import { DECLARED, getRateLimiterToken, SKIPPED } from './tokens.js'

@@ -8,7 +8,8 @@ import {
   HttpStatus,
 } from '@nestjs/common'
 import type { Decision, ErrorCode } from '@weir/core'
-import { type Refusal, withPage } from '@weir/core/http'
+import type { Refusal } from '@weir/core/http'
+import { withPage } from '@weir/core/internal'
 import { throwError } from 'rxjs'
 import { grpcCallOf } from './message.js'
 import type { NestRequest } from './options.js'

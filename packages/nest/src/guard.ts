@@ -9,7 +9,8 @@ import {
   Injectable,
   type NestInterceptor,
 } from '@nestjs/common'
-import { abandonHandler, beginHandler, heldBy, isPromise, type Refusal } from '@weir/core/http'
+import { abandonHandler, beginHandler, heldBy, type Refusal } from '@weir/core/http'
+import { isPromise } from '@weir/core/internal'
 import { defer, finalize } from 'rxjs'
 import { RateLimitException, withoutStatusCode } from './exception.js'
 import type { Limit } from './limit.js'

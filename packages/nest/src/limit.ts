@@ -7,8 +7,8 @@ import {
   type LimitOptions as HttpOptions,
   httpLimiter,
   limiterName,
-  quote,
 } from '@weir/core/http'
+import { quote } from '@weir/core/internal'
 import { invalid } from './exception.js'
 import type { NestRequest, RateLimitOptions, Settings } from './options.js'
 import { type NestResponse, nest } from './request.js'

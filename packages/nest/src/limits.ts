@@ -11,7 +11,7 @@ import {
 } from '@nestjs/common'
 import { ApplicationConfig, ModulesContainer } from '@nestjs/core'
 import { memoryStore, type RateLimiter, type Store, unlimited } from '@weir/core'
-import { quote } from '@weir/core/http'
+import { quote } from '@weir/core/internal'
 import { withoutUndefined } from './decorators.js'
 import { type Limits, limitOf, sameNames } from './limit.js'
 import type { RateLimitModuleOptions, RateLimitOptions, Settings } from './options.js'

@@ -11,7 +11,7 @@ import {
   type Type,
 } from '@nestjs/common'
 import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core'
-import { quote } from '@weir/core/http'
+import { quote } from '@weir/core/internal'
 import { checkEnforced } from './enforcement.js'
 import { invalid, RateLimitFilter } from './exception.js'
 import { leftTo, RateLimitGuard } from './guard.js'

@@ -3,7 +3,7 @@
 import 'reflect-metadata'
 import type { Type } from '@nestjs/common'
 import type { ModulesContainer } from '@nestjs/core'
-import { quote, warnOnce } from '@weir/core/http'
+import { quote, warnOnce } from '@weir/core/internal'
 import { type Decorated, decorated } from './decorated.js'
 import { declaredOn, skippedOn } from './decorators.js'
 import { invalid } from './exception.js'

@@ -4,7 +4,7 @@
 import type { Type } from '@nestjs/common'
 import { MetadataScanner, type ModulesContainer } from '@nestjs/core'
 import type { Policy } from '@weir/core'
-import { policyNamed, quote } from '@weir/core/http'
+import { policyNamed, quote } from '@weir/core/internal'
 import { invalid } from './exception.js'
 import type { NamedPolicy, RateLimitModuleOptions, RateLimitOptions } from './options.js'
 import { LIMITS } from './tokens.js'

@@ -1,6 +1,6 @@
 // The errors of a simulation. Each has a code, and says what was given and what would be right.
 
-import { quote, withPage } from '@weir/core/http'
+import { quote, withPage } from '@weir/core/internal'
 import { shown } from './log/shown.js'
 
 /** The `code` of an error of this package. Errors of policies have those of @weir/core. */

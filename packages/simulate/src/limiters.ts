@@ -9,7 +9,7 @@ import {
   type PolicyUse,
   slidingWindow,
 } from '@weir/core'
-import { quote } from '@weir/core/http'
+import { isPolicy, quote } from '@weir/core/internal'
 import { misuse, misused } from './errors.js'
 import type { LogEntry } from './log/entry.js'
 import { whyRefused } from './run/algorithms.js'
@@ -156,10 +156,4 @@ export function checkSimulated(policy: Policy, whose: string): void {
   if (why === undefined) return
   const what = `${whose} has the policy ${quote(policy.name)}, a ${policy.algorithm}`
   throw misused('WEIR_NOT_SIMULATED', `${what}, which is not simulated: ${why}; leave it out`)
-}
-
-/** Whether a factory made the value. `RateLimiter` refuses others, and says what is right. */
-function isPolicy(value: unknown): value is Policy {
-  const { signature, numbers } = (value ?? {}) as Partial<Policy>
-  return typeof signature === 'string' && Array.isArray(numbers)
 }

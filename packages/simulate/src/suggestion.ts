@@ -1,7 +1,8 @@
 // The limit that fits a log: the smallest that refuses no more than the user accepts, with a curve
 // over other limits, for each window.
 
-import { type Algorithm, type Cost, type Duration, unlimited } from '@weir/core'
+import { type Cost, type Duration, unlimited } from '@weir/core'
+import type { Algorithm } from '@weir/core/store'
 import { misuse } from './errors.js'
 import type { Limiter } from './limiters.js'
 import type { LogEntry } from './log/entry.js'

@@ -37,6 +37,7 @@ test('the main entry imports nothing but @weir/core, directly or indirectly', ()
   expect([...new Set(others)].sort()).toEqual([
     '@weir/core',
     '@weir/core/http',
+    '@weir/core/internal',
     '@weir/core/store',
     '@weir/core/testing',
   ])

@@ -1,7 +1,8 @@
 // A limit is found as by hand: by a simulation at each limit, from the largest down, until one
 // refuses too much.
 
-import { type Algorithm, type Policy, RateLimiter, slidingLog, slidingWindow } from '@weir/core'
+import { type Policy, RateLimiter, slidingLog, slidingWindow } from '@weir/core'
+import type { Algorithm } from '@weir/core/store'
 import { descriptionOf } from '@weir/core/testing'
 import { stepsOf } from '@weir/testkit'
 import fc from 'fast-check'

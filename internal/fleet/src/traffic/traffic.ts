@@ -1,6 +1,7 @@
 // What processes ask for, and when.
 
-import type { Decision, PartialDecision } from '../../../../packages/core/src/index.js'
+import type { PartialDecision } from '../../../../packages/core/src/entries/store.js'
+import type { Decision } from '../../../../packages/core/src/index.js'
 import type { Units } from '../fleet/charges.js'
 import type { StoryOptions } from '../fleet/choices.js'
 import type { Fleet } from '../fleet/fleet.js'

@@ -1,6 +1,7 @@
 // One store over two versions, for the conformance suite: either version gets each request.
 
 import type { Policy, RedisStore } from '@weir/core'
+import { kernelOf, numbersOf } from '@weir/core/internal'
 import type { PolicySet, Settings, Store, StoreRequest, Target } from '@weir/core/store'
 import { policyLike, type Version } from './version.js'
 
@@ -40,9 +41,10 @@ export function storeOfBoth(
 function translatedFor(version: Version): (policySet: PolicySet) => PolicySet {
   const known = new WeakMap<PolicySet, PolicySet>()
   const policyOf = (policy: Policy): Policy => {
-    // Getters, of which a copy would have none.
-    const { numbers, nameWithoutLimit, options } = policy
-    const { kernel } = policyLike(version, policy)
+    // These are not enumerable, so a copy would have none.
+    const { nameWithoutLimit, options } = policy
+    const numbers = numbersOf(policy)
+    const kernel = kernelOf(policyLike(version, policy))
     return Object.freeze({ ...policy, kernel, numbers, nameWithoutLimit, options })
   }
   return (policySet) => {

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Policy, RedisStore, RedisStoreOptions } from '@weir/core'
+import { kernelOf } from '@weir/core/internal'
 import { algorithms } from '@weir/core/testing'
 import type { Redis } from 'ioredis'
 import { root } from '../places/places.js'
@@ -55,8 +56,9 @@ export function storeOf(
 }
 
 /** A policy of this version, with the same kernel as a policy of another version. */
-export function policyLike({ core }: Version, { algorithm, kernel, timeScale }: Policy): Policy {
-  if (kernel?.periodAt === undefined)
+export function policyLike({ core }: Version, policy: Policy): Policy {
+  const { algorithm, timeScale } = policy
+  if (kernelOf(policy)?.periodAt === undefined)
     return core.policyFrom({ algorithm, ...ALGORITHMS.get(algorithm)?.[1] })
   const [, window, weekStart, timeZone] = /^(\w+)(?:-(\w+))?@(.+)$/.exec(timeScale) ?? []
   const week = weekStart === undefined ? {} : { weekStart }
@@ -84,7 +86,7 @@ export function algorithmsOn(folders: readonly string[]): Policy['algorithm'][] 
 export function kernelsOf({ core }: Version): ReadonlyMap<string, string> {
   const ids = new Map<string, string>()
   for (const [algorithm, [folder, smallest]] of ALGORITHMS) {
-    const kernel = isKnown(core, algorithm) && core.policyFrom({ algorithm, ...smallest }).kernel
+    const kernel = isKnown(core, algorithm) && kernelOf(core.policyFrom({ algorithm, ...smallest }))
     if (kernel) ids.set(folder, kernel.id)
   }
   return ids

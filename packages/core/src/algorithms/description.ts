@@ -2,6 +2,7 @@
 // package, for tools, and for tests of stores. @weir/core/testing publishes all descriptions.
 
 import type { Duration } from '../base/duration.js'
+import type { PolicyNumbers } from './algorithm.js'
 import type { Policy } from './policy.js'
 
 /** An algorithm: one arithmetic, and the policies that are decided by it. */
@@ -14,7 +15,10 @@ export interface AlgorithmDescription {
   readonly api: ApiTable
   /** The longest time, in ms, for which a step back of the clock may block a key: letter (h) of the
    *  contract. */
-  readonly longestMs: (policy: Pick<Policy, 'numbers' | 'windowMs'>) => number
+  readonly longestMs: (policy: {
+    readonly windowMs: number
+    readonly numbers: PolicyNumbers
+  }) => number
 }
 
 /** What a factory's policies promise and cost. */

@@ -37,9 +37,11 @@ export interface Policy {
   readonly unitMs: number
   /** How far ahead turns may be reserved, in ms; 0 for windows, which have no turns. */
   readonly maxWaitMs: number
-  /** The arithmetic; undefined: there is none, and everything is allowed. */
+  /** The arithmetic; undefined: there is none, and everything is allowed.
+   *  @internal */
   readonly kernel: Kernel | undefined
-  /** What the kernel calculates with. */
+  /** What the kernel calculates with.
+   *  @internal */
   readonly numbers: PolicyNumbers
   /** Its name in a limiter that has a name, where the user did not name the policy: algorithm and
    *  time scale, so that a changed limit continues from the same count. Undefined: the user named
@@ -50,6 +52,16 @@ export interface Policy {
   /** The factory's options: with `algorithm`, all that `policyFrom` needs. Undefined: the policy
    *  was derived from another. */
   readonly options: object | undefined
+}
+
+/** The arithmetic of a policy, for tools; undefined: there is none, and everything is allowed. */
+export function kernelOf(policy: Policy): Kernel | undefined {
+  return policy.kernel
+}
+
+/** What the kernel of a policy calculates with, for tools. */
+export function numbersOf(policy: Policy): PolicyNumbers {
+  return policy.numbers
 }
 
 /**

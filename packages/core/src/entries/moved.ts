@@ -3,6 +3,7 @@
 
 import type * as blocks from '../algorithms/block-code.js'
 import type { FixedWindowOptions } from '../algorithms/fixed-window/policies.js'
+import type * as policies from '../algorithms/policy.js'
 import type { Policy } from '../algorithms/policy.js'
 import type * as unlimited from '../algorithms/unlimited.js'
 import type * as calls from '../base/calls.js'
@@ -11,8 +12,11 @@ import type * as histogram from '../base/histogram.js'
 import { warnOnce } from '../base/warnings.js'
 import type * as events from '../layers/resilience/events.js'
 import * as layers from '../layers/resilience/resilient.js'
+import type * as status from '../layers/resilience/status.js'
+import type * as decision from '../limiter/decision.js'
 import type { RateLimiter } from '../limiter/limiter.js'
 import type * as options from '../limiter/options.js'
+import type * as held from '../limiter/slots/held.js'
 import type * as stats from '../limiter/stats.js'
 import * as source from '../live/limits-from.js'
 import * as live from '../live/live-policies.js'
@@ -132,6 +136,14 @@ export type EventLoopUtilizationOptions = signals.EventLoopUtilizationOptions
 /** @deprecated Until 1.0: import it from `@weir/core/adaptive`. */
 export type ResponsesOptions = signals.ResponsesOptions
 /** @deprecated Until 1.0: import it from `@weir/core/store`. */
+export type Algorithm = policies.Algorithm
+/** @deprecated Until 1.0: import it from `@weir/core/store`. */
+export type StoreHealth = status.StoreHealth
+/** @deprecated Until 1.0: import it from `@weir/core/store`. */
+export type PartialDecision = decision.PartialDecision
+/** @deprecated Until 1.0: import it from `@weir/core/store`. */
+export type HoldResult<Value> = held.HoldResult<Value>
+/** @deprecated Until 1.0: import it from `@weir/core/store`. */
 export type ResilientOptions = layers.ResilientOptions
 /** @deprecated Until 1.0: import it from `@weir/core/store`. */
 export type ResilientStore = layers.ResilientStore
@@ -171,7 +183,7 @@ export type UndecidedStats = stats.UndecidedStats
 export type MaxWaiting = NonNullable<options.RateLimiterOptions['maxWaiting']>
 /** @deprecated Until 1.0: write `Parameters<typeof unlimited>[0]`. */
 export type UnlimitedOptions = unlimited.UnlimitedOptions
-/** @deprecated Until 1.0: write `StoreHealth`. */
+/** @deprecated Until 1.0: write `StoreHealth` of `@weir/core/store`. */
 export type RedisHealth = redis.RedisHealth
 /** @deprecated Until 1.0: write `FixedWindowOptions['window']`. */
 export type CalendarUnit = Exclude<FixedWindowOptions['window'], Duration>

@@ -2,6 +2,7 @@
 // and the layers that `resilient` puts around a store; the types that make up results and stats.
 
 export type { BlockState } from '../algorithms/block-code.js'
+export type { Algorithm } from '../algorithms/policy.js'
 export type { StoreCall } from '../base/calls.js'
 export type { HistogramStats } from '../base/histogram.js'
 export { type Batch, type BatchOutcome, type BatchRequest, batchOf } from '../database/batch.js'
@@ -12,6 +13,9 @@ export {
   type ResilientStore,
   resilient,
 } from '../layers/resilience/resilient.js'
+export type { StoreHealth } from '../layers/resilience/status.js'
+export type { PartialDecision } from '../limiter/decision.js'
+export type { HoldResult } from '../limiter/slots/held.js'
 export type {
   DecisionStats,
   PolicyStats,

@@ -1,10 +1,6 @@
 // Rate limits over HTTP, for framework adapters and for users who need a part of one.
 
-export { policyNamed } from '../algorithms/policy.js'
-export { quote, typeError, withPage } from '../base/errors.js'
-export { NO_KEY } from '../base/key-text.js'
-export { type Awaitable, isPromise } from '../base/maybe-async.js'
-export { warnOnce } from '../base/warnings.js'
+export type { Awaitable } from '../base/maybe-async.js'
 export { type Check, type HttpAdapter, nodeRequests, type Trust, type Verdict } from './adapter.js'
 export { type CallbackLimiter, callbackLimiter } from './callback-limiter.js'
 export { type AddressOptions, addressKey } from './client/address-key.js'

@@ -1,6 +1,7 @@
 // What holds for one key. Asks the limiter with `peek`, which takes nothing and writes nothing.
 
 import type { Decision } from '@weir/core'
+import { kernelOf } from '@weir/core/internal'
 import type { PolicyResult } from '@weir/core/store'
 import type { Collector } from '../collect/collector.js'
 import { finite } from '../collect/limiter-frame.js'
@@ -71,7 +72,7 @@ function policyOf(result: PolicyResult): Omit<PolicyOf, 'from'> {
     algorithm: policy.algorithm,
     limit: finite(limit) ?? null,
     remaining: finite(remaining) ?? null,
-    windowMs: policy.kernel?.traits.hasWindow ? finite(policy.windowMs) : undefined,
+    windowMs: kernelOf(policy)?.traits.hasWindow ? finite(policy.windowMs) : undefined,
     retryAfterMs: orNever(retryAfterMs),
     resetAfterMs: finite(resetAfterMs) ?? 0,
     block: block && { level: block.level, blocked: block.isBlocked },

@@ -1,6 +1,7 @@
 // An action, read and checked before it is done, so that it can be noted.
 
 import { type Duration, type Policy, policyFrom } from '@weir/core'
+import { kernelOf } from '@weir/core/internal'
 import type { Collector } from '../collect/collector.js'
 import type { Action } from '../protocol.js'
 import type { ShownLimiter, ShownLive } from '../watched.js'
@@ -133,16 +134,18 @@ type LivePlan = Required<Omit<Planned, 'run'>> & { readonly run: () => Promise<b
 
 /** Whether units that were used under `before` do not count under `after`. */
 function isNewCounter(before: readonly Policy[], after: readonly Policy[]): boolean {
-  const counterOf = ({ kernel, timeScale }: Policy): string => `${kernel?.id}-${timeScale}`
+  const counterOf = (policy: Policy): string => `${kernelOf(policy)?.id}-${policy.timeScale}`
   return !before.some((one) => after.some((two) => counterOf(one) === counterOf(two)))
 }
 
 /** @throws {TypeError} WEIR_INVALID_POLICY, as `set` and `override` throw it */
 function checkLike(policy: Policy, all: readonly Policy[]): void {
   const [like] = all
-  const isRight = all.some(({ name, kernel }) => {
-    const mayDiffer = kernel === undefined || policy.kernel === undefined
-    return name === policy.name && (mayDiffer || kernel === policy.kernel)
+  const kernel = kernelOf(policy)
+  const isRight = all.some((one) => {
+    const own = kernelOf(one)
+    const mayDiffer = own === undefined || kernel === undefined
+    return one.name === policy.name && (mayDiffer || own === kernel)
   })
   if (isRight) return
   const right = `give the name ${like?.name} and the algorithm ${like?.algorithm}`

@@ -1,7 +1,8 @@
 // The commands `weir simulate` and `weir suggest`.
 
-import type { Algorithm, Policy } from '@weir/core'
-import { quote } from '@weir/core/http'
+import type { Policy } from '@weir/core'
+import { quote } from '@weir/core/internal'
+import type { Algorithm } from '@weir/core/store'
 import { misuse, misused } from '../errors.js'
 import { policiesIn } from '../files/policies-file.js'
 import { readLogs } from '../files/read-logs.js'

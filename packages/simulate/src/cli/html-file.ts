@@ -2,7 +2,7 @@
 
 import { type BigIntStats, fstatSync } from 'node:fs'
 import { stat, writeFile } from 'node:fs/promises'
-import { quote } from '@weir/core/http'
+import { quote } from '@weir/core/internal'
 import { misuse } from '../errors.js'
 import type { Given } from './options.js'
 

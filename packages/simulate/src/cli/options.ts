@@ -2,7 +2,7 @@
 
 import { parseArgs } from 'node:util'
 import { duration } from '@weir/core'
-import { quote } from '@weir/core/http'
+import { quote } from '@weir/core/internal'
 import { misuse, misused, misusedOptions } from '../errors.js'
 import { FIELD_NAMES, type FieldNames } from '../log/fields.js'
 import { checkedFormat, type LogFormat } from '../log/formats.js'

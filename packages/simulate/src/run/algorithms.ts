@@ -1,6 +1,7 @@
 // What the simulation asks the descriptions of algorithms.
 
 import type { Policy } from '@weir/core'
+import { kernelOf } from '@weir/core/internal'
 import { type Bound, descriptionOf } from '@weir/core/testing'
 
 /** What a policy promises. */
@@ -20,6 +21,6 @@ export function whyRefused({ algorithm }: Policy): string | undefined {
 }
 
 /** The unit of time to measure in: us for buckets, whole ms for others, as their kernels count. */
-export function unitOf({ kernel }: Policy): 'us' | 'ms' {
-  return kernel?.traits.drains === true ? 'us' : 'ms'
+export function unitOf(policy: Policy): 'us' | 'ms' {
+  return kernelOf(policy)?.traits.drains === true ? 'us' : 'ms'
 }

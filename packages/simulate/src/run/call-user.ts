@@ -1,4 +1,4 @@
-import { quote } from '@weir/core/http'
+import { quote } from '@weir/core/internal'
 import { misused } from '../errors.js'
 import { shown } from '../log/shown.js'
 

@@ -1,6 +1,6 @@
 // A limiter's keys, each with a number: what is counted of a key is in arrays, at that number.
 
-import { quote } from '@weir/core/http'
+import { quote } from '@weir/core/internal'
 import { failed } from '../errors.js'
 import { hashOf } from './hash.js'
 

@@ -11,7 +11,7 @@ import {
   RateLimiter,
   unlimited,
 } from '@weir/core'
-import { quote } from '@weir/core/http'
+import { kernelOf, quote } from '@weir/core/internal'
 import type { PolicyResult } from '@weir/core/store'
 import { failed, misuse, misused } from '../errors.js'
 import { checkSimulated, type Limiter } from '../limiters.js'
@@ -192,5 +192,5 @@ const FIRST_US = Date.UTC(2030, 0, 1) * 1_000
 const TOP = 10
 
 function limiting(uses: readonly PolicyUse[]): readonly PolicyUse[] {
-  return uses.filter(({ policy }) => policy?.kernel !== undefined)
+  return uses.filter(({ policy }) => policy && kernelOf(policy) !== undefined)
 }

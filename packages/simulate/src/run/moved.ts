@@ -2,7 +2,7 @@
 // time that changes no decision: a common multiple of all windows that lie on a grid.
 
 import type { Policy } from '@weir/core'
-import { quote } from '@weir/core/http'
+import { kernelOf, quote } from '@weir/core/internal'
 import { misused } from '../errors.js'
 import { gridOf } from './algorithms.js'
 
@@ -23,7 +23,7 @@ const LONGEST_MS = (5 * YEAR_US) / 1_000
 export function moveOf(typicalUs: number, policies: readonly Policy[] | undefined): number {
   if (typicalUs >= FIRST_US + ROOM_US && typicalUs < LAST_US - ROOM_US) return 0
   const isInside = typicalUs >= FIRST_US && typicalUs < LAST_US
-  const isOfCalendar = policies?.some(({ kernel }) => kernel?.periodAt !== undefined)
+  const isOfCalendar = policies?.some((policy) => kernelOf(policy)?.periodAt !== undefined)
   const stepMs =
     policies === undefined || isOfCalendar ? Number.POSITIVE_INFINITY : stepOf(policies)
   if (stepMs > LONGEST_MS) {

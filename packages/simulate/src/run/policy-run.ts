@@ -1,6 +1,7 @@
 // What is counted of one policy in one run.
 
 import type { Policy } from '@weir/core'
+import { kernelOf } from '@weir/core/internal'
 import type { Bound } from '@weir/core/testing'
 import type { MostReport, PolicyReport } from '../report.js'
 import { boundOf, unitOf } from './algorithms.js'
@@ -27,10 +28,10 @@ export class PolicyRun {
     this.#measure = this.#measureOf(policy)
   }
 
-  #measureOf({ kernel }: Policy): MostInWindow | MostInPeriod | undefined {
+  #measureOf(policy: Policy): MostInWindow | MostInPeriod | undefined {
     const { windowMs, units } = this.#bound
     if (units === Number.POSITIVE_INFINITY) return undefined
-    const periodAt = kernel?.periodAt
+    const periodAt = kernelOf(policy)?.periodAt
     if (windowMs === undefined && periodAt !== undefined)
       return new MostInPeriod((atMs) => periodAt(atMs * 1_000).startMs)
     return new MostInWindow(((windowMs ?? 0) * 1_000) / this.#unitUs)

@@ -8,7 +8,8 @@
 // on the limit; but a key that one limit never refuses, no larger one does either, and that is
 // enough to bisect.
 
-import { type Algorithm, type Duration, duration, type Policy } from '@weir/core'
+import { type Duration, duration, type Policy } from '@weir/core'
+import type { Algorithm } from '@weir/core/store'
 import { algorithms, type LimitRange } from '@weir/core/testing'
 import { misuse } from '../errors.js'
 

@@ -1,6 +1,7 @@
 // The answer to a question: what each limiter says, with hints and what remains unknown.
 
-import { addressKey, quote } from '@weir/core/http'
+import { addressKey } from '@weir/core/http'
+import { quote } from '@weir/core/internal'
 import type { Live } from './live.js'
 import type { Finding, Limiter } from './look.js'
 

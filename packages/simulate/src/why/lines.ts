@@ -1,7 +1,7 @@
 // The answer in lines of text.
 
 import type { Policy } from '@weir/core'
-import { quote } from '@weir/core/http'
+import { kernelOf, quote } from '@weir/core/internal'
 import { type Answer, hintsOf, isNew, type Judged, refusingOf, unknownsOf } from './answer.js'
 import { whyText } from './live.js'
 import type { Finding } from './look.js'
@@ -60,7 +60,7 @@ function outcome({ passes, cost, limit, retryAfterMs, block }: Finding): string 
 function state(finding: Finding): readonly string[] {
   const { use, limit, used, remaining, resetAfterMs, turns, block } = finding
   if (limit === Number.POSITIVE_INFINITY) return []
-  const isHeld = use.policy.kernel?.traits.isHeld
+  const isHeld = kernelOf(use.policy)?.traits.isHeld
   const reset = resetAfterMs === 0 ? '' : `; ${endText(finding)} in ${lasting(resetAfterMs)}`
   const lines = [`${used} of ${limit} ${isHeld ? 'held' : 'used'}, ${remaining} left${reset}`]
   if (turns !== undefined) {
@@ -76,7 +76,7 @@ function state(finding: Finding): readonly string[] {
 
 function endText({ use: { policy }, block }: Finding): string {
   if (block?.isBlocked) return 'the block ends'
-  if (policy.kernel?.traits.isHeld) return 'unless renewed, all are free'
+  if (kernelOf(policy)?.traits.isHeld) return 'unless renewed, all are free'
   return 'all is forgotten'
 }
 

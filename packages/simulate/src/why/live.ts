@@ -1,7 +1,7 @@
 // Which live policies hold for a key: from what processes declare, what is set, and overrides.
 
 import { type Policy, policyFrom } from '@weir/core'
-import { quote } from '@weir/core/http'
+import { quote } from '@weir/core/internal'
 import { failed } from '../errors.js'
 import type { AskedStore, Field, LiveState } from './tools.js'
 import { isSame, plural, policyText, printed } from './words.js'

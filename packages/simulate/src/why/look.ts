@@ -7,6 +7,7 @@ import {
   RateLimiter,
   type RedisStore,
 } from '@weir/core'
+import { kernelOf } from '@weir/core/internal'
 import type { PolicyResult } from '@weir/core/store'
 import type { Live, LivePolicy } from './live.js'
 import { isSame } from './words.js'
@@ -70,7 +71,7 @@ export async function look(
 
 /** A policy that limits nothing has no result if others in the group do limit. */
 function findingsIn(group: readonly Source[], results: readonly PolicyResult[]) {
-  const limiting = group.filter(({ use }) => use.policy.kernel !== undefined)
+  const limiting = group.filter(({ use }) => kernelOf(use.policy) !== undefined)
   return group.map((source) => {
     const result = results[limiting.indexOf(source)]
     return result === undefined ? unlimited(source) : findingOf(source, result)

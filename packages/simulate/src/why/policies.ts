@@ -1,7 +1,7 @@
 // The limiters of a policies file, with the policies that they have for one key.
 
 import type { Policy, PolicyInput, PolicyUse } from '@weir/core'
-import { quote } from '@weir/core/http'
+import { isPolicy, quote } from '@weir/core/internal'
 import { misuse, misused } from '../errors.js'
 import { policiesIn } from '../files/policies-file.js'
 import { hasPolicy, isLimitAndWindow, policyOfLimiter, UNNAMED } from '../limiters.js'
@@ -67,11 +67,6 @@ function isGiven(value: unknown): value is PolicyInput {
 
 function isUse(value: unknown): boolean {
   return isPolicy(value) || isPolicy((value as Partial<PolicyUse> | undefined)?.policy)
-}
-
-function isPolicy(value: unknown): value is Policy {
-  const { name, signature, numbers } = (value ?? {}) as Partial<Policy>
-  return typeof name === 'string' && typeof signature === 'string' && Array.isArray(numbers)
 }
 
 async function limiterOf(

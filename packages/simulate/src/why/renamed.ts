@@ -2,6 +2,7 @@
 // otherwise and nothing is stored.
 
 import { policyFrom, type RedisStore } from '@weir/core'
+import { kernelOf } from '@weir/core/internal'
 import { UNNAMED } from '../limiters.js'
 import { type Finding, type Limiter, look, type Source } from './look.js'
 import { dataOf } from './words.js'
@@ -30,7 +31,7 @@ function otherwiseNamed(
 ): readonly Source[] {
   const { policy } = use
   // The names of live policies are those of the application.
-  if (live !== undefined || policy.kernel === undefined) return []
+  if (live !== undefined || kernelOf(policy) === undefined) return []
   const isOfMiddleware = policy.algorithm === 'sliding-window' && sources.length === 1
   const names = isOfMiddleware && limiter !== UNNAMED ? [limiter, undefined] : [undefined]
   return names.map((name) => ({

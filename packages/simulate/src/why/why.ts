@@ -1,7 +1,7 @@
 // `weir why`: what a live Redis says about a key, and why. It only reads.
 
 import type { PolicyUse } from '@weir/core'
-import { quote } from '@weir/core/http'
+import { quote } from '@weir/core/internal'
 import type { CommandIo } from '../cli/command.js'
 import { misuse } from '../errors.js'
 import { type Answer, isNew, wouldPass } from './answer.js'

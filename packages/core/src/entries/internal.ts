@@ -1,0 +1,9 @@
+// `@weir/core/internal`: what Weir's own packages share, not documented and not for applications.
+// Versions of the packages may be mixed, so a name goes only where an export of the root might.
+
+export type { Kernel } from '../algorithms/algorithm.js'
+export { isPolicy, kernelOf, numbersOf, policyNamed } from '../algorithms/policy.js'
+export { quote, typeError, withPage } from '../base/errors.js'
+export { NO_KEY } from '../base/key-text.js'
+export { isPromise } from '../base/maybe-async.js'
+export { warnOnce } from '../base/warnings.js'
