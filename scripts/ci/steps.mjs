@@ -176,7 +176,7 @@ const change = {
     commands: [node('scripts/ci/lockfile.mjs'), testsOf('packages'), node('tools/changesets.mjs')],
   },
   clients: {
-    title: 'Other clients of Redis; a Cluster and policies that change under load',
+    title: 'Other clients of Redis; a Cluster that changes under load',
     commands: [testsOf('clients')],
   },
   monitoring: {
