@@ -25,10 +25,10 @@ const { values } = parseArgs({
 const commit = values.with ?? lastRelease()?.commit
 if (commit === undefined)
   throw new Error('the last release is not in this clone. Fetch it: git fetch --unshallow --tags')
-const release = releaseAt(commit)
-const earlier = await versionIn(release.folder, commit)
+const folder = releaseAt(commit)
+const earlier = await versionIn(folder, commit)
 const present = await versionIn(presentFolder, 'present')
-console.log(`${commit} (${release.tarball}) beside the present`)
+console.log(`${commit} (${folder}) beside the present`)
 
 const server = await startRedis()
 const bench = benchOn(server, [earlier, present])
@@ -38,7 +38,7 @@ for (let seed = first; seed < first + Number(values.rounds); seed += 1) {
   for (const [name, run] of checksOf(bench, seed)) {
     if (values.only !== undefined && values.only !== name) continue
     const { did, problems } = await run()
-    const unknown = problems.filter((problem) => !isKnown(release.commit, problem))
+    const unknown = problems.filter((problem) => !isKnown(commit, problem))
     const known = problems.length - unknown.length
     const rest = known > 0 ? `, ${known} known` : ''
     console.log(`seed ${seed}, ${name}: ${did}; ${unknown.length} wrong${rest}`)

@@ -18,14 +18,14 @@ if (release === undefined && process.env.GITHUB_ACTIONS !== undefined)
 
 // A clone without history has nothing to compare with.
 if (release !== undefined) {
-  const { folder, commit } = releaseAt(release.commit)
-  const bench = benchOf(await versionIn(folder, release.version))
+  const { commit, version } = release
+  const bench = benchOf(await versionIn(releaseAt(commit), version))
   const checks = checksOf(bench, SEED)
   // By chance, the versions may not take turns where it matters.
   for (const seed of [SEED + 1, SEED + 2, SEED + 3])
     checks.push([`conformance in brief, seed ${seed}`, () => checkConformance(bench, seed, BRIEF)])
   for (const [name, run] of checks) {
-    test(`${release.version} and the present on one Redis, seed ${SEED}: ${name}`, async () => {
+    test(`${version} and the present on one Redis, seed ${SEED}: ${name}`, async () => {
       const { problems } = await run()
       expect(problems.filter((problem) => !isKnown(commit, problem))).toEqual([])
     })
