@@ -1,10 +1,11 @@
-// The benchmarks as a command: `pnpm bench [--only hot-key,refused] [--rounds 9] [--short]
+// The benchmarks as a command: `pnpm bench [--only hot-key,alone] [--rounds 9] [--short]
 // [--one-core] [--reference 2d54f0d] [--write]`
 import { parseArgs } from 'node:util'
 import { machine } from './machine.js'
 import { writePage } from './page.js'
-import { goalsText, LEGEND, type Result, sectionText } from './report.js'
+import { LEGEND, type Result, sectionText } from './report.js'
 import { FULL, type Scale, SHORT } from './scenario.js'
+import { frameworks } from './scenarios/frameworks.js'
 import { servers } from './scenarios/servers.js'
 import { versions } from './scenarios/versions.js'
 import { scenarios } from './scenarios.js'
@@ -21,7 +22,7 @@ const { values } = parseArgs({
 })
 
 const wanted = values.only?.split(',').map((id) => id.trim())
-const all = [...scenarios, versions, servers]
+const all = [...scenarios, versions, servers, frameworks]
 const chosen = wanted === undefined ? scenarios : all.filter(({ id }) => wanted.includes(id))
 const unknown = wanted?.filter((id) => all.every((scenario) => scenario.id !== id)) ?? []
 const rounds = values.rounds === undefined ? undefined : Number(values.rounds)
@@ -57,7 +58,7 @@ const command = ['pnpm bench', ...process.argv.slice(2).filter((arg) => arg !== 
   ' ',
 )
 const measured = await machine(command)
-console.log(`${measured}\n\n${LEGEND}\n\n${goalsText(results)}`)
+console.log(`${measured}\n\n${LEGEND}`)
 if (values.write) {
   await writePage(results, measured)
   console.error('written: docs/benchmarks.md')

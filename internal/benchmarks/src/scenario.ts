@@ -1,6 +1,5 @@
-// A scenario: a task for limiters, how it is measured, and what Weir should reach.
+// A scenario: a task for limiters, how it is measured.
 
-import type { Goal } from './goals.js'
 import type { Table } from './table.js'
 
 /** How much is measured. */
@@ -53,7 +52,6 @@ export interface Scenario {
   readonly title: string
   /** What is measured, and what a reader must know to read the figures. */
   readonly about: string
-  readonly goals: readonly Goal[]
   /** Throws if a limit does not hold, since no figure means anything then. */
   measure(scale: Scale): Promise<readonly Table[]>
 }

@@ -10,8 +10,6 @@ export interface Metric {
   /** The heading of its column, with the unit. */
   readonly title: string
   readonly digits: number
-  /** The better direction: the best peer is the one with the least, or with the most. */
-  readonly better: 'less' | 'more'
   /** The subject that ratios relate to; if undefined, there are no ratios. */
   readonly base?: string
 }
@@ -65,18 +63,4 @@ export function multiple(
 /** The figure as a multiple of the metric's base. */
 export function ratio(table: Table, subject: string, metric: Metric): number | undefined {
   return metric.base === undefined ? undefined : multiple(table, subject, metric.base, metric.id)
-}
-
-/** The peer with the best figure. */
-export function bestPeer(table: Table, metric: Metric): Row | undefined {
-  let best: Row | undefined
-  let bestFigure = metric.better === 'less' ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
-  for (const row of table.rows) {
-    const value = row.kind === 'peer' ? figure(table, row.subject, metric.id) : undefined
-    if (value === undefined) continue
-    if (metric.better === 'less' ? value >= bestFigure : value <= bestFigure) continue
-    best = row
-    bestFigure = value
-  }
-  return best
 }

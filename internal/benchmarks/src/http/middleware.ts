@@ -65,8 +65,8 @@ export function renew({ req, res, ctx }: Exchange, address: string): void {
 
 export const NOTHING = 'next()'
 export const WEIR = 'Weir for Express'
-export const WEIR_BUCKET = 'Weir for Express, token bucket'
-export const TWO_HEADERS = 'two setHeader'
+const WEIR_BUCKET = 'Weir for Express, token bucket'
+const TWO_HEADERS = 'two setHeader'
 export const ERL_8 = 'express-rate-limit, draft-8'
 
 export const middleware: readonly Middleware[] = [

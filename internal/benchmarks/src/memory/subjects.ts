@@ -9,7 +9,7 @@ import type { MemorySubjectKind } from './subject.js'
 import { weir } from './weir.js'
 
 export const MAP = 'Map get + set'
-export const MAP_AND_TIME = 'Map get + set, and the time'
+const MAP_AND_TIME = 'Map get + set, and the time'
 export const EXPRESS = 'express-rate-limit MemoryStore'
 
 /**

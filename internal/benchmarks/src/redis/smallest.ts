@@ -10,7 +10,7 @@ import { type RedisSubject, type RedisSubjectKind, UNIT_MS } from './subject.js'
 import { LARGEST_CALL } from './weir.js'
 
 export const SMALLEST: string = 'Smallest script'
-export const SMALLEST_BATCHED: string = `Smallest script, ${LARGEST_CALL} in a call`
+const SMALLEST_BATCHED: string = `Smallest script, ${LARGEST_CALL} in a call`
 
 /**
  * Makes keys as long as those of Weir's bucket, which contain the limiter, the policy and the time

@@ -16,8 +16,8 @@ import { connected } from './client.js'
 import { type RedisSubjectKind, UNIT_MS, WINDOW_MS } from './subject.js'
 
 export const BUCKET = 'Weir token bucket'
-export const FIXED = 'Weir fixed window'
-export const COUNTER = 'Weir sliding counter'
+const FIXED = 'Weir fixed window'
+const COUNTER = 'Weir sliding counter'
 const SLIDING = 'Weir sliding window'
 const LOG = 'Weir exact log'
 

@@ -1,7 +1,6 @@
 // One request at a time: what batching costs requests that come alone.
 
 import type { RedisServer } from '@weir/testkit'
-import type { Goal } from '../goals.js'
 import { INCR } from '../redis/floors.js'
 import { type Contender, contenders, inProcesses } from '../redis/processes.js'
 import { RATE_LIMIT_REDIS } from '../redis/rate-limit-redis.js'
@@ -13,27 +12,19 @@ import type { Scale, Scenario } from '../scenario.js'
 import type { Metric, Row, Table } from '../table.js'
 
 const metrics: readonly Metric[] = [
-  { id: 'p50', title: 'p50, us', digits: 1, better: 'less', base: INCR },
-  { id: 'p99', title: 'p99, us', digits: 1, better: 'less', base: INCR },
-  { id: 'clientUs', title: 'client CPU, us', digits: 1, better: 'less', base: INCR },
-  { id: 'redisUs', title: 'Redis CPU, us', digits: 1, better: 'less', base: INCR },
+  { id: 'p50', title: 'p50, us', digits: 1, base: INCR },
+  { id: 'p99', title: 'p99, us', digits: 1, base: INCR },
+  { id: 'clientUs', title: 'client CPU, us', digits: 1, base: INCR },
+  { id: 'redisUs', title: 'Redis CPU, us', digits: 1, base: INCR },
 ]
 
 const ON_ONE = 'alone'
 const APART = 'alone-apart'
-const goals: readonly Goal[] = [
-  {
-    ...{ table: APART, metric: 'p50', what: 'median latency, a core each', of: WEIR },
-    ...{ per: RATE_LIMIT_REDIS, peer: RATE_LIMIT_REDIS, floor: SMALLEST, atMost: 1.15 },
-  },
-]
-
 export const alone: Scenario = {
   id: 'alone',
   title: 'One request at a time',
   about:
     'One request in flight, on one key; all allowed. Times are as the caller sees them. Each subject has a process of its own. With a core each, most of a request is what it takes to wake the other core; on one core nothing but work is left.',
-  goals,
   measure,
 }
 
@@ -44,15 +35,15 @@ const SLICES = 8
 const WARM_TURNS = 8
 
 async function measure(scale: Scale): Promise<readonly Table[]> {
-  const judged = subjects.filter(({ name }) => JUDGED.has(name))
+  const compared = subjects.filter(({ name }) => APART_TOO.has(name))
   return [
-    await tableOf(APART, 'A core for the client and one for Redis', [0, 1], judged, scale),
+    await tableOf(APART, 'A core for the client and one for Redis', [0, 1], compared, scale),
     await tableOf(ON_ONE, 'Both on one core', [0, 0], subjects, scale),
   ]
 }
 
-/** The subjects of goals. The others are measured only on one core. */
-const JUDGED: ReadonlySet<string> = new Set([INCR, SMALLEST, ...WEIR, RATE_LIMIT_REDIS])
+/** The others are measured only on one core. */
+const APART_TOO: ReadonlySet<string> = new Set([INCR, SMALLEST, ...WEIR, RATE_LIMIT_REDIS])
 
 function tableOf(
   id: string,

@@ -1,12 +1,10 @@
 // Memory stores, with a new process for each subject and round.
 
 import { nextMessage, startChild } from '../child.js'
-import { BEST_PEER, type Goal } from '../goals.js'
 import { exercises } from '../memory/exercises.js'
 import type { Job } from '../memory/main.js'
 import type { Exercise } from '../memory/subject.js'
-import { EXPRESS, MAP, MAP_AND_TIME, subjects } from '../memory/subjects.js'
-import { BUCKET, FIXED } from '../memory/weir.js'
+import { EXPRESS, MAP, subjects } from '../memory/subjects.js'
 import { inRounds, type Turn } from '../rounds.js'
 import type { Scale, Scenario } from '../scenario.js'
 import type { Metric, Table } from '../table.js'
@@ -16,16 +14,10 @@ export const memoryOneKey: Scenario = {
   title: 'In memory, one key',
   about:
     'CPU time of a decision, one after the other on one key, all allowed; those that answer with a promise are awaited. @nestjs/throttler is left out: it keeps an entry for each request of a key and looks at all of them each time.',
-  goals: [],
   measure: (scale) =>
     measure('one-key', scale, scale.rounds, [
-      { id: 'cpuNs', title: 'CPU, ns', digits: 0, better: 'less', base: MAP },
+      { id: 'cpuNs', title: 'CPU, ns', digits: 0, base: MAP },
     ]),
-}
-
-const many: Goal = {
-  ...{ table: 'memory', metric: 'bytes', what: 'bytes of a key', of: [BUCKET, FIXED] },
-  ...{ peer: BEST_PEER, floor: MAP_AND_TIME, atMost: 40 },
 }
 
 export const memoryManyKeys: Scenario = {
@@ -33,11 +25,10 @@ export const memoryManyKeys: Scenario = {
   title: 'In memory, 1,000,000 keys',
   about:
     'Bytes (heap and array buffers, after garbage collection) that a key takes after one request, beyond its text, which the caller also holds; and CPU time of a decision on a random one of them. rate-limiter-flexible and koa-ratelimit make key texts of their own. @fastify/rate-limit is told to keep all keys.',
-  goals: [many],
   measure: (scale) =>
     measure('many-keys', scale, Math.ceil(scale.rounds / 2), [
-      { id: 'bytes', title: 'bytes a key', digits: 0, better: 'less', base: EXPRESS },
-      { id: 'cpuNs', title: 'CPU, ns', digits: 0, better: 'less', base: MAP },
+      { id: 'bytes', title: 'bytes a key', digits: 0, base: EXPRESS },
+      { id: 'cpuNs', title: 'CPU, ns', digits: 0, base: MAP },
     ]),
 }
 

@@ -2,9 +2,8 @@
 
 import type { ChildProcess } from 'node:child_process'
 import { endChild, nextMessage, startChild } from '../child.js'
-import type { Goal } from '../goals.js'
 import { CLIENTS } from '../http/job.js'
-import { ERL_8, middleware, NOTHING, TWO_HEADERS, WEIR, WEIR_BUCKET } from '../http/middleware.js'
+import { ERL_8, middleware, NOTHING, WEIR } from '../http/middleware.js'
 import type { MiddlewareJob } from '../http/middleware-main.js'
 import { inRounds, type Turn } from '../rounds.js'
 import type { Scale, Scenario } from '../scenario.js'
@@ -13,23 +12,15 @@ import type { Metric, Table } from '../table.js'
 
 const metrics: readonly Metric[] = [
   {
-    ...{ id: 'us', title: 'CPU, us', digits: 2, better: 'less', base: ERL_8 },
+    ...{ id: 'us', title: 'CPU, us', digits: 2, base: ERL_8 },
   },
 ]
 
 const table = 'middleware'
-const goals: readonly Goal[] = [
-  {
-    ...{ table, metric: 'us', what: 'CPU of a request', of: [WEIR, WEIR_BUCKET] },
-    ...{ per: ERL_8, peer: ERL_8, floor: TWO_HEADERS, atMost: 0.25 },
-  },
-]
-
 export const middlewareAlone: Scenario = {
   id: 'middleware',
   title: 'Middleware alone',
   about: `CPU time of calling the middleware until it calls next(), memory store, ${CLIENTS.toLocaleString('en')} client addresses in turn, all allowed; what next() alone takes in the loop is subtracted. Each middleware has a process of its own. Requests are objects without a socket, responses are Node's. "${WEIR}" is rateLimit({ limit, window }) and its default headers, draft-8.`,
-  goals,
   measure,
 }
 

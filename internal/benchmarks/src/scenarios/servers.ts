@@ -10,9 +10,9 @@ import type { Scale, Scenario } from '../scenario.js'
 import type { Metric, Row } from '../table.js'
 
 const metrics: readonly Metric[] = [
-  { id: 'rate', title: 'decisions/s', digits: 0, better: 'more' },
-  { id: 'clientUs', title: 'client CPU, us', digits: 2, better: 'less' },
-  { id: 'redisUs', title: 'Redis CPU, us', digits: 2, better: 'less' },
+  { id: 'rate', title: 'decisions/s', digits: 0 },
+  { id: 'clientUs', title: 'client CPU, us', digits: 2 },
+  { id: 'redisUs', title: 'Redis CPU, us', digits: 2 },
 ]
 
 export const servers: Scenario = {
@@ -20,7 +20,6 @@ export const servers: Scenario = {
   title: 'Weir on several servers',
   about:
     'Distinct keys and a hot key, as in the whole run, on servers that take turns; INCR shows what the server itself costs.',
-  goals: [],
   measure: (scale) => onEach(scale, WEIR, binaries()),
 }
 

@@ -9,6 +9,7 @@ import type { Job } from '../memory/main.js'
 import type { Exercise } from '../memory/subject.js'
 import { BUCKET, FIXED, weir as memoryWeir, SLIDING } from '../memory/weir.js'
 import { type Contender, underLoad } from '../redis/processes.js'
+import { WEIR_REFUSERS } from '../redis/refusers.js'
 import { onRedis } from '../redis/stage.js'
 import { WEIR } from '../redis/weir.js'
 import { inRounds, type Turn } from '../rounds.js'
@@ -18,12 +19,11 @@ import type { Metric, Row, Samples } from '../table.js'
 import { builtAt } from '../versions/reference.js'
 import { oneByOne } from './alone.js'
 import { middlewareTurn } from './middleware.js'
-import { WEIR_REFUSERS } from './refused.js'
 
 const metrics: readonly Metric[] = [
-  { id: 'present', title: 'present', digits: 3, better: 'less' },
-  { id: 'reference', title: 'reference', digits: 3, better: 'less' },
-  { id: 'ratio', title: 'present / reference', digits: 3, better: 'less' },
+  { id: 'present', title: 'present', digits: 3 },
+  { id: 'reference', title: 'reference', digits: 3 },
+  { id: 'ratio', title: 'present / reference', digits: 3 },
 ]
 
 export const versions: Scenario = {
@@ -31,7 +31,6 @@ export const versions: Scenario = {
   title: 'Weir beside an earlier Weir',
   about:
     'The same exercises by both, each in processes of its own, turn by turn. A ratio is that of two turns, one after the other; below 1, the present one takes less.',
-  goals: [],
   measure: (scale) => compare(scale, builtAt(scale.reference)),
 }
 

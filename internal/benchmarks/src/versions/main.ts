@@ -4,8 +4,8 @@ import { strict as assert } from 'node:assert'
 import { startRedis } from '@weir/testkit'
 import { calmly } from '../redis/calm.js'
 import { onCores } from '../redis/cores.js'
+import { refusedTurn, WEIR_REFUSERS, weirRefuser } from '../redis/refusers.js'
 import type { Scale } from '../scenario.js'
-import { refusedTurn, WEIR_REFUSERS, weirRefuser } from '../scenarios/refused.js'
 
 const { oneCore, turnMs } = JSON.parse(process.argv[2] as string) as Scale
 const server = await startRedis()
