@@ -1,6 +1,7 @@
 // What the simulation promises: it can be repeated, it reaches the states in which things go wrong,
 // and all bounds hold in the stories of a few seeds. `npm run fleet` runs any number of stories.
 
+import { readFileSync } from 'node:fs'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { OUTAGES, optionsOf, type StoryOptions } from '../src/fleet/choices.js'
 import {
@@ -15,6 +16,7 @@ import {
 const SEEDS = [2, 3, 4, 8, 13]
 
 interface FoundStory {
+  readonly why?: string
   readonly found: string
   readonly seed: number
   readonly scenario: ScenarioName
@@ -22,205 +24,10 @@ interface FoundStory {
 }
 
 /** Stories that once broke a promise, as small as `pnpm fleet` made them. */
-const FOUND: readonly FoundStory[] = [
-  // The first request of a key after a live change came while the connection was away: what the
-  // process had seen before the change is not taken into account, as docs/resilience.md says.
-  {
-    found: 'user-2, policy 0: 32 passed, 31 may',
-    seed: 705391,
-    scenario: 'blips',
-    options: { limit: 31, keys: 3, demand: 3.97, mostAtOnce: 3, live: true, peek: 19 },
-  },
-  // ioredis followed a call as often as it may, to a replica that had just taken over and did not
-  // know the script: its error did not begin with NOSCRIPT.
-  {
-    found: 'p0 decided user-1 without Redis, which is well',
-    seed: 708886,
-    scenario: 'cluster, hand-over',
-    options: {
-      limit: 135,
-      keys: 2,
-      demand: 3.59,
-      mostAtOnce: 3,
-      masters: 3,
-      hashTags: 2,
-      counted: true,
-      live: true,
-    },
-  },
-  // After Redis had lost a block, the attempt that began another one passed, though its process had
-  // seen the first.
-  {
-    found: 'p1 let user-0 through, whose block it has seen',
-    seed: 2107,
-    scenario: 'cluster, replica',
-    options: {
-      processes: 3,
-      limit: 16,
-      denyCache: true,
-      demand: 3.86,
-      mostAtOnce: 6,
-      masters: 3,
-      penalty: 6,
-      kind: 'guessers',
-    },
-  },
-  // Calls for several keys of a moving slot opened the breaker of its master.
-  {
-    found: 'p0 decided user-1 without Redis, which is well',
-    seed: 7420,
-    scenario: 'cluster, resharding',
-    options: { limit: 135, demand: 1.96, mostAtOnce: 5, masters: 3, hashTags: 8, policies: 3 },
-  },
-  // The formula ignored processes that do not notice an outage.
-  {
-    found: 'user-0: 12 admitted, 11 may be',
-    seed: 3,
-    scenario: 'restart',
-    options: { limit: 10, demand: 2.16, faultMs: 1451 },
-  },
-  // A replica that took over had no ceiling.
-  {
-    found: 'user-0: 125 admitted, 124 may be',
-    seed: 12,
-    scenario: 'cluster, replica',
-    options: { limit: 122, demand: 2.63, faultMs: 1934 },
-  },
-  // A request that took nothing of a policy hid that its counter was lost.
-  {
-    found: 'all, policy 1: 29 passed, 28 may',
-    seed: 26643,
-    scenario: 'restart, empty',
-    options: { limit: 30, keys: 2, demand: 3.93, policies: 2, shared: true, batch: 1 },
-  },
-  // A request to a node that was being connected went to another node, which was frozen.
-  {
-    found: 'p1 decided user-2 without Redis, which is well',
-    seed: 5075,
-    scenario: 'cluster, frozen',
-    options: { processes: 6, limit: 9, keys: 3, demand: 1.82, faultMs: 2367, hashTags: 2 },
-  },
-  // What could not be counted on a frozen node opened the breaker of the other one.
-  {
-    found: 'p1 decided user-3 without Redis, which is well',
-    seed: 21182,
-    scenario: 'cluster, frozen',
-    options: {
-      processes: 3,
-      limit: 11,
-      keys: 2,
-      faultMs: 1654,
-      hashTags: 2,
-      policies: 3,
-      shared: true,
-      batch: 1,
-      mostUnits: 2,
-    },
-  },
-  // The bound ignored that a policy is decided locally if another one has used up the deadline.
-  {
-    found: 'all, policy 1: 7 passed, 6 may',
-    seed: 429,
-    scenario: 'cluster, frozen',
-    options: { limit: 6, demand: 1.42, policies: 2, shared: true },
-  },
-  // The bound ignored that units which one slot denied are given back in another, as by a refund.
-  {
-    found: 'user-1, policy 0: 40 of 170 passed, and 132 remain',
-    seed: 100690,
-    scenario: 'cluster, evicts',
-    options: { limit: 168, keys: 2, demand: 1.02, faults: 3, policies: 2, shared: true },
-  },
-  // Faults 4, 9 and 6 of sabotage.mjs.
-  {
-    found: 'user-0: 4 admitted, 3 may be',
-    seed: 27,
-    scenario: 'restart',
-    options: { demand: 4.08, faultMs: 2098 },
-  },
-  {
-    found: 'user-0: 4 admitted, 3 may be',
-    seed: 22,
-    scenario: 'forgets',
-    options: { limit: 3, demand: 2.62, mostAtOnce: 2 },
-  },
-  {
-    found: 'p1 took 199.06096821289066 ms to decide',
-    seed: 2,
-    scenario: 'frozen',
-    options: { faultMs: 1284 },
-  },
-  // A lease that outlived a reset reported all its units as spent when the last one was.
-  {
-    found: 'user-1, policy 0: 1 of 179 passed, and 173 remain: more was charged',
-    seed: 2734,
-    scenario: 'cluster',
-    options: {
-      processes: 2,
-      limit: 179,
-      demand: 1,
-      mostAtOnce: 4,
-      reset: 1,
-      holdMs: 804,
-      kind: 'hot',
-    },
-  },
-  // Nodes that referred a call to each other while its slot moved were taken for failing nodes.
-  {
-    found: 'p0 decided user-0 without Redis, which is well',
-    seed: 7427,
-    scenario: 'cluster, resharding',
-    options: { limit: 68, demand: 1.96, mostAtOnce: 2, policies: 3 },
-  },
-  // What was seen under a lower limit does not show by how much that was exceeded.
-  {
-    found: 'user-1, policy 0: 106 passed, 105 may',
-    seed: 25291,
-    scenario: 'alone',
-    options: { limit: 100, keys: 2, demand: 4.92, faults: 3, live: true },
-  },
-  // A block that was seen was not carried into an outage, since the ceiling had given back there
-  // what the store denied.
-  {
-    found: 'p0 let user-3 through, whose block it has seen',
-    seed: 203,
-    scenario: 'cluster, there and back',
-    options: { limit: 6, keys: 2, demand: 1.58, faultMs: 1409, kind: 'guessers' },
-  },
-  // The refund of the attempt that had begun a block did nothing if another one had lifted it.
-  {
-    found: 'user-1, policy 0: 9 of 10 passed, and 0 remain: more was charged',
-    seed: 13,
-    scenario: 'well',
-    options: { limit: 10, keys: 2, demand: 2.66, settle: 6, kind: 'guessers' },
-  },
-  // A mark without a time kept the process that had seen nothing from setting the base.
-  {
-    found: 'user-1, policy 1: 388 of 432 passed, and 47 remain',
-    seed: 10808,
-    scenario: 'outage, older data',
-    options: { limit: 341, keys: 2, policies: 2, weighted: 59, mostUnits: 43, snapshotMs: 29991 },
-  },
-  // A denial of a class, which says how much is left at the most, replaced what was seen exactly.
-  {
-    found: 'user-1, policy 0: 311 passed, 306 may',
-    seed: 20055,
-    scenario: 'outage, older data',
-    options: {
-      processes: 4,
-      limit: 303,
-      keys: 2,
-      denyCache: true,
-      mostAtOnce: 5,
-      batch: 10,
-      mostUnits: 9,
-      slots: 4,
-      slotMs: 1164,
-      slotDemand: 2.74,
-      stepMs: 88,
-    },
-  },
-]
+const FOUND = readFileSync(new URL('found-stories.jsonl', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as FoundStory)
 
 beforeEach(() => {
   // The product warns of some things that stories do, such as algorithms that change.
