@@ -34,8 +34,7 @@ try {
   const packed = given === undefined ? packAll(root, folder) : packedIn(root, resolve(given))
   const tarballs = packed.map(({ tarball }) => tarball)
 
-  for (const file of ['consumer.mjs', 'consumer.cjs'])
-    copyFileSync(join(root, 'scripts', file), join(folder, file))
+  copyFileSync(join(root, 'scripts/consumer.cjs'), join(folder, 'consumer.cjs'))
   copyConsumers(folder)
   writeFileSync(
     join(folder, 'entries.json'),
@@ -78,7 +77,7 @@ try {
     ...types,
   )
   run('node', 'consumer.cjs')
-  run('node', 'consumer.mjs')
+  run('node', 'consumer.cjs', 'import')
   run('node', join('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'older.json')
   startReadmes()
 } finally {
