@@ -1,5 +1,5 @@
-// A silent connection is given up, so that a new one is made, perhaps to another host. Tests that
-// wait most of the time run at once.
+// A silent connection is given up, so that a new one is made, perhaps to another host. The
+// contracts of connections (internal/fleet) say when, with a server and with a Cluster.
 
 import { startCluster, startProxy, startRedis, waitUntil } from '@weir/testkit'
 import { Cluster, Redis } from 'ioredis'
@@ -52,20 +52,6 @@ async function behindProxy(ends: Ends, options: RedisStoreOptions, more: object 
   return { proxy, limiter }
 }
 
-test.concurrent('a silent connection is given up after a second, and so is the next one if it is not greeted', async (context) => {
-  const ends = endsOf(context)
-  const { proxy, limiter } = await behindProxy(ends, ALONE)
-  await proxy.set('blackhole')
-  const startedMs = performance.now()
-  asking(limiter, ['k'], ends)
-  await waitUntil('a new connection', async () => proxy.stats.connections >= 2)
-  expect(performance.now() - startedMs).toBeGreaterThan(900)
-  await waitUntil('another one', async () => proxy.stats.connections >= 3)
-  expect(performance.now() - startedMs).toBeGreaterThan(1_900)
-  await proxy.set('pass')
-  await waitUntil('Redis decides', async () => (await limiter.peek('k')).source === 'store')
-})
-
 test.concurrent('a silent connection is given up even if commands time out sooner', async (context) => {
   const ends = endsOf(context)
   const { proxy, limiter } = await behindProxy(ends, ALONE, { commandTimeout: 200 })
@@ -79,34 +65,6 @@ test.concurrent('a silent connection is given up by heartbeats, without requests
   const { proxy } = await behindProxy(ends, {})
   await proxy.set('blackhole')
   await waitUntil('a new connection', async () => proxy.stats.connections >= 2)
-})
-
-test('the connection to a silent node of a Cluster is given up, and the others are kept', async (context) => {
-  const ends = endsOf(context)
-  const servers = await startCluster({ masters: 3, replicas: 0 })
-  ends(() => servers.stop())
-  const nodes = servers.ports.map((port) => ({ host: '127.0.0.1', port }))
-  const client = new Cluster(nodes, recommendedClusterOptions).on('error', () => {})
-  ends(() => client.disconnect())
-  await new Promise((resolve) => client.once('ready', resolve))
-  const store = redisStore(client, { instances: 1 })
-  const limiter = new RateLimiter({ store, policy })
-  const keys = Array.from({ length: 30 }, (_, i) => `k${i}`)
-  await Promise.all(keys.map((key) => limiter.consume(key)))
-  const silent = servers.masters[0]
-  const closed: number[] = []
-  for (const node of client.nodes('master')) {
-    node.once('close', () => closed.push(node.options.port as number))
-  }
-  silent?.kill('SIGSTOP')
-  asking(limiter, keys, ends)
-  await waitUntil('it is given up', async () => closed.length > 0)
-  silent?.kill('SIGCONT')
-  await waitUntil('all decide', async () => {
-    const decisions = await Promise.all(keys.map((key) => limiter.peek(key)))
-    return decisions.every(({ source }) => source === 'store')
-  })
-  expect(closed).toEqual([silent?.port])
 })
 
 test('a node of a Cluster that is silent while clients start is given up, so that they start again', async (context) => {
