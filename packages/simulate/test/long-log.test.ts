@@ -1,20 +1,34 @@
-// A short form of ten-million.mjs: the memory for a log does not grow with its length.
+// The memory for a log does not grow with its length.
 
 import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { slidingWindow } from '@weir/core'
 import { isWeekly } from '@weir/testkit'
+import { randomOf } from '@weir/testkit/virtual-time'
 import { expect, test } from 'vitest'
 import { simulateLog } from '../src/node.js'
 import { Reorder } from '../src/run/reorder.js'
 import { folder } from './folder.js'
-import { writeLog } from './ten-million.mjs'
 
 const files = folder()
 
+const START_S = Date.UTC(2026, 9, 10) / 1_000
+const DAY_S = 86_400
+
+/** A line of each client: in the Combined Log Format, or as JSON. */
 function logOf(lines: number, isJson: boolean): string {
+  const { next } = randomOf(7)
+  const all = Array.from({ length: lines }, (_, i) => {
+    const time = new Date(1_000 * (START_S + Math.floor((i / lines) * DAY_S))).toISOString()
+    const ip = `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`
+    const path = `/items/${Math.floor(next() * 1_000)}?page=${i % 7}`
+    return isJson
+      ? `{"time":"${time}","ip":"${ip}","method":"GET","path":"${path}","status":200,"bytes":512}\n`
+      : `${ip} - - [10/Oct/2026:${time.slice(11, 19)} +0000] "GET ${path} HTTP/1.1" 200 512 "-" "curl/8.5.0"\n`
+  })
   const log = files.path(`${lines}-${isJson}.txt`)
-  writeLog(log, lines, isJson)
+  writeFileSync(log, all.join(''))
   return log
 }
 
