@@ -1,9 +1,18 @@
-// Where V8 allocates decisions after many have been in flight at once. In a separate file, since it
-// must begin with code that is not optimized yet.
+// Where V8 allocates decisions, and calls, after many were in flight at once. In a separate file,
+// since it must begin with code that is not optimized yet.
 
 import { setFlagsFromString } from 'node:v8'
 import { expect, test } from 'vitest'
 import { type HttpAdapter, httpLimiter, type RequestDecision } from '../../src/http/index.js'
+import { fixedWindow } from '../../src/index.js'
+import {
+  argumentsOf,
+  JoinedEntry,
+  OpenCall,
+  prepareScript,
+} from '../../src/redis/transport/call.js'
+import { keyFormat } from '../../src/redis/transport/keys.js'
+import { makePolicySet } from '../../src/request.js'
 
 interface Request {
   readonly address: string
@@ -54,6 +63,26 @@ test('decisions are freed by minor collections, even after a burst of slow answe
   }
   expect([...old]).toEqual([])
   expect(inFlight).toHaveLength(BURST)
+})
+
+test('arguments of calls are freed as early after such a burst', () => {
+  const policySet = makePolicySet('a', [fixedWindow({ limit: 1, window: '1h' })])
+  const prepared = prepareScript(keyFormat('weir'), policySet)
+  const pending = { decided() {}, failed() {} }
+  let count = 0
+  const made = (): string[] => {
+    const target = { policySet, key: `k${count}` }
+    count += 1
+    const entry = new JoinedEntry({ mode: 'consume', target, costs: [1], count: 1 }, pending)
+    return argumentsOf(new OpenCall(prepared, 0, 'consume', undefined, entry, undefined))
+  }
+  fillNewSpace()
+  // They are smaller than decisions, and V8 decides in a collection.
+  const inFlight = Array.from({ length: 8 * BURST }, made)
+  for (let i = 0; i < 4 * LATER; i += 1) made()
+
+  expect(isYoung(made())).toBe(true)
+  expect(inFlight).toHaveLength(8 * BURST)
 })
 
 /** V8 decides about literals only while its space for new objects has its full size. */

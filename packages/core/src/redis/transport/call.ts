@@ -146,7 +146,9 @@ export function argumentsOf(call: Call): string[] {
   const policyNumbers = hasPeriods
     ? numbersAt(prepared, nowUs ?? (periodUs as number))
     : prepared.policyNumbers
-  const args = [script.sha, '']
+  // No literal: see `arrayOf`. An array that only a major collection frees keeps its texts alive.
+  const args = arrayOf(script.sha)
+  args.push('')
   const { marks, settles, correction } = CALL_MODES[mode]
   const corrects = correction !== undefined
   const isReserving = reserves(mode)
