@@ -8,8 +8,8 @@ import type { MemoryTable } from './table.js'
 
 const EVERY_MS = 1_000
 /**
- * When a slice has dropped as many keys as it may, the next one follows this soon: other work has
- * its turn in between.
+ * Until every key was looked at, and while a slice has dropped as many keys as it may, the next one
+ * follows this soon: other work has its turn in between.
  */
 const SOON_MS = 5
 /** The most keys that a slice looks at, and drops: it takes a millisecond, or a few before the code
@@ -30,6 +30,8 @@ export function sweeper(
   marks?: KeyMarks,
 ): { start(): void; stop(): void } {
   let cancel: (() => void) | undefined
+  /** How many keys and tables are to be looked at before it rests. */
+  let unseen = 0
 
   function slice(): void {
     cancel = undefined
@@ -44,6 +46,7 @@ export function sweeper(
     let drops = DROPS
     const before = tables.size
     let left = before
+    if (unseen <= 0) for (const { states } of tables.values()) unseen += states.count + 1
     for (const [id, table] of tables) {
       if (left === 0 || looks <= 0 || drops <= 0) break
       left -= 1
@@ -54,8 +57,9 @@ export function sweeper(
       tables.delete(id)
       if (table.states.count > 0) tables.set(id, table)
     }
+    unseen -= LOOKS - looks
     if (tables.size < before) tablesDropped()
-    if (tables.size > 0) later(drops > 0 && looks > 0 ? EVERY_MS : SOON_MS)
+    if (tables.size > 0) later(drops > 0 && unseen <= 0 ? EVERY_MS : SOON_MS)
   }
 
   function later(ms: number): void {

@@ -201,6 +201,25 @@ describe('the sweeper', () => {
     }
   })
 
+  test('looks at all keys in a few slices, and then rests for a second', () => {
+    vi.useFakeTimers({ now: NOW_MS })
+    try {
+      const table = tableOf(bucket, {})
+      const ask = asking(table, bucket, HOURLY)
+      for (let i = 0; i < 30_000; i += 1) ask(`key-${i}`)
+      const sweeping = sweeper(byId([table]), processTime, processTime, () => {})
+      sweeping.start()
+      const sweep = vi.spyOn(table.states, 'sweep')
+      vi.advanceTimersByTime(10_000)
+      const looks = sweep.mock.calls.reduce((sum, [, looked]) => sum + looked, 0)
+      expect(looks).toBeGreaterThanOrEqual(9 * 30_000)
+      expect(looks).toBeLessThanOrEqual(10 * 30_000 + 10_000)
+      sweeping.stop()
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   test('drops tables that have nothing left, and reports it', () => {
     vi.useFakeTimers({ now: NOW_MS })
     try {
