@@ -1,10 +1,16 @@
 // Which proxies a Fastify app trusts for the client's address, for adapters over Fastify.
 
+import { memoized } from '../../base/cache.js'
 import type { Trust } from '../adapter.js'
 import { trustsEverybody } from './warnings.js'
 
 /** @param server the app, or one of its plugins */
 export function fastifyTrust(server: { readonly version: string }): Trust {
+  return trustOf(server)
+}
+
+/** Their options stay as they were made, and to find them takes as long as to decide a request. */
+const trustOf = memoized((server: { readonly version: string }): Trust => {
   const trust = trustProxyOf(server)
   if (trust === true) return 'everybody'
   // Fastify makes a function of any other value, which it does not show.
@@ -12,7 +18,7 @@ export function fastifyTrust(server: { readonly version: string }): Trust {
     return trustsEverybody(trust as () => unknown) ? 'everybody' : 'listed'
   if (typeof trust === 'number' && trust > 0) return countsHops(server.version) ? 'listed' : 'inert'
   return trust ? 'listed' : 'nobody'
-}
+})
 
 /** Only its options show an app's `trustProxy`. Apps inherit them from the app around them. */
 function trustProxyOf(server: object): unknown {
