@@ -74,9 +74,21 @@ interface Constants {
   readonly policy8: string
   readonly policy6: string
   readonly live8: string
+  /** The last items of draft 8, by what is left: to write one takes as long as to find a key. */
+  readonly lives: (Live | undefined)[]
   /** The same under the last other name that a response had for it. */
   renamed: Constants | undefined
 }
+
+interface Live {
+  readonly left: number
+  /** In seconds; undefined: it is not shown. */
+  readonly wait: number | undefined
+  readonly text: string
+}
+
+/** How many are kept for each policy: most clients have nearly all left, or limits are small. */
+const LIVES = 64
 
 const constantsByOwnName = memoized((policy: Policy) => makeConstants(policy.name, policy))
 
@@ -100,6 +112,7 @@ function makeConstants(name: string, policy: Policy): Constants {
     policy8: `${quoted};q=${limit}${unit}${span}`,
     policy6: limit + span,
     live8: `${quoted};r=`,
+    lives: [],
     renamed: undefined,
   }
 }
@@ -123,8 +136,15 @@ function list(write: (item: HeaderItem) => string): Field['write'] {
 
 function liveItem8(item: HeaderItem): string {
   const ms = effectiveMs(item)
-  const start = constantsOf(item).live8 + integer(item.result.remaining)
-  return ms === undefined ? start : `${start};t=${seconds(ms)}`
+  const wait = ms === undefined ? undefined : seconds(ms)
+  const left = integer(item.result.remaining)
+  const { live8, lives } = constantsOf(item)
+  const place = left % LIVES
+  const known = lives[place]
+  if (known !== undefined && known.left === left && known.wait === wait) return known.text
+  const text = wait === undefined ? live8 + left : `${live8}${left};t=${wait}`
+  lives[place] = { left, wait, text }
+  return text
 }
 
 const limitOf = (items: readonly HeaderItem[]): string =>

@@ -150,6 +150,8 @@ describe('r and t', () => {
     ['fixed window: denied', fixed, [0, 1, 1], false, 'r=0;t=1'],
     ['fixed window: not begun', fixed, [100, 0, 0, 0], true, 'r=100;t=60'],
     ['sliding window: the whole window', sliding, [40, 0, 12_000], true, 'r=40;t=60'],
+    ['sliding window: nothing used', sliding, [100, 0, 0], true, 'r=100;t=60'],
+    ['sliding window: 64 used', sliding, [36, 0, 12_000], true, 'r=36;t=60'],
     ['sliding window: exhausted', sliding, [0, 900, 60_000], true, 'r=0;t=1'],
     ['sliding log: the whole window', log, [1, 0, 12_000], true, 'r=1;t=60'],
     ['sliding log: denied', log, [0, 12_001, 60_000], false, 'r=0;t=13'],
