@@ -1,53 +1,87 @@
 // @ts-check
-// What a customer may use, and what a completion costs.
+// What a run, its session, its user and their company may spend, and what a completion costs.
 
-import { concurrency, fixedWindow, RateLimiter, slidingWindow } from '@weir/core'
+import { budget, lockout, RateLimiter } from '@weir/core'
 
-/** @typedef {{ requests: number, tokens: number, money: number, streams: number }} Limits */
-/** @typedef {{ prompt: string, maxTokens: number }} Completion */
-/** Tokens read and written. @typedef {{ input: number, output: number }} Usage */
+/** Turns, tool calls and tokens; of the user and the company, millionths of a dollar.
+ *  @typedef {{ turns: number, tools: number, tokens: number, user: number, company: number }}
+ *  Limits */
+/** @typedef {{ prompt: string, maxTokens: number, maxTools: number }} Completion */
+/** @typedef {{ turns: number, tools: number, input: number, output: number }} Usage */
+/** @typedef {keyof typeof PRICES} Model */
+
+/** In dollars for a million tokens, which is millionths of a dollar for one. */
+export const PRICES = { large: { input: 3, output: 15 }, small: { input: 1, output: 4 } }
+
+/** Tokens written that are charged at a time. */
+export const PART = 64
+
+/** It blocks only by hand, when the provider says so: nobody asks a million times a second. */
+const provider = lockout({
+  ...{ name: 'provider', limit: 1_000_000, window: '1s' },
+  ...{ block: ['1s'], forget: '1d' },
+})
 
 /**
- * Requests and tokens a minute, money a day, and open streams: one decision, all or nothing.
- * @param {import('@weir/core').Store} store
+ * The policies of a run, such as `acme/ann/chat-7/run-1`: one decision, all or nothing.
  * @param {Limits} limits
+ * @param {import('@weir/core').Duration} holdTimeout after which what a process that died had
+ * estimated is back
  */
-export function limiterOn(store, limits) {
-  return new RateLimiter({ name: 'llm-gateway', store, policy: policiesOf(limits) })
+export function policiesOf(limits, holdTimeout) {
+  /** @param {keyof Limits} name */
+  const of = (name) => budget({ name, limit: limits[name], holdTimeout })
+  const turns = of('turns')
+  const tools = of('tools')
+  const tokens = of('tokens')
+  const user = of('user')
+  const company = of('company')
+  return (/** @type {string} */ run) => {
+    const [inCompany, inUser, inSession] = run.split('/')
+    return [
+      { policy: turns, key: run },
+      { policy: tools, key: run },
+      { policy: tokens, key: `${inCompany}/${inUser}/${inSession}` },
+      { policy: user, key: `${inCompany}/${inUser}` },
+      { policy: company, key: `${inCompany}` },
+      { policy: provider, key: 'provider' },
+    ]
+  }
 }
 
 /**
+ * @param {import('@weir/core').Store} store
  * @param {Limits} limits
  * @param {import('@weir/core').Duration} [holdTimeout]
  */
-export function policiesOf({ requests, tokens, money, streams }, holdTimeout = '30s') {
-  return [
-    slidingWindow({ name: 'requests', limit: requests, window: '1m' }),
-    slidingWindow({ name: 'tokens', unit: 'tokens', limit: tokens, window: '1m' }),
-    fixedWindow({ name: 'money', limit: money, window: '1d', aligned: true }),
-    // A stream that stays open for longer is renewed. If a gateway crashes, its streams are free
-    // after this time.
-    concurrency({ name: 'streams', limit: streams, holdTimeout }),
-  ]
+export function limiterOn(store, limits, holdTimeout = '1m') {
+  return new RateLimiter({ name: 'llm-gateway', store, policy: policiesOf(limits, holdTimeout) })
+}
+
+/** @param {import('@weir/core').Decision} decision */
+export function budgetsOf({ policies }) {
+  return policies.filter(({ policy }) => policy.algorithm === 'budget')
 }
 
 /**
- * The cost of these tokens, by the names of the policies. Each completion is also one request; its
- * stream is charged when the slot is taken. Costs are whole numbers, so money is counted in
- * millionths of a dollar: 3 dollars for a million tokens read, 15 for a million written.
+ * The cost of a usage, by the names of the policies. The provider is asked once a turn.
+ * @param {Model} model
  * @param {Usage} usage
  */
-export function costOf({ input, output }) {
-  return { requests: 1, tokens: input + output, money: 3 * input + 15 * output }
+export function costOf(model, { turns, tools, input, output }) {
+  const price = PRICES[model]
+  const dollars = price.input * input + price.output * output
+  const tokens = input + output
+  return { turns, tools, tokens, user: dollars, company: dollars, provider: turns }
 }
 
 /**
- * What a completion may use: a guess at the prompt, and all the tokens that it may write. An
- * estimate that is too low lets more pass than the limit, by as much as is in flight; one that is
- * too high refuses requests that would have fitted.
+ * What a turn may use before more is charged: a guess at the prompt, all its tool calls, and the
+ * first part of the tokens that it may write.
  * @param {Completion} completion
  * @returns {Usage}
  */
-export function estimateOf({ prompt, maxTokens }) {
-  return { input: Math.ceil(prompt.length / 4), output: maxTokens }
+export function estimateOf({ prompt, maxTokens, maxTools }) {
+  const input = Math.ceil(prompt.length / 4)
+  return { turns: 1, tools: maxTools, input, output: Math.min(PART, maxTokens) }
 }

@@ -1,32 +1,42 @@
 // @ts-check
-// A gateway in front of a model API. One decision limits requests a minute, tokens a minute, money
-// a day and open streams. A request is charged by an estimate, and settled to what the response
-// used.
+// A gateway in front of a model API, with budgets for runs, sessions, users and companies.
 //
-//   PORT=3000   the port to listen on; 0 picks a free one
-//   REDIS_URL   shares the limits with other processes; without it, they are in memory
+//   PORT=3000        the port to listen on; 0 picks a free one
+//   REDIS_URL        shares the budgets with other processes; without it, they are in memory
+//   DEADLINE_MS=100  after which this process decides without Redis
+//   MODEL_URL        the model API; without it, a fake one
+//   LIMITS           other limits, such as {"turns": 3}
+//   ADMIN_PASSWORD   of the dashboard at /weir; without it, one that is printed
 
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { memoryStore, recommendedRedisOptions, redisStore } from '@weir/core'
+import { dashboard } from '@weir/dashboard'
 import { Redis } from 'ioredis'
 import { gateway } from './gateway.js'
 import { limiterOn } from './limits.js'
 import { fakeModelApi, modelAt } from './model.js'
 
 /** In a real service: a database. */
-const customers = new Map([
-  ['key-of-ann', 'ann'],
-  ['key-of-bob', 'bob'],
+const users = new Map([
+  ['key-of-ann', 'acme/ann'],
+  ['key-of-bob', 'acme/bob'],
 ])
 
-const { PORT = '3000', REDIS_URL } = process.env
+const { PORT = '3000', REDIS_URL, MODEL_URL, LIMITS = '{}', DEADLINE_MS = '100' } = process.env
+const { ADMIN_PASSWORD = randomBytes(12).toString('base64url') } = process.env
+const limits = {
+  ...{ turns: 20, tools: 40, tokens: 20_000, user: 500_000, company: 5_000_000 },
+  ...JSON.parse(LIMITS),
+}
 const client = REDIS_URL === undefined ? undefined : new Redis(REDIS_URL, recommendedRedisOptions)
 // Not the message of a system error, which has the address: an address may have a password.
 client?.on('error', (/** @type {NodeJS.ErrnoException} */ { code, message }) =>
   console.error('redis:', code ?? message),
 )
-const store = client === undefined ? memoryStore() : redisStore(client)
+const deadlineMs = Number(DEADLINE_MS)
+const store = client === undefined ? memoryStore() : redisStore(client, { deadlineMs })
 
 /** @param {import('node:http').Server} server @param {number} port */
 async function listening(server, port) {
@@ -37,23 +47,39 @@ async function listening(server, port) {
 }
 
 const modelApi = fakeModelApi()
-const server = createServer(
-  gateway({
-    limiter: limiterOn(store, { requests: 60, tokens: 10_000, money: 2_000_000, streams: 20 }),
-    model: modelAt(await listening(modelApi, 0)),
-    customerOf: (apiKey) => customers.get(apiKey),
-  }),
-)
+const limiter = limiterOn(store, limits)
+const answer = gateway({
+  limiter,
+  ask: modelAt(MODEL_URL ?? (await listening(modelApi, 0))),
+  userOf: (apiKey) => users.get(apiKey),
+})
+
+const admin = `Basic ${Buffer.from(`admin:${ADMIN_PASSWORD}`).toString('base64')}`
+/** @param {import('node:http').IncomingMessage | Request} request */
+const isAdmin = ({ headers }) => 'authorization' in headers && headers.authorization === admin
+const page = dashboard({ limiters: [limiter], path: '/weir', authorize: isAdmin })
+const server = createServer((req, res) => {
+  if (!/^\/weir(\/|\?|$)/.test(req.url ?? '')) return answer(req, res)
+  // So that the browser asks for the password.
+  if (!isAdmin(req)) return res.writeHead(401, { 'WWW-Authenticate': 'Basic' }).end()
+  page.handler(req, res)
+})
 const url = await listening(server, Number(PORT))
 console.log(`Listening on ${url} (Ctrl-C ends it). Try this, and see in the headers what is left:
 
-  curl -iN ${url} -H 'Authorization: Bearer key-of-ann' -d '{"prompt": "to be or not", "max_tokens": 40}'
+  curl -iN ${url} -H 'Authorization: Bearer key-of-ann' -H 'X-Session: chat' -H 'X-Run: 1' \\
+    -d '{"prompt": "to be or not", "max_tokens": 40}'
+  curl ${url}/usage -H 'Authorization: Bearer key-of-ann' -H 'X-Session: chat' -H 'X-Run: 1'
 
-60 requests and 10,000 tokens a minute, 2 dollars a day, 20 streams at once. The prompts "fail",
-"crash" and "hang" show failures of a model API; Ctrl-C in curl shows a client that leaves.`)
+A run has 20 turns and 40 tool calls, a session 20,000 tokens, a user half a dollar, a company 5
+dollars. The prompts "fail", "busy", "crash" and "hang" show failures of a model API; Ctrl-C in curl
+shows a client that leaves.`)
+if (process.env.ADMIN_PASSWORD === undefined)
+  console.log(`\nThe dashboard is ${url}/weir, for the user "admin" with "${ADMIN_PASSWORD}".`)
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.once(signal, async () => {
+    page.close()
     for (const each of [server, modelApi]) {
       each.close()
       each.closeAllConnections()

@@ -3,39 +3,37 @@
 
 import { memoryStore, RateLimiter, recommendedRedisOptions, redisStore } from '@weir/core'
 import { isWeekly, startRedis } from '@weir/testkit'
+import { randomOf } from '@weir/testkit/virtual-time'
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import { complete } from '../src/complete.js'
+import { complete, ProviderBusy } from '../src/complete.js'
 import { costOf, estimateOf, policiesOf } from '../src/limits.js'
-import { randomFrom, virtualTime } from './virtual.js'
+import { virtualTime } from './virtual.js'
 
-/** @typedef {import('../src/limits.js').Usage} Usage */
-/** @typedef {'ends' | 'leaves' | 'fails' | 'breaks' | 'crashes'} Fate */
-/** @typedef {'requests' | 'tokens' | 'money'} Policy */
-/** What the test knows of an allowed request besides what the gateway reports.
- *  @typedef {{ customer: string, estimate: Usage, used: Usage, isSettled: boolean, atMs: number }}
- *  Seen */
+/** @typedef {ReturnType<typeof costOf>} Cost */
+/** What was charged at a time, and what it was settled to.
+ *  @typedef {{ cost: Cost, expiryMs: number, actual?: Cost }} Part */
+/** @typedef {'ends' | 'leaves' | 'fails' | 'breaks' | 'crashes' | 'busy'} Fate */
+/** @typedef {{ run: string, parts: Part[], used: Cost, mostBeyond: number }} Seen */
 
-/** Each of two minutes. */
-const ROUNDS = isWeekly ? 10 : 2
-const REQUESTS = 1_000 * ROUNDS
-const CUSTOMERS = ['ann', 'bob', 'cy', 'dora']
+const REQUESTS = isWeekly ? 5_000 : 500
 const WORKERS = 4
-const LIMITS = { requests: 220, tokens: 60_000, money: 500_000 * ROUNDS, streams: 60 }
-const POLICIES = /** @type {const} */ (['requests', 'tokens', 'money'])
-const NOTHING = { counted: 0, beyond: 0, used: 0 }
-const MINUTE = 60_000
-const DAY = 1_440 * MINUTE
+const LIMITS = { turns: 7, tools: 8, tokens: 2_500, user: 90 * REQUESTS, company: 170 * REQUESTS }
+const UNITS = /** @type {(keyof typeof LIMITS)[]} */ (Object.keys(LIMITS))
+/** How much of a run each policy counts together. */
+const DEPTHS = { turns: 4, tools: 4, tokens: 3, user: 2, company: 1 }
 /** Longer than this process takes: streams are not renewed here. */
-const HOLD = 4 * MINUTE
+const HOLD = 600_000
 const PART = HOLD / 60
-/** Limits that nobody reaches. */
+/** Limits that nobody reaches: policies that differ only in their limit share a counter. */
 const PLENTY = policiesOf(
-  { requests: 2 ** 30, tokens: 2 ** 30, money: 2 ** 30, streams: 1_000_000 },
+  { turns: 2 ** 40, tools: 2 ** 40, tokens: 2 ** 40, user: 2 ** 40, company: 2 ** 40 },
   HOLD,
 )
 /** Events are rounded to this, so that many requests are in progress at once. */
 const INSTANT = 250
+/** Tokens that a model writes at once, at most. */
+const PIECE = 20
 
 /**
  * One store for each process, all on the same counters, and a check of the keys that they keep.
@@ -67,171 +65,192 @@ async function storesOf(kind, clock) {
   return {
     stores,
     async check() {
-      const keys = /** @type {string[]} */ (await server.command('KEYS', '*llm-gateway*'))
-      // Each has a counter, and a record of what was refunded.
-      expect(keys.length).toBeLessThanOrEqual(2 * CUSTOMERS.length * (POLICIES.length + 1))
-      for (const key of keys) expect(await server.command('PTTL', key)).toBeGreaterThan(0)
+      for (const key of /** @type {string[]} */ (await server.command('KEYS', '*llm-gateway*')))
+        expect(await server.command('PTTL', key)).toBeGreaterThan(0)
     },
   }
 }
 
+/** Faster than `expect`. @param {number} value @param {number} most @param {string} what */
+function atMost(value, most, what) {
+  if (!(value <= most)) throw new Error(`${what}: ${value} instead of at most ${most}`)
+}
+
 test.each(isWeekly ? ['memory', 'Redis'] : ['Redis'])(
-  'of thousands of requests, with clients that leave, models that fail and workers that crash, no more passes than the limit and what was in flight beyond its estimate, and what is counted is what was used, and the estimates of crashed ones; and as many streams are open as are in progress, and for 61/60 of their time those of crashed ones: %s',
+  'over thousands of parts, with clients that leave, models that fail or are busy and workers that crash, what is counted is what was used and what is held, and no run, session, user or company is above its budget by more than its streams used beyond their estimates: %s',
   async (kind) => {
     const time = virtualTime()
     const { stores, check } = await storesOf(/** @type {'memory' | 'Redis'} */ (kind), time.clock)
-    // Each worker stands for a process.
     const shared = { name: 'llm-gateway', policy: policiesOf(LIMITS, HOLD), shared: true }
+    // Each worker stands for a process.
     const limiters = stores.map((store) => new RateLimiter({ ...shared, store }))
-    const workers = limiters.map((limiter) => time.watched(limiter))
+    const nowMs = () => Math.floor(time.clock.nowUs() / 1_000)
 
-    /** @type {Seen[]} */
-    let seen = []
-    /** Requests of all rounds whose streams are open. @type {Seen[]} */
-    let open = []
-    let granted = 0
-    let lost = 0
+    /** By what a policy counts together. @type {Map<string, Seen[]>} */
+    const seen = new Map()
+    /** Runs of which something was charged or settled since the last audit. */
+    const touched = new Set()
     /** @type {Set<string>} */
     const denied = new Set()
-    /** The day's money that earlier rounds used, and the part of it beyond their estimates. */
-    const earlier = new Map(CUSTOMERS.map((customer) => [customer, NOTHING]))
+    /** @type {Set<string>} */
+    const stopped = new Set()
+    const ended = { ...{ small: 0, large: 0 }, ...{ ends: 0, leaves: 0, fails: 0, breaks: 0 } }
+    /** @type {Part[]} */
+    const lost = []
 
-    /** 5 % crash, 20 % leave. @param {number} i @returns {Fate} */
-    function fateOf(i) {
-      const of20 = i % 20
-      if (of20 === 0) return 'crashes'
-      if (of20 <= 4) return 'leaves'
-      if (of20 === 5) return 'fails'
-      return of20 === 6 ? 'breaks' : 'ends'
+    /** @param {string} run @param {keyof typeof DEPTHS} unit */
+    const keyOf = (run, unit) => run.split('/', DEPTHS[unit]).join('/')
+
+    /** The limiter of a worker, whose calls for one request are noted.
+     *  @param {import('../src/complete.js').Limiter} limiter @param {Seen} one
+     *  @returns {import('../src/complete.js').Limiter} */
+    function noting(limiter, one) {
+      return {
+        async acquire(run, options) {
+          touched.add(run)
+          const decision = await time.held(limiter.acquire(run, options))
+          expect(decision.degraded).toBe(false)
+          const expiryMs = Math.ceil((nowMs() + HOLD) / PART) * PART
+          const cost = /** @type {Cost} */ (options?.cost)
+          if (decision.allowed) one.parts.push({ cost, expiryMs })
+          return decision
+        },
+        async settle(decision, actual) {
+          touched.add(one.run)
+          Object.assign(/** @type {Part} */ (one.parts.at(-1)), { actual })
+          await time.held(limiter.settle(decision, actual))
+        },
+        block: (...asked) => time.held(limiter.block(...asked)),
+      }
     }
 
-    /** One request, which begins at the given time.
-     *  @param {number} i @param {number} startMs */
+    /** One request, which begins at the given time. Each is the same in each run, in whatever order
+     *  calls end. @param {number} i @param {number} startMs */
     function plan(i, startMs) {
-      const whatHappens = fateOf(i)
-      // Each request is the same in each run, in whatever order calls end.
-      const random = randomFrom(i)
-      const customer = /** @type {string} */ (CUSTOMERS[Math.floor(random() * CUSTOMERS.length)])
-      const worker = /** @type {import('../src/complete.js').Limiter} */ (
-        workers[Math.floor(random() * workers.length)]
+      const random = randomOf(i)
+      const fate = /** @type {Fate} */ (
+        ['crashes', 'leaves', 'leaves', 'fails', 'breaks', 'busy'][i % 20] ?? 'ends'
       )
-      const prompt = 'x'.repeat(Math.floor(random() * 800))
-      const completion = { prompt, maxTokens: 1 + Math.floor(random() * 500) }
-      // A model counts in its own way: some requests use more than was estimated.
-      const input = Math.ceil(prompt.length * (0.2 + 0.2 * random()))
-      const pieces = 1 + Math.floor(random() * 6)
-      const output = Math.ceil(completion.maxTokens * (0.2 + 0.9 * random()))
-      const endsAfter = Math.floor(random() * (pieces + 1))
-      const left = new AbortController()
+      const user = random.pick(['acme/ann', 'acme/bob', 'umbrella/cy', 'umbrella/dora'])
+      const run = `${user}/s${Math.floor(i / 80)}/r${random.whole(0, 1)}`
+      const prompt = 'x'.repeat(random.whole(0, 800))
+      const completion = { prompt, maxTokens: random.whole(1, 400), maxTools: random.whole(0, 3) }
+      // A model counts in its own way: some prompts are longer than was estimated.
+      const input = Math.ceil(prompt.length * (0.2 + 0.2 * random.next()))
+      const most = random.whole(1, completion.maxTokens)
+      const least = costOf('large', { turns: 0, tools: 0, input: 0, output: 0 })
+      const beyond = Math.max(0, input - estimateOf(completion).input)
       /** @type {Seen} */
-      const one = {
-        ...{ customer, estimate: estimateOf(completion), isSettled: false, atMs: 0 },
-        used: { input: 0, output: 0 },
-      }
+      const one = { run, parts: [], used: least, mostBeyond: beyond + PIECE }
+      const left = new AbortController()
 
-      /** @type {import('../src/complete.js').Model} */
-      async function* model(_, signal) {
-        for (let i = 0; i <= pieces; i += 1) {
-          await time.sleep(INSTANT * Math.ceil(10 * random()), signal)
-          if (i === endsAfter) {
-            if (whatHappens === 'fails' && i === 0) throw new Error('it answered 500')
-            if (whatHappens === 'breaks' || whatHappens === 'fails') throw new Error('it broke off')
-            // A crashed worker does nothing more.
-            if (whatHappens === 'crashes') await new Promise(() => {})
-          }
-          if (i === pieces) return
-          one.used = { input, output: Math.ceil((output * (i + 1)) / pieces) }
-          yield { text: '', usage: one.used }
+      /** @type {import('../src/complete.js').Ask} */
+      async function* ask(model, _, signal) {
+        if (fate === 'busy' && i % 100 === 5) throw new ProviderBusy(1_500)
+        ended[model] += 1
+        for (let output = 0, tools = 0; output < most; ) {
+          await time.sleep(INSTANT * random.whole(1, 5), signal)
+          if (fate === 'fails' && output === 0) throw new Error('it answered 500')
+          if (fate === 'breaks' && random.chance(0.2)) throw new Error('it broke off')
+          // A crashed worker does nothing more.
+          if (fate === 'crashes' && random.chance(0.2)) await new Promise(() => {})
+          output = Math.min(most, output + random.whole(1, PIECE))
+          tools = Math.min(completion.maxTools, tools + random.whole(0, 1))
+          const usage = { turns: 1, tools, input, output }
+          one.used = costOf(model, usage)
+          touched.add(run)
+          yield { text: '', usage }
         }
       }
 
       time.at(startMs, async () => {
+        for (const unit of UNITS) {
+          const key = `${unit} ${keyOf(run, unit)}`
+          seen.set(key, [...(seen.get(key) ?? []), one])
+        }
+        /** @type {import('../src/complete.js').Client} */
         const client = {
-          /** @param {import('@weir/core').Decision} decision */
           decided(decision) {
-            expect(decision.degraded).toBe(false)
-            if (!decision.allowed) return denied.add(decision.policy.name)
-            granted += 1
-            one.atMs = time.nowMs()
-            seen.push(one)
-            open.push(one)
-            if (whatHappens === 'leaves')
-              time.at(time.nowMs() + INSTANT * Math.ceil(30 * random()), () => left.abort())
+            if (!decision.allowed) denied.add(decision.policy.name)
+            if (fate === 'leaves')
+              time.at(time.nowMs() + INSTANT * random.whole(1, 30), () => left.abort())
           },
           write() {},
+          stopped: (budget) => void stopped.add(budget),
         }
-        const request = { customer, completion, signal: left.signal }
-        await complete({ limiter: worker, model }, request, client).catch(() => {})
-        one.isSettled = true
+        const limiter = noting(random.pick(limiters), one)
+        const request = { run, completion, signal: left.signal }
+        await complete({ limiter, ask }, request, client).catch(() => {})
+        if (fate in ended) ended[/** @type {'ends'} */ (fate)] += 1
+        // All that the model used was settled.
+        for (const unit of UNITS)
+          expect(one.parts.reduce((sum, { actual }) => sum + (actual?.[unit] ?? 0), 0)).toBe(
+            one.used[unit],
+          )
       })
     }
 
-    /** @param {Usage} usage @param {Policy} policy */
-    const unitsOf = (usage, policy) => costOf(usage)[policy]
+    /** The units that must be counted: what was settled and, until it expires, what is held.
+     *  @param {Part} part @param {keyof typeof DEPTHS} unit */
+    const countedOf = ({ cost, actual, expiryMs }, unit) =>
+      actual === undefined ? (expiryMs > nowMs() ? cost[unit] : 0) : actual[unit]
 
-    /**
-     * The units that must be counted: the usage of settled requests, and the estimate of the
-     * others. Also the part of the usage that is beyond its estimate.
-     * @param {string} customer @param {Policy} policy
-     */
-    function expected(customer, policy) {
-      const before = (policy === 'money' && earlier.get(customer)) || NOTHING
-      let { counted, beyond, used } = before
-      for (const one of seen) {
-        if (one.customer !== customer) continue
-        const [actual, estimate] = [unitsOf(one.used, policy), unitsOf(one.estimate, policy)]
-        counted += one.isSettled ? actual : estimate
-        beyond += Math.max(0, actual - estimate)
-        used += actual
+    /** @param {string} run */
+    async function auditRun(run) {
+      const { policies } = await /** @type {RateLimiter} */ (limiters[0]).peek(run, {
+        policy: PLENTY(run),
+      })
+      for (const [i, unit] of UNITS.entries()) {
+        let counted = 0
+        let beyond = 0
+        for (const { parts, used, mostBeyond } of seen.get(`${unit} ${keyOf(run, unit)}`) ?? []) {
+          let paid = 0
+          for (const part of parts) {
+            const { cost, actual = cost } = part
+            counted += countedOf(part, unit)
+            beyond += Math.max(0, actual[unit] - cost[unit])
+            paid += actual[unit]
+            atMost(actual.tokens - cost.tokens, mostBeyond, `a part of ${run}`)
+          }
+          // A stream is charged before it uses more, but for the piece that ends a part.
+          if (unit === 'tokens') atMost(used.tokens - paid, mostBeyond, `a stream of ${run}`)
+        }
+        atMost(counted, LIMITS[unit] + beyond, `${unit} of ${run}`)
+        const { limit = 0, remaining = 0 } = policies[i] ?? {}
+        expect(limit - remaining, `${unit} of ${run}`).toBe(counted)
       }
-      return { counted, beyond, used }
-    }
-
-    /** What the store has counted. Policies that differ only in their limit share a counter, so a
-     *  larger limit also shows what is above the smaller one. @param {string} customer */
-    async function countedFor(customer) {
-      const decision = await limiters[0]?.peek(customer, { policy: PLENTY })
-      return decision?.policies.map(({ limit, remaining }) => limit - remaining)
-    }
-
-    /** A crashed worker's slot is held until its time is over, rounded up to a sixtieth of it.
-     *  @param {Seen} one */
-    function isOpen({ isSettled, atMs }) {
-      return !isSettled && time.nowMs() < Math.ceil((atMs + HOLD) / PART) * PART
     }
 
     async function audit() {
-      open = open.filter(isOpen)
-      const counts = await Promise.all(CUSTOMERS.map(countedFor))
-      for (const [i, customer] of CUSTOMERS.entries()) {
-        const all = POLICIES.map((policy) => expected(customer, policy))
-        const streams = open.filter((one) => one.customer === customer).length
-        expect(streams).toBeLessThanOrEqual(LIMITS.streams)
-        expect(counts[i]).toEqual([...all.map(({ counted }) => counted), streams])
-        for (const [j, { counted, beyond, used }] of all.entries()) {
-          const most = LIMITS[/** @type {Policy} */ (POLICIES[j])] + beyond
-          expect(Math.max(counted, used)).toBeLessThanOrEqual(most)
+      const runs = [...touched]
+      touched.clear()
+      await Promise.all(runs.map(auditRun))
+    }
+
+    for (let i = 0; i < REQUESTS; i += 1) plan(i, INSTANT * (1 + Math.floor(i / 3)))
+    const end = INSTANT * REQUESTS
+    await time.run(end, audit)
+    expect([...denied].sort()).toEqual([...UNITS, 'provider'].sort())
+    expect(stopped.size).toBeGreaterThan(1)
+    expect(stopped).not.toContain('provider')
+    for (const [how, count] of Object.entries(ended))
+      expect(count, how).toBeGreaterThan(REQUESTS / 100)
+
+    // What crashed workers held comes back at its expiry, and nothing else does.
+    for (const [key, all] of seen) {
+      if (!key.startsWith('turns')) continue
+      for (const { run, parts } of all)
+        for (const part of parts) {
+          if (part.actual !== undefined) continue
+          lost.push(part)
+          const ms = part.expiryMs - nowMs() + time.nowMs()
+          for (const at of [ms - 1, ms]) time.at(at, () => void touched.add(run))
         }
-      }
     }
-
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const start = round * 2 * MINUTE
-      for (let i = 0; i < REQUESTS / ROUNDS; i += 1)
-        plan(round * (REQUESTS / ROUNDS) + i, start + INSTANT * (1 + (i % 120)))
-      await time.run(start + 2 * MINUTE, audit)
-      lost += seen.filter(({ isSettled }) => !isSettled).length
-      for (const customer of CUSTOMERS) earlier.set(customer, expected(customer, 'money'))
-      seen = []
-      // The minute is over, for crashed workers also; the day is not.
-      await audit()
-    }
-
-    expect(granted).toBeGreaterThan(REQUESTS / 2)
-    expect(lost).toBeGreaterThan(REQUESTS / 50)
-    expect([...denied].sort()).toEqual(['money', 'requests', 'streams', 'tokens'])
+    expect(lost.length).toBeGreaterThan(REQUESTS / 100)
+    await time.run(end + 2 * HOLD, audit)
+    for (const all of seen.values()) for (const { run } of all) touched.add(run)
+    await audit()
     await check()
-    await time.run(DAY, () => {})
-    for (const customer of CUSTOMERS) expect(await countedFor(customer)).toEqual([0, 0, 0, 0])
   },
 )
