@@ -1,14 +1,16 @@
 -- Budget. Formula, bound and units: kernel.ts, the twin of this file.
 -- The build adds the list of functions, with the mode's own as `special`.
--- Key: STRING 'end:spent' or, where units are held, 'end:spent:held:next' and for each run
--- ',expiry:units', the last to expire first, in Unix ms. `held` is the units of all runs, and
--- `next` the next expiry, so that a decision reads and writes one run, however many there are.
+-- Key: STRING 'end:spent'; with one run of held units, 'end:spent,expiry:units'; with more,
+-- 'end:spent:held:next' and for each run ',expiry:units', the last to expire first, in Unix ms.
+-- `held` is the units of all runs, and `next` the next expiry, so that a decision reads and writes
+-- one run, however many there are.
 
 local MOST_RUNS = 122
--- More characters than that number of runs takes, and than a state without runs; and fewer than
--- that number of runs takes.
+-- More characters than that number of runs takes, and fewer. Times have 13 digits, and units at
+-- most 16, so a state's length says whether it has no run, one, or more.
 local MOST_CHARACTERS = 5000
-local WITHOUT_RUNS = 34
+local WITHOUT_RUNS = 30
+local ONE_RUN = 61
 local FEW_RUNS = 1200
 
 -- Runs, which are kept as the last one and the text of the others, as tables.
@@ -72,6 +74,8 @@ return function(limit, hold, forget)
     if type(raw) == 'string' and #raw <= MOST_CHARACTERS then
       if #raw <= WITHOUT_RUNS then
         ends, stored = match(raw, '^(%d+):(%d+)$')
+      elseif #raw <= ONE_RUN then
+        ends, stored, newest, units = match(raw, '^(%d+):(%d+),(%d+):(%d+)$')
       else
         ends, stored, sum, first, newest, units, rest =
           match(raw, '^(%d+):(%d+):(%d+):(%d+),(%d+):(%d+)([,:%d]*)$')
@@ -84,7 +88,8 @@ return function(limit, hold, forget)
     if stored_finish > now then
       spent = stored + 0
       if units then
-        held, next_expiry, last, amount, others = sum + 0, first + 0, newest + 0, units + 0, rest
+        last, amount, others = newest + 0, units + 0, rest or ''
+        held, next_expiry = (sum or amount) + 0, (first or last) + 0
         if next_expiry <= now or last > finish then
           held, next_expiry, last, amount, others =
             counting(last, amount, others, now, finish)
@@ -147,6 +152,8 @@ return function(limit, hold, forget)
     local value
     if last == 0 then
       value = format('%d:%d', finish, spent)
+    elseif others == '' then
+      value = format('%d:%d,%d:%d', finish, spent, last, amount)
     else
       local form = '%d:%d:%d:%d,%d:%d%s'
       value = format(form, finish, spent, held, next_expiry, last, amount, others)
