@@ -5,9 +5,9 @@ const TRAITS = ['judges', 'changes', 'takes', 'gives', 'marks', 'notes', 'settle
 
 /**
  * @param {typeof import('../packages/core/src/algorithms/modes.js')} modes
- * @returns {string} a local for each trait, and `corrects`, `reserves` and `leases`
+ * @returns {string} a local for each trait, and `corrects`, `reserves`, `leases` and `tells_used`
  */
-export function modesLuaOf({ CALL_MODES, reserves }) {
+export function modesLuaOf({ CALL_MODES, reserves, tellsUsed }) {
   const names = Object.keys(CALL_MODES)
   const line = (name, has) => `local ${name} = ${test(names.filter(has), names)}\n`
   return [
@@ -15,6 +15,7 @@ export function modesLuaOf({ CALL_MODES, reserves }) {
     line('corrects', (mode) => CALL_MODES[mode].correction !== undefined),
     line('reserves', reserves),
     line('leases', (mode) => mode === 'lease'),
+    line('tells_used', tellsUsed),
   ].join('')
 }
 

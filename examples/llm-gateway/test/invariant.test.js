@@ -118,7 +118,7 @@ test.each(isWeekly ? ['memory', 'Redis'] : ['Redis'])(
         async settle(decision, actual) {
           touched.add(one.run)
           Object.assign(/** @type {Part} */ (one.parts.at(-1)), { actual })
-          await time.held(limiter.settle(decision, actual))
+          return await time.held(limiter.settle(decision, actual))
         },
         block: (...asked) => time.held(limiter.block(...asked)),
       }

@@ -7,6 +7,7 @@ import { counterOf, isPolicy, type Policy, policyAt } from './algorithms/policy.
 import { memoized } from './base/cache.js'
 import { invalid } from './base/errors.js'
 import { textOfKey, textOfPolicyKey } from './base/key-text.js'
+import { type AnsweredRequest, noteCrossings, type TellingSet } from './crossings.js'
 import type {
   PolicyResult,
   PolicySet,
@@ -18,16 +19,21 @@ import type {
   WhenUnavailable,
 } from './store.js'
 
-/** @param counters where the limiter counts its decisions; not part of the set's value */
+/**
+ * @param counters where the limiter counts its decisions; not part of the set's value
+ * @param tell learns of crossings, for a set whose policies have a `notifyAt`; no part of it either
+ */
 export function makePolicySet(
   name: string,
   policies: readonly Policy[],
   whenUnavailable?: PolicySet['whenUnavailable'],
   counters?: object,
+  tell?: TellingSet['tell'],
 ): PolicySet {
   // The array is not frozen: V8 reads an element of a frozen array 5 ns more slowly, every time.
   const set = { name, policies: [...policies], whenUnavailable }
-  return Object.freeze(Object.defineProperty(set, 'counters', { value: counters }))
+  const hidden = { counters: { value: counters }, tell: { value: tell } }
+  return Object.freeze(Object.defineProperties(set, hidden))
 }
 
 /** @throws {TypeError | RangeError} WEIR_INVALID_OPTION unless it is a `WhenUnavailable` */
@@ -83,8 +89,9 @@ export function partOfTarget(target: Target, places: readonly number[]): Target 
   const id = places.join()
   let part = parts.get(id)
   if (part === undefined) {
-    const { name, policies, whenUnavailable: when } = policySet
-    part = makePolicySet(name, pick(policies, places), when && pick(when, places))
+    const { name, policies, whenUnavailable: when, tell } = policySet as TellingSet
+    const some = pick(policies, places)
+    part = makePolicySet(name, some, when && pick(when, places), undefined, tell)
     parts.set(id, part)
   }
   return { policySet: part, key, policyKeys: policyKeys && pick(policyKeys, places) }
@@ -222,13 +229,14 @@ export class MadeResult implements StoreResult {
 
 /** Makes a result from the kernels' readings. */
 export function resultOf(
-  { target, costs }: Pick<StoreRequest, 'target' | 'costs'>,
+  request: AnsweredRequest,
   granted: number,
   nowUs: number,
   readings: readonly Reading[],
   sentAtMs?: number,
 ): StoreResult {
-  const all = target.policySet.policies
+  const { target, costs } = request
+  const { policies: all, tell } = target.policySet as TellingSet
   // Made with the right size: an array that grows by push takes room for 17 entries.
   const policies = new Array<PolicyResult>(all.length)
   const untilUs = new Array<number>(all.length)
@@ -249,5 +257,6 @@ export function resultOf(
     )
     policies[i] = blocks ? new MadeBlockResult(result, blockIn(toldUs)) : result
   }
+  if (tell !== undefined) noteCrossings(request, granted, readings, policies, tell)
   return new MadeResult(granted, nowUs, untilUs, policies, 'store', sentAtMs)
 }

@@ -302,4 +302,7 @@ export interface PolicyResult {
   readonly resetAfterMs: number
   /** For a lock-out, its level and whether it blocks. Undefined for other policies. */
   readonly block?: BlockState | undefined
+  /** The shares of the policy's `notifyAt` that this request has carried usage over, the least one
+   *  first. Undefined: none. */
+  readonly crossed?: readonly number[] | undefined
 }

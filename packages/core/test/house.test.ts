@@ -38,7 +38,7 @@ function importsOf(file: string): string[] {
 const ROOMS: RegExp[] = [
   /^base\//,
   /^algorithms\//,
-  /^(store|layer|request|policy-input|settings)\.ts$/,
+  /^(store|crossings|layer|request|policy-input|settings)\.ts$/,
   /^memory\//,
   /^database\//,
   /^layers\//,
@@ -204,7 +204,7 @@ describe('Lua', () => {
     (file) => {
       const above = file.endsWith('prologue.lua') ? [] : localsOf('algorithms/prologue.lua')
       const made = file.endsWith('driver.lua')
-        ? ['begins', 'counters', 'numbers', ...modeLocals]
+        ? ['begins', 'counters', 'notifies', 'numbers', ...modeLocals]
         : ['numbers']
       const known = [...ALLOWED, ...above, ...made]
       const globals = globalsOf(readFileSync(join(src, file), 'utf8'))

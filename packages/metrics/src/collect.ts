@@ -153,13 +153,15 @@ function writeLimiter(stats: LimiterStats, hasServer: boolean, to: Writers): voi
     to.priorities.add({ limiter, priority, outcome }, count)
   for (const each of policies) {
     const { policy, algorithm, limit, factor, windowMs, denials, nearLimit, units } = each
-    const { blocks, slots } = each
+    const { blocks, slots, crossings } = each
     const of = { limiter, policy }
     for (const [reason, count] of Object.entries(denials))
       if (count > 0 || reason === 'limit')
         to.denials.add({ ...of, reason, enforced: String(!shadow) }, count)
     for (const [kind, count] of Object.entries(units))
       if (count > 0 || kind === 'taken' || kind === 'denied') to.units.add({ ...of, kind }, count)
+    for (const { share, count } of crossings)
+      to.crossings.add({ ...of, share: String(share) }, count)
     blocks.forEach((count, i) => {
       // A lock-out's first level is shown before it happens.
       if (count > 0 || i === 0) to.blocks.add({ ...of, level: String(i + 1) }, count)

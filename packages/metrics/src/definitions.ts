@@ -21,6 +21,7 @@ export type Name =
   | 'denials'
   | 'nearLimit'
   | 'units'
+  | 'crossings'
   | 'blocks'
   | 'slotsHeld'
   | 'slotsExpired'
@@ -69,6 +70,11 @@ export const DEFINITIONS: Readonly<Record<Name, Definition>> = {
     'Allowed decisions that left at most a fifth of the limit of the binding policy.',
   ),
   units: counter('weir.units', '{unit}', 'Units taken, given back, taken as a penalty, denied.'),
+  crossings: counter(
+    'weir.crossings',
+    '{crossing}',
+    'Times that usage crossed a share of the limit, for policies with notifyAt.',
+  ),
   blocks: counter(
     'weir.blocks',
     '{block}',

@@ -15,6 +15,7 @@ import {
   type CallMode,
   type Mode,
   reserves,
+  tellsUsed,
 } from '../../../../packages/core/src/algorithms/modes.js'
 import { kernels } from '../../../../packages/core/src/testing/algorithms.js'
 import type { Keyspace } from './keyspace.js'
@@ -32,6 +33,8 @@ const COUNTER = /(\w+)\(([^()]*)\)/g
 const SLACK_MS = 600_000
 
 interface DriverScript {
+  /** One of the policies has a `notifyAt`. */
+  readonly notifies: boolean
   readonly counters: readonly {
     readonly kernel: Kernel
     /** How many numbers the counter is given. */
@@ -52,7 +55,7 @@ export function driverScriptOf(source: string): DriverScript | undefined {
     const isPeriod = source.includes(`\nif us < ${numbers[1]} * 1000 or us >= `)
     return { kernel, width: numbers.length, isPeriod }
   })
-  return { counters }
+  return { counters, notifies: source.includes('\nlocal notifies = true\n') }
 }
 
 /** What a script uses of the server that runs it. */
@@ -95,13 +98,14 @@ export function runDriver(
     }
   })
   const readings = counters.map((): Reading => ({ left: 0, waitMs: 0, resetUs: 0 }))
+  const isMore = script.notifies && tellsUsed(mode)
   const reply = [nowUs]
   for (const request of requestsOf(mode, counters.length, keys, args.slice(at + 2))) {
     const foreign = counters.findIndex(({ kernel }, i) =>
       keyspace.isForeign(request.keys[i] as string, kernel),
     )
     if (foreign >= 0) {
-      reply.push(-1 - foreign, ...readings.flatMap(() => [0, 0, 0]))
+      reply.push(-1 - foreign, ...readings.flatMap(() => (isMore ? [0, 0, 0, 0] : [0, 0, 0])))
       continue
     }
     const granted =
@@ -110,7 +114,10 @@ export function runDriver(
         : decide(counters, request.keys, request, nowUs, readings)
     decided?.(mode, request, granted)
     reply.push(granted)
-    for (const { left, waitMs, resetUs } of readings) reply.push(left, waitMs, resetUs)
+    for (const { used, left, waitMs, resetUs } of readings) {
+      reply.push(left, waitMs, resetUs)
+      if (isMore) reply.push(used as number)
+    }
   }
   return packNumbers(reply)
 }

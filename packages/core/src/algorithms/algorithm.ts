@@ -81,6 +81,9 @@ export interface Kernel<S extends Scratch = Scratch> {
   renew?(scratch: S, units: number, untilUs: number): void
   /** How long units are held, in ms. For kernels that hold them. */
   holdMs?(numbers: PolicyNumbers): number
+  /** When units that count until `untilUs` are no longer held, in ms. For kernels that settle what
+   *  they hold. */
+  expiryMs?(numbers: PolicyNumbers, untilUs: number): number
   /** The numbers of a policy that holds nothing: a process that decides without the store spends at
    *  once, as nobody settles there. */
   withoutHolds?(numbers: PolicyNumbers): PolicyNumbers

@@ -2,7 +2,6 @@
 // package, for tools, and for tests of stores. @weir/core/testing publishes all descriptions.
 
 import type { Duration } from '../base/duration.js'
-import type { PolicyNumbers } from './algorithm.js'
 import type { Policy } from './policy.js'
 
 /** An algorithm: one arithmetic, and the policies that are decided by it. */
@@ -17,7 +16,7 @@ export interface AlgorithmDescription {
    *  contract. */
   readonly longestMs: (policy: {
     readonly windowMs: number
-    readonly numbers: PolicyNumbers
+    readonly numbers: readonly number[]
   }) => number
 }
 

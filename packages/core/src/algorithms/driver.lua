@@ -1,7 +1,8 @@
 -- The driver: answers many requests of one policy set (one list of policies) and one mode in one
 -- call. Twin of driver.ts. redis/transport/script.ts puts before it: prologue.lua; a loop that
 -- answers plain requests of few policies in less time; `counters`, each policy's kernel with that
--- policy's numbers; and `begins`: whether one of the policies may begin a block when it refuses.
+-- policy's numbers; `begins`: whether one of the policies may begin a block when it refuses; and
+-- `notifies`: whether one of them has a `notifyAt`.
 --
 -- KEYS  request by request: a key for each policy; to refund, cancel, settle, reset, restore,
 --       unblock, release or renew, then their marks
@@ -21,7 +22,9 @@
 --       since when (in us) something may be lost, or ''; and to settle, for each policy what was
 --       charged, or ''
 -- Reply one msgpack array of whole numbers: now in microseconds, then request by request: how often
---       it is granted, and for each policy: units left, ms to wait, us to reset
+--       it is granted, and for each policy: units left, ms to wait, us to reset; and, if a policy
+--       notifies and the mode may take what no request was judged by, or reserves: units that were
+--       in use before
 --       granted  to restore, 0: nothing was lost; to renew, 0: the key was forgotten since. -i: the
 --                i-th key holds something foreign, the request changed nothing, and its other
 --                numbers are 0
@@ -52,6 +55,9 @@ local least, patience, keeps = 1, nil, {}
 local aheads = {}
 
 local lefts, changed = {}, {}
+-- What was in use before, where the reply says so, and how many numbers it has for a policy.
+local useds = notifies and tells_used and {}
+local width = useds and 4 or 3
 for i = 1, policies do costs[i] = 1 end
 -- After the time and the mode.
 local argument = numbers + 3
@@ -179,6 +185,7 @@ for base = 0, #KEYS - stride, stride do
     local limit, used = counter.limit - (keeps[i] or 0), counter.used()
     local left = used < limit and limit - used or 0
     lefts[i] = left
+    if useds then useds[i] = used end
     if judges and left < granted * costs[i] then
       if patience and not leases and policies == 1 and special and costs[i] <= limit then
         left = max(left, special(patience) - keeps[i])
@@ -240,7 +247,8 @@ for base = 0, #KEYS - stride, stride do
     reply[place + 1] = left
     reply[place + 2] = wait
     reply[place + 3] = reset
-    place = place + 3
+    if useds then reply[place + 4] = useds[i] or 0 end
+    place = place + width
   end
   reply[at + 1] = granted
   if granted < 0 then
@@ -255,7 +263,7 @@ for base = 0, #KEYS - stride, stride do
         read_mark(i, mark)
         set_mark(i, mark, us)
       elseif changed[i] and (costs[i] ~= 0 or counter.settle and charged[i]) then
-        local reset = reply[at + 1 + 3 * i]
+        local reset = reply[at + 4 + width * (i - 1)]
         if reset > 0 then counter.write(KEYS[base + i], reset) else call('DEL', KEYS[base + i]) end
         done = 1
         -- Units charged in the instant of a refund count as charged after it. A state may have been

@@ -82,6 +82,8 @@ export interface Counter {
 
 /** What a kernel says of one policy, before it becomes part of a decision. -1 as a wait: never. */
 export interface Reading {
+  /** Units that were in use before the request; undefined: a call to Redis did not say. */
+  used?: number | undefined
   left: number
   waitMs: number
   resetUs: number
@@ -110,8 +112,10 @@ export function decide(
     counter.slot = table.read(scratch, keys[i] as string, nowUs)
     if (aheadMs !== undefined && cost > 0) kernel.ahead?.(scratch, nowUs + aheadMs * 1_000)
     const kept = keep === undefined || cost === 0 ? 0 : (keep[i] as number)
-    const left = Math.max(0, scratch.limit - kernel.used(scratch) - kept)
-    ;(readings[i] as Reading).left = left
+    const reading = readings[i] as Reading
+    reading.used = kernel.used(scratch)
+    const left = Math.max(0, scratch.limit - reading.used - kept)
+    reading.left = left
     if (!judges || left >= granted * cost) continue
     const within =
       request.maxWaitMs === undefined ? left : reservable(counters, request, left, kept)

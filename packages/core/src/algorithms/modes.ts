@@ -66,6 +66,8 @@ export interface ModeTraits {
   readonly notes: boolean
   /** Corrects a charge both ways, so it says what was charged. */
   readonly settles: boolean
+  /** May raise usage, so it may cross a share of `notifyAt`. */
+  readonly raises: boolean
   /** Answers whether it changed anything; other modes answer how often they were granted. */
   readonly tells: boolean
   /** May leave more units than before, so that a remembered denial may no longer hold. */
@@ -91,6 +93,7 @@ function traits(judges: boolean, above?: Effect, below: Effect | undefined = abo
     marks: gives || below === 'restore' || below === 'forget' || below === 'renew',
     notes: gives && !releases,
     settles: takes && gives,
+    raises: takes || below === 'reconcile' || below === 'renew',
     tells: below === 'restore' || below === 'renew',
     frees: gives || below === 'forget',
     isForStore:
@@ -137,6 +140,13 @@ export const CALL_MODES: Readonly<Record<CallMode, ModeTraits>> = Object.freeze(
   preview: MODES.peek,
   lease: MODES.consume,
 })
+
+/** Whether usage before a call does not follow from its costs and what is left: it may pass the
+ *  limit, or the kernel decides what is charged. Where one of the policies has a `notifyAt`, the
+ *  reply then says what was used before. */
+export function tellsUsed(mode: CallMode): boolean {
+  return mode !== 'consume' && CALL_MODES[mode].raises
+}
 
 /** Whether a call carries the `atLeast` and the `keep` of its requests, and the time for which they
  *  wait for units or hold leased ones. */

@@ -16,6 +16,8 @@ export interface Policy {
   readonly name: string
   /** What is counted, as the `RateLimit-Policy` header says; undefined: requests. */
   readonly unit?: string | undefined
+  /** The shares of its limit whose crossings are reported: see docs/budgets.md. Undefined: none. */
+  readonly notifyAt?: readonly number[] | undefined
   /** Which algorithm decides. */
   readonly algorithm: Algorithm
   /** The most units that can pass at once: a window's limit, or a bucket's capacity. `Infinity`:
@@ -47,7 +49,8 @@ export interface Policy {
    *  time scale, so that a changed limit continues from the same count. Undefined: the user named
    *  it. */
   readonly nameWithoutLimit: string | undefined
-  /** Name, counter, numbers and unit as one text: policies with equal signatures are the same. */
+  /** Name, counter, numbers, unit and shares as one text: policies with equal signatures are the
+   *  same. */
   readonly signature: string
   /** The factory's options: with `algorithm`, all that `policyFrom` needs. Undefined: the policy
    *  was derived from another. */
@@ -100,7 +103,10 @@ export const isUnnamed: (policy: Policy) => boolean = memoized(
 )
 
 /** What a factory says about a policy. */
-type PolicyParts = Omit<Policy, 'name' | 'unit' | 'nameWithoutLimit' | 'signature' | 'options'> & {
+type PolicyParts = Omit<
+  Policy,
+  'name' | 'unit' | 'notifyAt' | 'nameWithoutLimit' | 'signature' | 'options'
+> & {
   /** As the user named it; undefined: it is named after what it does. */
   readonly name: string | undefined
   /** The factory's options. */
@@ -111,11 +117,29 @@ type PolicyParts = Omit<Policy, 'name' | 'unit' | 'nameWithoutLimit' | 'signatur
 export function makePolicy(parts: PolicyParts): Policy {
   const { algorithm, limit } = parts
   if (parts.name !== undefined) checkedName(parts.name, 'policy name')
-  const { unit } = (parts.options ?? {}) as Pick<Policy, 'unit'>
+  const { unit, notifyAt } = (parts.options ?? {}) as Pick<Policy, 'unit' | 'notifyAt'>
   if (unit !== undefined) checkedName(unit, 'unit')
   const nameWithoutLimit = parts.name === undefined ? ownName(parts) : undefined
   const name = parts.name ?? `${algorithm}-${limit}-per-${scaleOf(parts)}`
-  return finished({ ...parts, name, nameWithoutLimit, ...(unit !== undefined && { unit }) })
+  return finished({
+    ...parts,
+    name,
+    nameWithoutLimit,
+    ...(unit !== undefined && { unit }),
+    ...(notifyAt !== undefined && { notifyAt: checkedShares(algorithm, notifyAt) }),
+  })
+}
+
+const MOST_SHARES = 10
+
+/** @throws {TypeError | RangeError} WEIR_INVALID_POLICY */
+function checkedShares(algorithm: Algorithm, shares: readonly number[]): readonly number[] {
+  const isShare = (share: unknown, i: number): boolean =>
+    typeof share === 'number' && share > ((shares[i - 1] as number) ?? 0) && share <= 1
+  const areShares = Array.isArray(shares) && shares.length > 0 && shares.length <= MOST_SHARES
+  if (areShares && shares.every(isShare)) return Object.freeze([...shares])
+  const right = `1 to ${MOST_SHARES} shares of the limit, above 0 to 1, the least one first`
+  throw invalid('WEIR_INVALID_POLICY', `${algorithm}: notifyAt`, shares, right, 'object')
 }
 
 function finished(
@@ -123,7 +147,8 @@ function finished(
 ): Policy {
   const { kernel, numbers, nameWithoutLimit, options, ...shown } = parts
   const unit = parts.unit === undefined ? '' : `|${parts.unit}`
-  const signature = `${parts.name}|${counterOf(parts)}|${numbers.join()}${unit}`
+  const shares = parts.notifyAt === undefined ? '' : `|at ${parts.notifyAt.join()}`
+  const signature = `${parts.name}|${counterOf(parts)}|${numbers.join()}${unit}${shares}`
   // Decisions carry their policies, and are logged: the arithmetic is kept out of the log.
   const hidden = {
     kernel: { value: kernel },

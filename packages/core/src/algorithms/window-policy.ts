@@ -21,6 +21,11 @@ export interface WindowOptions {
   readonly limit: number
   /** How long a window is, from 1 ms to 3,650 days: `60_000` or `'1m'`. */
   readonly window: Duration
+  /**
+   * Shares of the limit, such as `[0.8, 1]`: a request that carries usage over one says so. Up to
+   * 10, above 0 and at most 1, the least one first. Default: none. See docs/budgets.md.
+   */
+  readonly notifyAt?: readonly number[] | undefined
 }
 
 /**
@@ -38,7 +43,7 @@ export function windowPolicy<Options extends WindowOptions>(
   othersOf: (limit: number, windowMs: number) => PolicyNumbers,
   scaleOf: (windowMs: number) => string = durationText,
 ): Policy {
-  const all = ['name', 'unit', 'limit', 'window', ...known]
+  const all = ['name', 'unit', 'limit', 'window', ...known, 'notifyAt']
   checkedOptions(options, `${algorithm}()`, all, 'WEIR_INVALID_POLICY')
   const limit = checkedCount(options.limit, `${algorithm}: limit`, MAX_UNITS)
   const windowMs = durationMs(options.window, `${algorithm}: window`)

@@ -24,5 +24,7 @@ function channel(name: string): Channel {
 export const decisionChannel: Channel = channel('weir:decision')
 /** How each call to a store ended: a `StoreCall`. */
 export const storeChannel: Channel = channel('weir:store')
+/** Each share of a `notifyAt` that usage has crossed: a `Crossing`. */
+export const crossingChannel: Channel = channel('weir:crossing')
 /** How long each `wait` took: a `Wait`. */
 export const waitChannel: Channel = channel('weir:wait')

@@ -110,7 +110,7 @@ function resultIn(
     for (const [i, counter] of counters.entries()) forget(counter, keys[i] as string, nowUs)
     return RESET
   }
-  const readings = counters.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
+  const readings = counters.map(() => ({ used: undefined, left: 0, waitMs: 0, resetUs: 0 }))
   const granted = decide(counters, keys, request, nowUs, readings)
   return resultOf(request, granted, nowUs, readings)
 }

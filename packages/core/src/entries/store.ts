@@ -5,6 +5,7 @@ export type { BlockState } from '../algorithms/block-code.js'
 export type { Algorithm } from '../algorithms/policy.js'
 export type { StoreCall } from '../base/calls.js'
 export type { HistogramStats } from '../base/histogram.js'
+export type { Crossing } from '../crossings.js'
 export { type Batch, type BatchOutcome, type BatchRequest, batchOf } from '../database/batch.js'
 export type { RowChange } from '../database/rows.js'
 export type { StoreEvents, StoreListener } from '../layers/resilience/events.js'
@@ -14,7 +15,7 @@ export {
   resilient,
 } from '../layers/resilience/resilient.js'
 export type { StoreHealth } from '../layers/resilience/status.js'
-export type { PartialDecision } from '../limiter/decision.js'
+export type { PartialDecision, Settlement } from '../limiter/decision.js'
 export type { HoldResult } from '../limiter/slots/held.js'
 export type {
   DecisionStats,

@@ -116,10 +116,10 @@ function limiterOf(
   own: RateLimiterOptions['policy'] | undefined,
 ): RateLimiter {
   const { name, store, onDecision, whenPolicyFails, whenUnavailable, shared } = options
-  const { maxWaiting, reserve } = options
+  const { maxWaiting, reserve, onCrossing } = options
   const policy = own ?? policyOfRequests
   const settings = { name, store, onDecision, whenPolicyFails, whenUnavailable, shared }
-  const all = inTime(time, { ...settings, policy, maxWaiting, reserve })
+  const all = inTime(time, { ...settings, policy, maxWaiting, reserve, onCrossing })
   const limiter =
     options.key === undefined ? new AddressLimiter(all, options) : new RateLimiter(all)
   warnOfMemoryAmongMany(limiter.store)

@@ -26,6 +26,7 @@ const CHECKS: Checks<HttpOptions<never>> = {
   whenPolicyFails: unchecked,
   whenUnavailable: unchecked,
   onDecision: unchecked,
+  onCrossing: unchecked,
   shared: unchecked,
   maxWaiting: unchecked,
   reserve: unchecked,

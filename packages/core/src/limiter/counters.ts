@@ -3,8 +3,10 @@
 
 import { traitsOf } from '../algorithms/modes.js'
 import type { Policy } from '../algorithms/policy.js'
-import { waitChannel } from '../base/channels.js'
+import { crossingChannel, waitChannel } from '../base/channels.js'
 import { Histogram } from '../base/histogram.js'
+import { notify } from '../base/warnings.js'
+import type { Crossing } from '../crossings.js'
 import type { PolicyResult, PolicySet, StoreRequest, StoreResult } from '../store.js'
 
 /** What decisions of one row have in common. */
@@ -80,6 +82,8 @@ export interface PolicyCounters {
   /** Of several policies with this name, such as tiers, the one that was asked for last. */
   policy: Policy
   readonly cells: Float64Array
+  /** How often each share of `notifyAt` was crossed. */
+  readonly crossings: Map<number, number>
 }
 
 /** The current state of a policy that follows the load. */
@@ -93,6 +97,8 @@ export type UndecidedCounters = LimiterCounters['undecided']
 
 /** How many policies are told apart. Functions may make names, so there could be any number. */
 const MAX_POLICIES = 200
+/** How many shares of a policy's name are told apart. */
+const MAX_SHARES = 20
 /** The name under which all further policies are counted. */
 export const OTHERS = '_other'
 
@@ -127,6 +133,8 @@ export class LimiterCounters {
   adaptive: (() => AdaptiveState) | undefined
   /** Its denials are not enforced. */
   isShadow = false
+  /** The limiter's listener. */
+  onCrossing: ((crossing: Crossing) => void) | undefined
 
   /** From now on, decisions of these classes are also counted by class. */
   addClasses(names: Iterable<string>): void {
@@ -156,6 +164,18 @@ export class LimiterCounters {
     if (waitChannel.hasSubscribers) waitChannel.publish(Object.freeze<Wait>({ limiter, waitedMs }))
   }
 
+  /** Counts a crossing, and reports it. A field, so that it can be passed on. */
+  readonly crossed = (crossing: Crossing): void => {
+    const { limiter, policy, share } = crossing
+    const { crossings } = (this.policies.get(policy.name) ??
+      this.policies.get(OTHERS)) as PolicyCounters
+    if (crossings.has(share) || crossings.size < MAX_SHARES)
+      crossings.set(share, (crossings.get(share) ?? 0) + 1)
+    const { onCrossing } = this
+    if (onCrossing !== undefined) notify('onCrossing', limiter, () => onCrossing(crossing))
+    if (crossingChannel.hasSubscribers) crossingChannel.publish(crossing)
+  }
+
   /** Notes the policies that hold now: of several with one name, the one that was asked for
    *  last. */
   inForce(policies: readonly Policy[]): void {
@@ -170,7 +190,7 @@ export class LimiterCounters {
     const name = isKnown || this.policies.size < MAX_POLICIES ? policy.name : OTHERS
     let counters = this.policies.get(name)
     if (counters === undefined) {
-      counters = { policy, cells: new Float64Array(CELLS) }
+      counters = { policy, cells: new Float64Array(CELLS), crossings: new Map() }
       this.policies.set(name, counters)
     }
     return counters.cells

@@ -179,7 +179,15 @@ export async function decideInTurn(
   })
   if (result === undefined) return waited(switchedOff(limiter, key), waitedMs)
   limiter.counters.waited(limiter.name, waitedMs)
-  return waited(decisionOf(request, result), waitedMs)
+  return waited(decisionOf(request, withoutCrossed(result)), waitedMs)
+}
+
+/** One answer of the store may be for several calls that wait, so none of them says what it has
+ *  crossed. */
+function withoutCrossed(result: StoreResult): StoreResult {
+  if (result.policies.every(({ crossed }) => crossed === undefined)) return result
+  const policies = result.policies.map(({ crossed: _, ...each }) => each)
+  return { ...result, policies }
 }
 
 const DISABLED = unlimited({ name: 'disabled' })

@@ -97,6 +97,16 @@ export type PartialDecision = Decision & {
   readonly granted: number
 }
 
+/** What a settlement did. */
+export interface Settlement {
+  /** What each policy says after it, with the units by which its charge changed as `cost`, and what
+   *  it `crossed`. Empty: there was nothing to settle. */
+  readonly policies: readonly PolicyResult[]
+  /** True: the time of a held estimate was over, so all that was used has been charged anew. False
+   *  where the store is away, as nobody knows. */
+  readonly late: boolean
+}
+
 /**
  * Proof of a charge. It is good for one refund, and for one release of slots, by a limiter of the
  * same name on the same store. A copy of it is not valid.

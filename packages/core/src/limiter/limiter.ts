@@ -9,7 +9,7 @@ import { blockKey, unblockKey } from './blocks.js'
 import type { Cost } from './costs.js'
 import { countersOf } from './counters.js'
 import { closedError, decide, decideInTurn, decideUpTo } from './decide.js'
-import type { Decision, PartialDecision, WaitDecision } from './decision.js'
+import type { Decision, PartialDecision, Settlement, WaitDecision } from './decision.js'
 import { countersOfKey } from './limiter-request.js'
 import { freeNames } from './namesakes.js'
 import { observed } from './observers.js'
@@ -143,13 +143,13 @@ export class RateLimiter {
 
   /**
    * Corrects what a decision was charged to what it cost: for each policy without its own cost, or
-   * by the names of policies (others stay). See docs/settling.md.
+   * by the names of policies (others stay). See docs/settling.md. Resolves to what that did.
    *
    * Throws WEIR_INVALID_COST for an `actual` that is no cost or names another policy, and
    * WEIR_INVALID_RECEIPT as `refund` does.
    * @example await limiter.settle(decision, 12)
    */
-  settle(decision: Decision, actual: Cost): Promise<void> {
+  settle(decision: Decision, actual: Cost): Promise<Settlement> {
     return settleDecision(this.#parts, decision, actual)
   }
 

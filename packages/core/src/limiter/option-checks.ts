@@ -23,6 +23,7 @@ export const OPTION_CHECKS: Checks<RateLimiterOptions> = {
   whenPolicyFails: checkWhenPolicyFails,
   whenUnavailable: checkWhen,
   onDecision: ofType('function'),
+  onCrossing: ofType('function'),
   shared: unchecked,
   maxWaiting: (given) =>
     checkAll(given as object, 'maxWaiting', {

@@ -1,6 +1,7 @@
 // The options of a limiter and of its calls.
 
 import type { Duration } from '../base/duration.js'
+import type { Crossing } from '../crossings.js'
 import type { PolicyInput } from '../policy-input.js'
 import type { Store, WhenUnavailable } from '../store.js'
 import type { Cost } from './costs.js'
@@ -36,6 +37,11 @@ export interface RateLimiterOptions {
   readonly onDecision?:
     | ((decision: Decision, key: string, mode: 'consume' | 'peek') => void)
     | undefined
+  /**
+   * Called when usage crosses a share of a policy's `notifyAt`, once for each share: see
+   * docs/budgets.md. What it throws becomes a warning.
+   */
+  readonly onCrossing?: ((crossing: Crossing) => void) | undefined
   /**
    * True: another limiter of this name in this process is meant to share its counters: do not warn
    * of it (WEIR_SHARED_NAME). Default false.

@@ -43,6 +43,7 @@ export function partsOf(options: RateLimiterOptions, time: Time): LimiterParts {
   const counters = new LimiterCounters()
   const priorities = new Priorities(reserve)
   if (reserve !== undefined) counters.addClasses(priorities.names)
+  counters.onCrossing = options.onCrossing
   checkHasEffect(whenUnavailable, owner)
   const resolve = resolver({ ...owner, whenUnavailable, counters })
   const fixed = typeof policy === 'function' ? undefined : resolve(policy)

@@ -73,7 +73,9 @@ export function resolver(owner: Owner): (input: PolicyInput) => Resolved {
       const policies = uses.map(({ policy }) => policy)
       const when = uses.map(({ whenUnavailable }) => whenUnavailable ?? owner.whenUnavailable)
       for (const each of when) checkHasEffect(each, owner)
-      policySet = makePolicySet(owner.limiter, policies, when, owner.counters.ofSet(policies))
+      const { counters, limiter } = owner
+      const tell = policies.some(hasShares) ? counters.crossed : undefined
+      policySet = makePolicySet(limiter, policies, when, counters.ofSet(policies), tell)
       policySets.set(signature, policySet)
       stores.set(policySet, owner.store)
       warnOfAlgorithms(policySet, owner.store)
@@ -107,6 +109,10 @@ export function checkHasEffect(
   const what = `whenUnavailable of limiter "${limiter}" is ${quote(whenUnavailable)}`
   const why = 'but its store does not support it'
   throw typeError('WEIR_INVALID_OPTION', `${what}, ${why}; give it store: resilient(store)`)
+}
+
+function hasShares({ notifyAt }: Policy): boolean {
+  return notifyAt !== undefined
 }
 
 /** The values, if there are any. */

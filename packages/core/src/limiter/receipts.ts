@@ -10,7 +10,7 @@ import { correctionOf } from '../request.js'
 import type { SettleRequest, StoreRequest, StoreResult } from '../store.js'
 import { type Cost, chargedCosts, checkedCosts, refundedCosts, settledCosts } from './costs.js'
 import { countCorrection } from './counters.js'
-import { type Decision, Receipt } from './decision.js'
+import { type Decision, Receipt, type Settlement } from './decision.js'
 import type { DecideOptions } from './options.js'
 import type { LimiterParts } from './parts.js'
 import { storeOf } from './policy-set.js'
@@ -48,19 +48,35 @@ export async function settleDecision(
   limiter: LimiterParts,
   decision: Decision,
   actual: Cost,
-): Promise<void> {
+): Promise<Settlement> {
   const cost = checkedCosts(actual)
   const charge = chargeOf(limiter, decision, 'settle')
-  if (charge === undefined) return
+  if (charge === undefined) return NOTHING
   const { request, result } = charge
   const all = settledCosts(request, cost)
-  if (charge.spent) return
+  if (charge.spent) return NOTHING
   const costs = result.degraded ? withoutRefunds(all) : all
   charge.spent = true
-  if (costs.every((each) => each === 0) && !settlesItself(charge)) return
+  if (costs.every((each) => each === 0) && !settlesItself(charge)) return NOTHING
   while (isRenewing(charge)) await charge.slots?.renewing
-  const settled = await promiseOf(limiter.layer, settlementOf(charge, costs))
+  const settlement = settlementOf(charge, costs)
+  const settled = await promiseOf(limiter.layer, settlement)
   countCorrection(request, settled.degraded ? withoutRefunds(costs) : costs, settled)
+  return { policies: settled.policies, late: isLate(settlement, settled) }
+}
+
+const NOTHING: Settlement = Object.freeze({ policies: Object.freeze([]), late: false })
+
+/** Whether one of the estimates that were settled had expired. */
+function isLate(
+  { target, charged, untilUs }: SettleRequest,
+  { nowUs, degraded }: StoreResult,
+): boolean {
+  if (charged === undefined || degraded) return false
+  return target.policySet.policies.some(({ kernel, numbers }, i) => {
+    const expiryMs = kernel?.expiryMs?.(numbers, untilUs?.[i] as number)
+    return expiryMs !== undefined && charged[i] !== 0 && expiryMs <= Math.floor(nowUs / 1_000)
+  })
 }
 
 /** Whether a kernel decides what a settlement does, also one that changes no charge. */

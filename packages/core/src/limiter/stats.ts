@@ -107,6 +107,9 @@ export interface PolicyStats {
   readonly denials: Readonly<Record<Denied['reason'], number>>
   /** Decisions that it bound and that were allowed with at most a fifth of its limit left. */
   readonly nearLimit: number
+  /** For a policy with `notifyAt`, how often each of its shares was crossed, the least one first;
+   *  at most 20 shares under one name. Empty for other policies. */
+  readonly crossings: readonly { readonly share: number; readonly count: number }[]
   /** For a lock-out, the blocks that decisions, penalties and settlements began, by level; the
    *  eighth number counts level 8 and above. Empty for other policies. */
   readonly blocks: readonly number[]
@@ -155,7 +158,7 @@ export function statsOf({
 
 function policyStats(
   name: string,
-  { policy: latest, cells }: PolicyCounters,
+  { policy: latest, cells, crossings }: PolicyCounters,
   adaptive: AdaptiveState | undefined,
 ): PolicyStats {
   const now = adaptive?.policy.name === name ? adaptive : undefined
@@ -171,6 +174,9 @@ function policyStats(
     windowMs: isOne ? policy.windowMs : undefined,
     denials: Object.fromEntries(denials) as PolicyStats['denials'],
     nearLimit: at(NEAR_LIMIT),
+    crossings: [...new Set([...(policy.notifyAt ?? []), ...crossings.keys()])]
+      .sort((one, other) => one - other)
+      .map((share) => ({ share, count: crossings.get(share) ?? 0 })),
     blocks: policy.kernel?.traits.blocks ? [...cells.subarray(BLOCKS, BLOCKS + LEVELS)] : [],
     slots: policy.kernel?.traits.isHeld
       ? { held: at(SLOTS_HELD), expired: at(SLOTS_EXPIRED) }

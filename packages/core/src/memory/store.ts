@@ -96,7 +96,7 @@ export function memoryStoreOf({
       table.use(policy.numbers)
       return { kernel, scratch: kernel.prepare(policy.numbers), table, slot: -1 }
     })
-    const readings = counters.map(() => ({ left: 0, waitMs: 0, resetUs: 0 }))
+    const readings = counters.map(() => ({ used: undefined, left: 0, waitMs: 0, resetUs: 0 }))
     return { counters, readings, keys: [] as string[] }
   }
 

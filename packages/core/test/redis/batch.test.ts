@@ -56,7 +56,7 @@ async function replayInBatches(text: string, run: string): Promise<void> {
     for (const verdict of verdicts.slice(0, COPIES)) {
       if (verdict instanceof StoreError) throw verdict
       const { policySet, key, costs } = groups[0] as Counted
-      const request = { target: { policySet, key }, costs }
+      const request = { mode: 'peek', target: { policySet, key }, costs } as const
       expect(
         `${step.line}: ${textOf(resultOf(request, verdict.granted, nowUs, verdict.readings))}`,
       ).toBe(`${step.line}: ${step.expected}`)

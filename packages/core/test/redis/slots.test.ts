@@ -1,15 +1,14 @@
 // Slots and estimates on Redis: over several processes, and what they cost.
 
-import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { budget, concurrency, RateLimiter, slidingWindow } from '../../src/index.js'
 import { correctionOf, makePolicySet } from '../../src/request.js'
 import type { StoreRequest } from '../../src/store.js'
-import type { HoldJob, HoldReport, StreamsJob } from './holders/holder.js'
+import type { HoldReport } from './holders/holder.js'
+import { reportOf, startHolder } from './holders/start-holder.js'
 import { patientClient, patientStore } from './patient.js'
 import { callsOf } from './stats.js'
 
@@ -24,23 +23,13 @@ afterAll(async () => {
   await server.stop()
 })
 
-async function startHolder(): Promise<ChildProcess> {
-  const script = fileURLToPath(new URL('holders/start.mjs', import.meta.url))
-  const child = fork(script)
-  onTestFinished(() => void child.kill('SIGKILL'))
-  await once(child, 'message')
-  return child
-}
-
 test('two processes never hold more than the limit, every waiting request gets a slot, and all come back', async () => {
   const children = await Promise.all([0, 1].map(startHolder))
   const shape = { limit: 7, holdMs: 60_000, lines: 10, holds: 15, workMs: 4 }
   const reports = await Promise.all(
-    children.map(async (child) => {
-      const reported = once(child, 'message')
-      child.send({ port: server.port, prefix: 'two:', ...shape } satisfies HoldJob)
-      return (await reported)[0] as HoldReport
-    }),
+    children.map((child) =>
+      reportOf<HoldReport>(child, { port: server.port, prefix: 'two:', ...shape }),
+    ),
   )
   expect(reports.map(({ granted }) => granted)).toEqual(Array(2).fill(150))
   expect(Math.max(...reports.map(({ most }) => most))).toBeLessThanOrEqual(7)
@@ -55,10 +44,8 @@ test('a process that is killed with 100 estimates gives them back after holdTime
   const [limit, holdMs, settled] = [500, 600_000, 10]
   const nowUs = 1_800_000_000_000_000
   const child = await startHolder()
-  const open = once(child, 'message')
   const job = { port: server.port, prefix: 'killed:', limit, holdMs, streams: 110, settled, nowUs }
-  child.send(job satisfies StreamsJob)
-  expect(await open).toEqual(['open', undefined])
+  expect(await reportOf(child, job)).toBe('open')
   const ended = once(child, 'exit')
   child.kill('SIGKILL')
   expect(await ended).toEqual([null, 'SIGKILL'])

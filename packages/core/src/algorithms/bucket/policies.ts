@@ -26,6 +26,11 @@ export interface TokenBucketOptions {
   /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days. If given, it is part of the
    *  time scale. Default: the time in which all units come back. */
   readonly maxWait?: Duration | undefined
+  /**
+   * Shares of the limit, such as `[0.8, 1]`: a request that carries usage over one says so. Up to
+   * 10, above 0 and at most 1, the least one first. Default: none. See docs/budgets.md.
+   */
+  readonly notifyAt?: readonly number[] | undefined
 }
 
 /**
@@ -57,6 +62,11 @@ export interface GcraOptions {
   /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days. If given, it is part of the
    *  time scale. Default: the time in which all units come back. */
   readonly maxWait?: Duration | undefined
+  /**
+   * Shares of the limit, such as `[0.8, 1]`: a request that carries usage over one says so. Up to
+   * 10, above 0 and at most 1, the least one first. Default: none. See docs/budgets.md.
+   */
+  readonly notifyAt?: readonly number[] | undefined
 }
 
 /**
@@ -68,14 +78,15 @@ export interface GcraOptions {
  */
 export function gcra(options: GcraOptions): Policy {
   const words = ['burst', 'limit', 'period'] as const
-  checkedOptions(options, 'gcra()', ['name', 'unit', 'maxWait', ...words], 'WEIR_INVALID_POLICY')
+  checkedOptions(options, 'gcra()', [...COMMON, ...words], 'WEIR_INVALID_POLICY')
   const { limit } = options
   const rounded = typeof limit === 'number' && limit > 0 ? Math.max(1, Math.floor(limit)) : 0
   const { burst = rounded } = options
   // A limit of 0 denies all, so its rate does not matter.
   const rate = limit === 0 && burst === 0 ? 1 : limit
-  const { name, unit, period, maxWait } = options
-  return bucketPolicy('gcra', { name, unit, maxWait, burst, limit: rate, period }, words)
+  const { name, unit, maxWait, notifyAt, period } = options
+  const all = { name, unit, maxWait, notifyAt, burst, limit: rate, period }
+  return bucketPolicy('gcra', all, words)
 }
 
 export interface LeakyBucketOptions {
@@ -96,6 +107,11 @@ export interface LeakyBucketOptions {
   /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days. If given, it is part of the
    *  time scale. Default: the time in which all units come back. */
   readonly maxWait?: Duration | undefined
+  /**
+   * Shares of the limit, such as `[0.8, 1]`: a request that carries usage over one says so. Up to
+   * 10, above 0 and at most 1, the least one first. Default: none. See docs/budgets.md.
+   */
+  readonly notifyAt?: readonly number[] | undefined
 }
 
 /**
@@ -117,6 +133,8 @@ const MAX_FULL_MS = 1_826 * 86_400_000
 const TICKS_PER_MS = 8_000
 const MAX_ROUNDING = 0.01
 
+const COMMON = ['name', 'unit', 'maxWait', 'notifyAt'] as const
+
 /**
  * @param words the algorithm's words for the capacity, for the units that come back (a rate, so it
  * may be a fraction), and for the time in which they do
@@ -124,15 +142,10 @@ const MAX_ROUNDING = 0.01
  */
 function bucketPolicy<Word extends string>(
   algorithm: Algorithm,
-  options: { readonly [word in Word]: unknown } & Pick<GcraOptions, 'name' | 'unit' | 'maxWait'>,
+  options: { readonly [word in Word]: unknown } & Pick<GcraOptions, (typeof COMMON)[number]>,
   words: readonly [capacity: Word, refill: Word, every: Word],
 ): Policy {
-  checkedOptions(
-    options,
-    `${algorithm}()`,
-    ['name', 'unit', 'maxWait', ...words],
-    'WEIR_INVALID_POLICY',
-  )
+  checkedOptions(options, `${algorithm}()`, [...COMMON, ...words], 'WEIR_INVALID_POLICY')
   const [capacityWord, refillWord, everyWord] = words
   const capacity = checkedCount(options[capacityWord], `${algorithm}: ${capacityWord}`, MAX_UNITS)
   const everyMs = durationMs(options[everyWord] as Duration, `${algorithm}: ${everyWord}`)

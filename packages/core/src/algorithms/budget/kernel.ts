@@ -190,6 +190,10 @@ export const budgetOfHolds: Kernel = {
   },
 
   holdMs: ([, holdMs]) => holdMs as number,
+  expiryMs(numbers, untilUs) {
+    const scratch = prepare(numbers as Numbers)
+    return expiryOf(scratch, chargedMs(scratch, untilUs))
+  },
   withoutHolds: ([limit, , forgetMs]) => [limit as number, 0, forgetMs as number],
 } satisfies Kernel<BudgetScratch>
 

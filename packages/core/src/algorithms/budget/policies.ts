@@ -25,6 +25,11 @@ export interface BudgetOptions {
    * twice `holdTimeout`. Default `'90d'`.
    */
   readonly forgetAfter?: Duration | undefined
+  /**
+   * Shares of the limit, such as `[0.8, 1]`: a request that carries usage over one says so. Up to
+   * 10, above 0 and at most 1, the least one first. Default: none. See docs/budgets.md.
+   */
+  readonly notifyAt?: readonly number[] | undefined
 }
 
 const LEAST_HOLD_MS = 1_000
@@ -38,7 +43,7 @@ const MOST_HOLD_MS = 86_400_000
  * @example budget({ name: 'session', limit: 200_000, unit: 'tokens', holdTimeout: '10m' })
  */
 export function budget(options: BudgetOptions): Policy {
-  const known = ['name', 'unit', 'limit', 'holdTimeout', 'forgetAfter']
+  const known = ['name', 'unit', 'limit', 'holdTimeout', 'forgetAfter', 'notifyAt']
   checkedOptions(options, 'budget()', known, 'WEIR_INVALID_POLICY')
   const limit = checkedCount(options.limit, 'budget: limit', MAX_UNITS)
   const { holdTimeout, forgetAfter = '90d' } = options

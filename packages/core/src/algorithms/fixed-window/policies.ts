@@ -64,7 +64,7 @@ export function fixedWindow(options: FixedWindowOptions): Policy {
   return windowPolicy('fixed-window', kernel, options as WindowOptions, known, othersOf, scaleOf)
 }
 
-const KNOWN = ['name', 'unit', 'limit', 'window', 'timeZone', 'weekStart']
+const KNOWN = ['name', 'unit', 'limit', 'window', 'timeZone', 'weekStart', 'notifyAt']
 
 /** `fixedWindow` for a calendar period. */
 function calendarWindow(options: FixedWindowOptions, unit: CalendarUnit): Policy {

@@ -1,7 +1,8 @@
 // The options of leases, what a policy set makes of them, and which requests a lease may answer.
 //
 // Not leased: lock-outs, where each attempt may begin a block; slots, which are released one by
-// one; policies with policy keys; limits below 20.
+// one; policies with policy keys; those with a `notifyAt`, as units that are only leased cross
+// nothing; limits below 20.
 
 import type { Clock } from '../../base/clock.js'
 import type { Time } from '../../base/time.js'
@@ -48,8 +49,8 @@ const NOTHING: LeaseLimits = { most: 0, heldMs: 0 }
 export function limitsFor({ policies }: PolicySet, { units, holdMs }: LeaseOptions): LeaseLimits {
   let most = units
   let heldMs = holdMs
-  for (const { limit, windowMs, kernel } of policies) {
-    if (kernel?.traits.isLeased !== true) return NOTHING
+  for (const { limit, windowMs, kernel, notifyAt } of policies) {
+    if (kernel?.traits.isLeased !== true || notifyAt !== undefined) return NOTHING
     most = Math.min(most, Math.floor(limit * PART))
     const part = kernel.ahead === undefined ? WINDOW_PART : AHEAD_PART
     heldMs = Math.min(heldMs, Math.floor(windowMs * part))

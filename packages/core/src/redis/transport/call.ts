@@ -3,7 +3,7 @@
 // in the order in which they came.
 
 import type { Reading } from '../../algorithms/driver.js'
-import { CALL_MODES, type CallMode, reserves, traitsOf } from '../../algorithms/modes.js'
+import { CALL_MODES, type CallMode, reserves, tellsUsed, traitsOf } from '../../algorithms/modes.js'
 import { quote, StoreError } from '../../base/errors.js'
 import type { LayerRequest, Pending } from '../../layer.js'
 import { areOne, arrayOf, countsAttempts, resultOf } from '../../request.js'
@@ -26,6 +26,8 @@ export interface PreparedScript {
   readonly hasPeriods: boolean
   /** Equal requests may be decided as one. */
   readonly merges: boolean
+  /** One of the policies has a `notifyAt`, so replies of some modes say what was used before. */
+  readonly notifies: boolean
   /** Holds the readings of one request after the other, as new objects would be thrown away at
    *  once. */
   readonly readings: readonly Reading[]
@@ -44,7 +46,8 @@ export function prepareScript(
     policyNumbers: policySet.policies.flatMap(({ numbers }) => numbers.map(String)),
     hasPeriods: policySet.policies.some(({ kernel }) => kernel?.periodAt !== undefined),
     merges: !countsAttempts({ policySet }),
-    readings: policySet.policies.map(() => ({ left: 0, waitMs: 0, resetUs: 0 })),
+    notifies: policySet.policies.some(({ notifyAt }) => notifyAt !== undefined),
+    readings: policySet.policies.map(() => ({ used: undefined, left: 0, waitMs: 0, resetUs: 0 })),
   }
 }
 
@@ -208,14 +211,20 @@ export function withSource({ script, args }: Call): string[] {
  * periods.
  * @throws {Error} if a proxy or another server has answered something else
  */
-export function numbersOf({ prepared, entries }: Call, packed: unknown): readonly number[] {
+export function numbersOf(call: Call, packed: unknown): readonly number[] {
+  const { prepared, entries } = call
   const numbers = prepared.repliesInText
     ? numbersInText(String(packed))
     : unpackNumbers(packed as Buffer)
   if (numbers.length === 1 && prepared.hasPeriods) return numbers
-  if (numbers.length < 1 + entries.length * (1 + 3 * prepared.readings.length))
+  if (numbers.length < 1 + entries.length * (1 + widthOf(call) * prepared.readings.length))
     throw new Error(`a reply of ${numbers.length} numbers`)
   return numbers
+}
+
+/** How many numbers a reply has for each policy of a request. */
+function widthOf({ prepared, mode }: Pick<Call, 'prepared' | 'mode'>): number {
+  return prepared.notifies && tellsUsed(mode) ? 4 : 3
 }
 
 /**
@@ -226,8 +235,13 @@ export function answer(call: Call, numbers: readonly number[]): unknown {
   const { entries, prepared, args, sentAtMs } = call
   const { readings } = prepared
   const keys = Number(args[1]) / entries.length
+  const width = widthOf(call)
   let foreign: StoreError | undefined
-  for (let place = 0, at = 1; place < entries.length; place += 1, at += 1 + 3 * readings.length) {
+  for (
+    let place = 0, at = 1;
+    place < entries.length;
+    place += 1, at += 1 + width * readings.length
+  ) {
     const entry = entries[place] as Entry
     const granted = numbers[at] as number
     if (granted < 0) {
@@ -237,9 +251,11 @@ export function answer(call: Call, numbers: readonly number[]): unknown {
     }
     for (let i = 0; i < readings.length; i += 1) {
       const reading = readings[i] as Reading
-      reading.left = numbers[at + 1 + 3 * i] as number
-      reading.waitMs = numbers[at + 2 + 3 * i] as number
-      reading.resetUs = numbers[at + 3 + 3 * i] as number
+      const from = at + width * i
+      reading.left = numbers[from + 1] as number
+      reading.waitMs = numbers[from + 2] as number
+      reading.resetUs = numbers[from + 3] as number
+      reading.used = width > 3 ? numbers[from + 4] : undefined
     }
     handOut(entry, granted, readings, numbers[0] as number, sentAtMs)
   }
@@ -266,26 +282,30 @@ function handOut(
   }
   const then = readings.map((each) => ({ ...each }))
   for (let i = 0; i <= others.length; i += 1) {
-    if (traitsOf(request.mode).takes) rewind(request, readings, Math.max(0, granted - 1 - i), then)
+    if (traitsOf(request.mode).takes)
+      rewind(request, readings, i, Math.max(0, granted - 1 - i), then)
     const own = i < granted ? 1 : 0
     const pending = i === 0 ? first : (others[i - 1] as Pending)
     pending.decided(resultOf(request, own, nowUs, then, sentAtMs))
   }
 }
 
-/** The readings as they stood before `later` more requests of cost 1 were granted. */
+/** The readings as they stood when `earlier` requests of cost 1 had been granted, and `later` ones
+ *  had not. */
 function rewind(
   { target }: Pick<LayerRequest, 'target'>,
   readings: readonly Reading[],
+  earlier: number,
   later: number,
   into: readonly Reading[],
 ): void {
   for (let i = 0; i < readings.length; i += 1) {
-    const { left, waitMs, resetUs } = readings[i] as Reading
+    const { used, left, waitMs, resetUs } = readings[i] as Reading
     const then = into[i] as Reading
     // In eighths of a microsecond this is exact. An `until` must not be too early, or a refund
     // would fall short.
     const drained = Math.round(later * (target.policySet.policies[i]?.unitMs ?? 0) * 8_000)
+    then.used = used === undefined ? used : used + earlier
     then.left = left + later
     then.waitMs = then.left > 0 ? 0 : waitMs
     then.resetUs = Math.max(0, resetUs - Math.floor(drained / 8))

@@ -40,22 +40,29 @@ export function scriptOf({ policies }: PolicySet, form: ScriptForm = {}): Script
   const kernels = policies.map(({ kernel }) => kernel as NonNullable<typeof kernel>)
   const ids = kernels.map(({ id, periodAt }) => (periodAt === undefined ? id : `${id}@`))
   const { hasLiteralKeys = false, repliesInText = false } = form
-  const id = `${ids} ${hasLiteralKeys} ${repliesInText}`
-  const script = scripts.get(id) ?? scriptIn(form, kernels)
+  const notifies = policies.some(({ notifyAt }) => notifyAt !== undefined)
+  const id = `${ids} ${hasLiteralKeys} ${repliesInText} ${notifies}`
+  const script = scripts.get(id) ?? scriptIn(form, kernels, notifies)
   scripts.set(id, script)
   return script
 }
 
 type Made = Pick<Kernel, 'id' | 'lua' | 'periodAt'>
 
-function scriptIn({ hasLiteralKeys, repliesInText }: ScriptForm, kernels: readonly Made[]): Script {
-  const made = hasLiteralKeys ? sourceWithLiteralKeys(kernels) : sourceFrom(kernels)
+function scriptIn(
+  { hasLiteralKeys, repliesInText }: ScriptForm,
+  kernels: readonly Made[],
+  notifies: boolean,
+): Script {
+  const sourceOf = hasLiteralKeys ? sourceWithLiteralKeys : sourceFrom
+  const made = sourceOf(kernels, `local notifies = ${notifies}\n`)
   const source = repliesInText ? replyingInText(made) : made
   const sha = createHash('sha1').update(source).digest('hex')
   return { source, sha, mostRequests: hasLiteralKeys ? 1 : MOST_REQUESTS }
 }
 
-function sourceFrom(kernels: readonly Made[]): string {
+/** @param more locals that the driver reads besides the counters */
+function sourceFrom(kernels: readonly Made[], more: string): string {
   const used = new Map(kernels.map(({ id, lua }) => [id, lua]))
   const shared = [...used.values()].map((lua) => lua.shared)
   const definitions = [...used].map(([id, lua]) => `local ${id} = ${lua.kernel}`)
@@ -63,12 +70,12 @@ function sourceFrom(kernels: readonly Made[]): string {
   const [now, later] = prologueFor(shared.join('') + loop)
   const ids = kernels.map(({ id }) => id)
   const plain = [numbersOf(kernels), now, ...guardsOf(kernels), ...shared, loop]
-  const driver = [later, ...definitions, countersOf(kernels, ids), modesLua, driverLua]
+  const driver = [later, ...definitions, countersOf(kernels, ids), more, modesLua, driverLua]
   return [...plain, ...driver].join('')
 }
 
 /** Each policy has a copy of its kernel, with its key in it. The driver answers all requests. */
-function sourceWithLiteralKeys(kernels: readonly Made[]): string {
+function sourceWithLiteralKeys(kernels: readonly Made[], more: string): string {
   const names = kernels.map((_, i) => `policy${i + 1}`)
   const definitions = kernels.map(({ lua: { shared, kernel } }, i) => {
     const own = kernelWithLiteralKey(`${shared}return ${kernel}`, i + 1)
@@ -78,7 +85,7 @@ function sourceWithLiteralKeys(kernels: readonly Made[]): string {
     driverWithLiteralKeys(lua, kernels.length),
   )
   const before = [numbersOf(kernels), prologue, ...guardsOf(kernels), ...definitions]
-  return [...before, countersOf(kernels, names), modesLua, driver].join('')
+  return [...before, countersOf(kernels, names), more, modesLua, driver].join('')
 }
 
 /** How many arguments are numbers of policies. */
