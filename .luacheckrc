@@ -24,7 +24,7 @@ files['packages/core/src/algorithms/*/kernel.lua'] = {
 files['packages/core/src/algorithms/driver.lua'] = {
   read_globals = {
     'counters', 'numbers', 'judges', 'changes', 'takes', 'gives', 'marks', 'notes', 'tells', 'corrects', 'reserves', 'settles',
-    'leases', 'begins',
+    'leases', 'begins', 'notifies', 'tells_used',
     unpack(prologue),
   },
 }
