@@ -127,7 +127,7 @@ export const FAULTS = [
   [
     'a decision is settled as often as one asks',
     'limiter/receipts.ts',
-    '  if (charge.spent) return\n',
+    '  if (charge.spent) return NOTHING\n',
     '',
   ],
   [
@@ -229,8 +229,8 @@ export const FAULTS = [
   [
     'a class leaves nothing to others',
     'algorithms/driver.ts',
-    '    const left = Math.max(0, scratch.limit - kernel.used(scratch) - kept)\n',
-    '    const left = Math.max(0, scratch.limit - kernel.used(scratch))\n',
+    '    const left = Math.max(0, scratch.limit - reading.used - kept)\n',
+    '    const left = Math.max(0, scratch.limit - reading.used)\n',
     'well',
   ],
   [
