@@ -55,12 +55,12 @@ test('each call is counted once, with its time, and published while somebody lis
   expect(node).toMatchObject({ node: 'redis', state: 'closed', inFlight: 0 })
   expect(node?.calls).toEqual({ ok: 2, timeout: 0, error: 0, notSent: 0 })
   expect(node?.durations.counts.reduce((sum, count) => sum + count)).toBe(2)
-  expect(calls.map(({ result, requests }) => [result, requests])).toEqual([
-    ['ok', 1],
-    ['ok', 3],
-  ])
-  const totalMs = calls.reduce((sum, { durationMs }) => sum + durationMs, 0)
-  expect(node?.durations.sum).toBeCloseTo(totalMs / 1_000, 9)
+  // Stores of other files may still beat, on the same channel: one request in a call.
+  const together = calls.filter(({ requests }) => requests === 3)
+  expect(together).toMatchObject([{ node: 'redis', result: 'ok' }])
+  const restMs = (node?.durations.sum ?? 0) * 1_000 - (together[0]?.durationMs ?? 0)
+  const alone = calls.filter(({ durationMs }) => Math.abs(durationMs - restMs) < 1e-6)
+  expect(alone).toMatchObject([{ node: 'redis', result: 'ok', requests: 1 }])
 })
 
 test('a refusal of the server is an error, and what cannot be sent is not sent', async () => {
@@ -71,7 +71,9 @@ test('a refusal of the server is an error, and what cannot be sent is not sent',
   const first = store.stats()
   expect(first.nodes[0]?.calls).toMatchObject({ ok: 2, error: 1, notSent: 0 })
   expect(first.events.fallback).toBe(1)
-  expect(calls.at(-1)).toMatchObject({ result: 'error', error: expect.any(Error) })
+  expect(calls.filter(({ result }) => result === 'error')).toMatchObject([
+    { error: expect.any(Error) },
+  ])
   client.disconnect()
   await new Promise<void>((resolve) => {
     if (client.status === 'end') resolve()
