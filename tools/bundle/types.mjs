@@ -29,6 +29,7 @@ export async function bundleTypes(all) {
       entryFileNames: `[name]${ending}`,
       chunkFileNames: ({ name }) => `chunks/${name.replace(/\.d$/, '')}${ending}`,
       minifyInternalExports: false,
+      // A small chunk joins another: a type that two entries share needs no file of its own.
       experimentalMinChunkSize: 3_000,
     })
   await build.close()

@@ -60,8 +60,10 @@ export async function complete({ limiter, ask }, { run, completion, signal }, cl
   async function settle() {
     const { turns, tools, input, output } = settled
     const actual = {
-      ...{ turns: used.turns - turns, tools: used.tools - tools },
-      ...{ input: used.input - input, output: used.output - output },
+      turns: used.turns - turns,
+      tools: used.tools - tools,
+      input: used.input - input,
+      output: used.output - output,
     }
     settled = used
     await limiter.settle(part, costOf(model, actual)).catch(report)

@@ -18,8 +18,11 @@ export const PART = 64
 
 /** It blocks only by hand, when the provider says so: nobody asks a million times a second. */
 const provider = lockout({
-  ...{ name: 'provider', limit: 1_000_000, window: '1s' },
-  ...{ block: ['1s'], forget: '1d' },
+  name: 'provider',
+  limit: 1_000_000,
+  window: '1s',
+  block: ['1s'],
+  forget: '1d',
 })
 
 /**

@@ -27,7 +27,11 @@ const users = new Map([
 const { PORT = '3000', REDIS_URL, MODEL_URL, LIMITS = '{}', DEADLINE_MS = '100' } = process.env
 const { ADMIN_PASSWORD = randomBytes(12).toString('base64url') } = process.env
 const limits = {
-  ...{ turns: 20, tools: 40, tokens: 20_000, user: 500_000, company: 5_000_000 },
+  turns: 20,
+  tools: 40,
+  tokens: 20_000,
+  user: 500_000,
+  company: 5_000_000,
   ...JSON.parse(LIMITS),
 }
 const client = REDIS_URL === undefined ? undefined : new Redis(REDIS_URL, recommendedRedisOptions)

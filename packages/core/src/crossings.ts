@@ -24,7 +24,7 @@ export interface Crossing {
   readonly used: number
 }
 
-/** A policy set of a limiter; other sets tell nobody. */
+/** A policy set of a limiter. Crossings of other sets are not reported. */
 export type TellingSet = PolicySet & {
   /** Undefined: none of its policies has a `notifyAt`. */
   readonly tell?: ((crossing: Crossing) => void) | undefined
@@ -35,7 +35,7 @@ export type AnsweredRequest = Pick<StoreRequest, 'target' | 'costs'> & {
   readonly mode: Mode | 'reset'
 }
 
-/** Tells what a request has crossed, and puts it into the results of its policies. */
+/** Reports what a request has crossed, and puts it into the results of its policies. */
 export function noteCrossings(
   { mode, target, costs }: AnsweredRequest,
   granted: number,
@@ -53,7 +53,7 @@ export function noteCrossings(
     const units = granted * (costs[i] as number)
     // Redis does not say what was used before a plain request, which leaves nothing to others.
     const before = used ?? limit - left - units
-    // What is not judged may pass the limit, where no share is.
+    // What is not judged may pass the limit: how far does not matter, as no share is above it.
     const after = judges ? before + units : limit - left
     if (before >= after) continue
     let crossed: number[] | undefined

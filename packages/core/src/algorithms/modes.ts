@@ -141,9 +141,9 @@ export const CALL_MODES: Readonly<Record<CallMode, ModeTraits>> = Object.freeze(
   lease: MODES.consume,
 })
 
-/** Whether usage before a call does not follow from its costs and what is left: it may pass the
- *  limit, or the kernel decides what is charged. Where one of the policies has a `notifyAt`, the
- *  reply then says what was used before. */
+/** Whether the reply says what was used before, if one of the policies has a `notifyAt`. Costs and
+ *  what is left do not show it where usage may pass the limit, or the kernel decides what is
+ *  charged. */
 export function tellsUsed(mode: CallMode): boolean {
   return mode !== 'consume' && CALL_MODES[mode].raises
 }

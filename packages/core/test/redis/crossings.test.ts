@@ -1,4 +1,4 @@
-// `notifyAt`: each crossing of a share is told once. Walks on every store compare what is told with
+// `notifyAt`: each crossing of a share is reported once. Walks on every store compare reports with
 // what peeks say before and after; processes on one Redis, with the totals that Redis wrote, in its
 // order. WEIR_WEEKLY=1 takes longer walks, from seeds that it draws.
 

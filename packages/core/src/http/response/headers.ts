@@ -74,7 +74,8 @@ interface Constants {
   readonly policy8: string
   readonly policy6: string
   readonly live8: string
-  /** The last items of draft 8, by what is left: to write one takes as long as to find a key. */
+  /** The last items of draft 8, by what is left: Node sends a text that it has sent before in less
+   *  time than a new one. */
   readonly lives: (Live | undefined)[]
   /** The same under the last other name that a response had for it. */
   renamed: Constants | undefined
