@@ -367,7 +367,8 @@ test(`8 ${members} tell each crossing once, over ${DECISIONS} decisions with ref
     await server.stop()
   })
   const children = isWeekly ? await Promise.all(Array.from({ length: 8 }, startHolder)) : []
-  const monitor = await client.duplicate().monitor()
+  // On a connection of its own.
+  const monitor = await client.monitor()
   const written = writtenTotals()
   monitor.on('monitor', (_time: string, args: string[]) => written.note(args))
   const seed = seedOf(1)
@@ -395,8 +396,8 @@ test(`8 ${members} tell each crossing once, over ${DECISIONS} decisions with ref
   expect(Object.keys(told).length).toBeGreaterThan(30)
 })
 
-/** The totals of counters as Redis writes them, one after the other: 'count:end' of a window,
- *  'end:spent' or 'end:spent:held:...' of a budget. */
+/** The totals of counters as Redis writes them, one after the other: 'count:end' of a window;
+ *  'end:spent', 'end:spent,expiry:held' or 'end:spent:held:...' of a budget. */
 function writtenTotals() {
   const limits: Readonly<Record<string, number>> = { held: 400, daily: 400, all: 3_000 }
   const shares: Readonly<Record<string, readonly number[]>> = {
