@@ -19,8 +19,6 @@ import type { NextFunction, Request, Response } from 'express'
 
 export * from '@weir/core'
 export {
-  type AddressOptions,
-  addressKey,
   type HeaderFormat,
   type Overload,
   type OverloadOptions,

@@ -2,8 +2,6 @@
 
 export * from '@weir/core'
 export {
-  type AddressOptions,
-  addressKey,
   type HeaderFormat,
   type OverloadOptions,
   type OverloadPriority,

@@ -19,8 +19,6 @@ import { type Exchange, exchangeOf } from './exchange.js'
 
 export * from '@weir/core'
 export {
-  type AddressOptions,
-  addressKey,
   type HeaderFormat,
   type ProxyOptions,
   RATE_LIMIT_HEADERS,

@@ -21,8 +21,6 @@ import { type AnyContext, forget, remember } from './error-path.js'
 
 export * from '@weir/core'
 export {
-  type AddressOptions,
-  addressKey,
   type HeaderFormat,
   type OverloadOptions,
   type OverloadPriority,

@@ -3,8 +3,6 @@
 
 export * from '@weir/core'
 export {
-  type AddressOptions,
-  addressKey,
   type HeaderFormat,
   type NodeServerRequest,
   type Overload,
