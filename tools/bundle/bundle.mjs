@@ -88,8 +88,6 @@ const ROOMS = {
         name(path) {
           const [room, ...rest] = relative(resolve('src'), path).split(sep)
           if (room === 'index.ts' || room === 'cli') return null
-          // How an address is read: the root exports it.
-          if (/^client[\\/]address(-key)?\.ts$/.test(rest.join(sep))) return 'core'
           // What algorithms say of themselves is for tools and tests.
           if (/^description\.ts$/.test(rest.at(-1))) return 'testing'
           // Stays in its entry, so that nobody loads the adapter of a client that they do not use.

@@ -1,5 +1,7 @@
 // The first step: whether a request is limited at all, and by which key.
 
+import { parseAddress } from '../base/address.js'
+import { addressKey } from '../base/address-key.js'
 import { quote } from '../base/errors.js'
 import { NO_KEY } from '../base/key-text.js'
 import { whenKnown } from '../base/maybe-async.js'
@@ -7,8 +9,6 @@ import { warnOnce } from '../base/warnings.js'
 import type { UndecidedCounters } from '../limiter/counters.js'
 import { isKey, isLongKey, type Key } from '../policy-input.js'
 import type { HttpAdapter } from './adapter.js'
-import { parseAddress } from './client/address.js'
-import { addressKey } from './client/address-key.js'
 import { accessList } from './client/lists.js'
 import { headerOf, proxyResolver } from './client/proxies.js'
 import { checkTrust, checkTrusted } from './client/warnings.js'

@@ -1,9 +1,9 @@
 // Rate limits over HTTP, for framework adapters and for users who need a part of one.
 
+export { type AddressOptions, addressKey } from '../base/address-key.js'
 export type { Awaitable } from '../base/maybe-async.js'
 export { type Check, type HttpAdapter, nodeRequests, type Trust, type Verdict } from './adapter.js'
 export { type CallbackLimiter, callbackLimiter } from './callback-limiter.js'
-export { type AddressOptions, addressKey } from './client/address-key.js'
 export { fastifyTrust } from './client/fastify-trust.js'
 export { type ProxyOptions, proxyResolver } from './client/proxies.js'
 export { FORWARDING_HEADERS, trustsEverybody } from './client/warnings.js'

@@ -1,12 +1,12 @@
 // The options that every adapter has, with the same meaning in all of them.
 
+import type { AddressOptions } from '../base/address-key.js'
 import type { Duration } from '../base/duration.js'
 import type { Awaitable } from '../base/maybe-async.js'
 import type { Cost } from '../limiter/costs.js'
 import type { Denied } from '../limiter/decision.js'
 import type { RateLimiterOptions } from '../limiter/options.js'
 import type { Key, PolicyInput } from '../policy-input.js'
-import type { AddressOptions } from './client/address-key.js'
 import type { ProxyOptions } from './client/proxies.js'
 import type { HeaderFormat } from './response/headers.js'
 import type { RefundWhen, Settle } from './response/refund.js'

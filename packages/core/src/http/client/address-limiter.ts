@@ -1,6 +1,7 @@
 // A limiter that counts by address. IPv6 clients count by their network, so its methods take any
 // address and find the key by which it counts.
 
+import { type AddressOptions, addressKey } from '../../base/address-key.js'
 import type { Duration } from '../../base/duration.js'
 import type { Decision, PartialDecision, WaitDecision } from '../../limiter/decision.js'
 import { RateLimiter } from '../../limiter/limiter.js'
@@ -13,7 +14,6 @@ import type {
 } from '../../limiter/options.js'
 import type { Held, Holding, HoldResult } from '../../limiter/slots/held.js'
 import type { Key } from '../../policy-input.js'
-import { type AddressOptions, addressKey } from './address-key.js'
 
 export class AddressLimiter extends RateLimiter {
   readonly #keyOf: (key: Key) => Key

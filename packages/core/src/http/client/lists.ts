@@ -1,8 +1,8 @@
 // Lists of networks: whom to let through, whom to turn away, which proxies to trust.
 
+import { type Bits, isMapped, parseBare, sameNetwork } from '../../base/address.js'
+import { type AddressOptions, addressReader } from '../../base/address-key.js'
 import { invalid, quote, rangeError } from '../../base/errors.js'
-import { type Bits, isMapped, parseBare, sameNetwork } from './address.js'
-import { type AddressOptions, addressReader } from './address-key.js'
 
 interface Network {
   readonly bits: Bits

@@ -2,11 +2,11 @@
 // proxies wrote, and only as far as they can be trusted, so what a client wrote itself is never
 // reached.
 
+import { parseAddress } from '../../base/address.js'
+import { type AddressOptions, addressKey } from '../../base/address-key.js'
 import { invalid, quote, rangeError } from '../../base/errors.js'
 import { checkedOptions } from '../../base/options.js'
 import { warnOnce } from '../../base/warnings.js'
-import { parseAddress } from './address.js'
-import { type AddressOptions, addressKey } from './address-key.js'
 import { networkList } from './lists.js'
 
 /** Which proxies are in front of the server, and how they say who the client is. */

@@ -4,8 +4,8 @@ import { isIP, isIPv4, isIPv6, SocketAddress } from 'node:net'
 import { stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { addressText, parseAddress } from '../../../src/http/client/address.js'
-import { addressKey } from '../../../src/http/index.js'
+import { addressText, parseAddress } from '../../src/base/address.js'
+import { addressKey } from '../../src/base/address-key.js'
 
 const keyOf = addressKey()
 

@@ -1,7 +1,7 @@
 // The key that a client is counted by when nothing better than its address is known.
 
-import { invalid, quote, rangeError } from '../../base/errors.js'
 import { addressText, type Bits, isIpv4, isMapped, parseAddress, sameNetwork } from './address.js'
+import { invalid, quote, rangeError } from './errors.js'
 
 export interface AddressOptions {
   /** How many bits of an IPv6 address, from its start, name one client: 32 to 128. Default 56. */
