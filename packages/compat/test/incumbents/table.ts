@@ -1,38 +1,19 @@
-// The behaviours with each store, as tables: all for results/tested.md, those that differ for
-// docs/compat.md.
+// How many behaviours were tested, and those that differ with either store.
 
 import type { Behaviour, Incumbent } from './incumbent.js'
 
-export function behavioursTable(incumbents: readonly Incumbent[]): string {
-  return incumbents.map(sectionOf).join('\n')
-}
-
 export function differencesTable(incumbents: readonly Incumbent[]): string {
-  const counts = incumbents.map((each) => `${titleOf(each)} (${each.behaviours.length})`)
+  const count = incumbents.flatMap((each) => each.behaviours).length
   const lines = incumbents.flatMap(({ name, versions, behaviours }) =>
     behaviours
       .filter(({ differs }) => differs !== undefined)
       .map((each) => `| ${name} ${lineOf(each, versions.length)}`),
   )
-  return `How many documented behaviours were tested: ${counts.join('; ')}. All are as documented over both stores, except:
+  return `Of ${count} documented behaviours, tested with each limiter's own store and with Weir's, these differ:
 
 | limiter | documented | its own store | Weir's |
 |---|---|---|---|
 ${lines.join('\n')}
-`
-}
-
-function titleOf({ name, versions }: Incumbent): string {
-  return `${name} ${versions.map(({ version }) => version).join(', ')}`
-}
-
-function sectionOf(incumbent: Incumbent): string {
-  const { own, versions, behaviours } = incumbent
-  return `### ${titleOf(incumbent)}
-
-| documented | ${own} | Weir's |
-|---|---|---|
-${behaviours.map((each) => lineOf(each, versions.length)).join('\n')}
 `
 }
 
