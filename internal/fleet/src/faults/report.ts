@@ -1,4 +1,8 @@
-// Verdicts as text.
+// Verdicts as text. Of the figures, "over" is the most that passed in any window of the limit (100
+// per 2 s, unless a row says otherwise), "max" the longest decision, without time in which the
+// machine gave the process no CPU, and "normal" the time from the end of the fault until decisions
+// were as before it. "Not judged" has not passed: the machine was busy, twice.
+
 import type { Check } from './checks.js'
 import type { Verdict } from './judge.js'
 import { idOf } from './row.js'
