@@ -3,7 +3,9 @@
 // purpose. Nothing has to be stored.
 //
 //   SECRETS   the keys, separated by commas: the first one signs; texts that the others signed stay
-//             valid. If it is not set, texts are valid until the process ends.
+//             valid. To change them, put a new one in front, and drop the old one after 90 days,
+//             when no device has a cookie by it. If it is not set, texts are valid until the
+//             process ends.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
