@@ -2,6 +2,7 @@
 
 import type { Counter } from '../fleet/counter.js'
 import { type Fleet, SECOND_US } from '../fleet/fleet.js'
+import { failedSettlements } from '../promises/bounds.js'
 import { isForgotten, nameOf } from './of-decisions.js'
 
 /** What passed is not granted again once Redis is back. */
@@ -30,7 +31,8 @@ function checkRemaining(fleet: Fleet, counter: Counter, remaining: number): void
   // When the limit of a bucket changes, the fraction that is used stays.
   if (drains && fleet.live !== undefined) return
   const { countsAll, isExact, bound } = fleet.terms
-  const most = countsAll && resets === 0 ? limit - charged : bound(story)
+  const all = countsAll && resets === 0 ? limit - charged : bound(story)
+  const most = failedSettlements(all, story.offTwice)
   const what = `${nameOf(counter)}: ${passedSince} of ${most} passed, and ${remaining} remain`
   fleet.must(remaining <= Math.max(0, most - passedSince), what)
   // The rest of a bucket's lease is lost if something was taken after it.

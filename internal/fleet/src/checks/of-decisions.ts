@@ -5,6 +5,7 @@ import type { Units } from '../fleet/charges.js'
 import type { Counter } from '../fleet/counter.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { DEADLINE_MS, type Member } from '../fleet/member.js'
+import { failedSettlements } from '../promises/bounds.js'
 import type { Host } from '../world/host.js'
 
 /** How much later than its deadline a decision may come: a turn of the event loop. */
@@ -123,7 +124,8 @@ export function checkBound(fleet: Fleet, counter: Counter): void {
   if (isForgotten(fleet)) return
   const { limit, passedSince, story } = counter
   fleet.over = Math.max(fleet.over, passedSince - limit)
-  const most = fleet.terms.bound(story) + counter.flown(fleet.world.nowUs + fleet.forwardUs)
+  const flown = counter.flown(fleet.world.nowUs + fleet.forwardUs)
+  const most = failedSettlements(fleet.terms.bound(story), story.offTwice) + flown
   fleet.must(passedSince <= most, `${nameOf(counter)}: ${passedSince} passed, ${most} may`)
 }
 

@@ -62,6 +62,10 @@ export class Counter {
   /** Units of waiting requests that may have had a turn when processes lost Redis, or when its
    *  clock stepped back. */
   #turnsBefore = 0
+  /** By how much the estimates were off of settlements that are on their way, and of those that may
+   *  have been made twice, as they were repeated. */
+  #offInFlight = 0
+  #offTwice = 0
   #isBeside = false
   readonly #members: readonly Member[]
   readonly #options: StoryOptions
@@ -165,6 +169,16 @@ export class Counter {
     this.refunds += 1
   }
 
+  /** A process settles an estimate that was off by these units. */
+  settles(i: number, units: number): void {
+    this.#offInFlight += units
+    if (this.mayBeLocal(i)) this.#offTwice += units
+  }
+
+  settled(units: number): void {
+    this.#offInFlight -= units
+  }
+
   /** Redis has reset it. */
   reset(): void {
     this.resets += 1
@@ -187,6 +201,7 @@ export class Counter {
   lose(some: readonly number[], nowUs: number): void {
     this.#lostUs ??= nowUs
     this.#turnsBefore += this.#inFlight
+    this.#offTwice += this.#offInFlight
     this.#inFlightWhenAway = Math.max(this.#inFlightWhenAway, this.#inFlight)
     for (const i of some) {
       this.#unseen[i] = Math.max(this.#unseen[i] ?? 0, this.#unseenBy(i))
@@ -198,6 +213,7 @@ export class Counter {
   stop(nowUs: number): void {
     this.#lostUs ??= nowUs
     this.#turnsBefore += this.#inFlight
+    this.#offTwice += this.#offInFlight
     this.#isStopped = true
   }
 
@@ -268,6 +284,8 @@ export class Counter {
         this.refunds + this.resets + this.#leased > 0 ||
         this.#plan.isAcrossSlots ||
         this.#options.kind === 'crowded',
+      showsLoss: this.policy.kernel?.traits.isHeld !== true,
+      offTwice: this.policy.kernel?.traits.isHeld === true ? this.#offTwice : 0,
       isChanged: this.#plan.live !== undefined,
       isShared: this.keys.length > 1,
       ownLimit: this.#options.ownLimit,

@@ -178,11 +178,13 @@ export function waitingInOutage(limit: number, turns: number): number {
 }
 
 /**
- * Settlements fail.
- * @param beyondEstimates what requests in flight used beyond what they had been charged
+ * Settlements fail; or those of a budget that holds estimates are repeated, and take the place of
+ * others that share a run with them.
+ * @param off what requests in flight used beyond what they had been charged; where settlements are
+ *   repeated, also what they used less
  */
-export function failedSettlements(limit: number, beyondEstimates: number): number {
-  return limit + beyondEstimates
+export function failedSettlements(limit: number, off: number): number {
+  return limit + off
 }
 
 function sum(values: readonly number[]): number {

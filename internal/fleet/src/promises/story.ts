@@ -58,6 +58,11 @@ export interface Story {
   readonly areRanked: boolean
   /** Whether a lost key may not be restored, since units were given back or nobody remembers it. */
   readonly mayNotRestore: boolean
+  /** Whether a result may show that the key was lost. That of a budget that holds estimates does
+   *  not: they may have expired. */
+  readonly showsLoss: boolean
+  /** For such a budget: by how much estimates were off whose settlements may have been repeated. */
+  readonly offTwice: number
   /** Whether the limit has changed. What was seen under a smaller limit does not show by how much
    *  that was exceeded. */
   readonly isChanged: boolean
@@ -157,11 +162,14 @@ export const whenSomeAreStopped: Bound = ({ limit, unseen, stopped, areRanked })
   return partialOutage(limit, quotas.slice(0, stopped.filter(isOne).length))
 }
 
-/** Redis forgets the key, once or more often. After a refund it is not restored. */
-export const whenKeysAreLost: Bound = ({ limit, losses, mostInFlight, mayNotRestore }) =>
-  mayNotRestore
+/** Redis forgets the key, once or more often. After a refund it is not restored, nor where nobody
+ *  notices. */
+export const whenKeysAreLost: Bound = (story) => {
+  const { limit, losses, mostInFlight, mayNotRestore, showsLoss } = story
+  return mayNotRestore || !showsLoss
     ? lossSeenByOtherFirst(limit, losses.length)
     : lossSeenFirst(limit, losses.length, mostInFlight, sum(losses))
+}
 
 /** A lagging replica takes over: its lag, and what was admitted within it, as if in a second. */
 export const whenAReplicaTakesOver: Bound = ({ limit, behind }) =>
@@ -182,7 +190,7 @@ export const whenASnapshotIsBack: Bound = (story) => {
   const isRestored = haveAllACeiling(story) && story.areTold && !story.mayNotRestore
   if (isRestored && !story.isShared)
     return Math.min(all, lossSeenFirst(limit, 1, inFlightSinceLoss))
-  return Math.min(all, whenKeysAreLost(story))
+  return Math.min(all, whenKeysAreLost({ ...story, showsLoss: true }))
 }
 
 /** Whether each process that is back grants no more than its quota until all others are. */

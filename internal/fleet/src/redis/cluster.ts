@@ -8,6 +8,9 @@ import { Machine } from './machine.js'
 
 /** The longest time until a node has heard of a change. */
 export const GOSSIP_US = 200_000
+/** The same where a master was replaced, of which the new one tells all nodes at once
+ *  (`clusterBroadcastPong` in `clusterFailoverReplaceYourMaster` of Redis). */
+const BROADCAST_US = 5_000
 
 /** A machine that runs a node. */
 export interface NodeMachine extends Machine {
@@ -81,7 +84,7 @@ export class SimulatedCluster {
       othersHear: () => {
         source.setOwner(slot, to.name)
         source.migrating.delete(slot)
-        this.#tell([slot], to.name)
+        this.#tell([slot], to.name, GOSSIP_US)
       },
     }
   }
@@ -108,15 +111,15 @@ export class SimulatedCluster {
     const { slots } = from.redis
     // The old master hears of it as soon as it is back.
     for (const { redis } of [from, to]) for (const slot of slots) redis.setOwner(slot, to.name)
-    this.#tell(slots, to.name)
+    this.#tell(slots, to.name, BROADCAST_US)
     return to
   }
 
   /** Tells the other nodes of a new owner. */
-  #tell(slots: readonly number[], owner: string): void {
+  #tell(slots: readonly number[], owner: string, mostUs: number): void {
     for (const slot of slots) this.#newest.set(slot, owner)
     for (const { redis } of this.machines) {
-      this.#world.after(this.#world.random.whole(0, GOSSIP_US), () => {
+      this.#world.after(this.#world.random.whole(0, mostUs), () => {
         for (const slot of slots) if (this.#newest.get(slot) === owner) redis.setOwner(slot, owner)
       })
     }

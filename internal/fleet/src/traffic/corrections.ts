@@ -24,10 +24,12 @@ export function refund(fleet: Fleet, member: Member): void {
   const cost = host.random.chance(0.5) ? undefined : host.random.whole(0, most)
   const back = charged.units.map((each) => Math.min(each, cost ?? most))
   const isFirst = spend(fleet, charged, back)
+  const settled = isFirst ? settling(fleet, member, charged, back) : undefined
   fleet.tell(`${host.name} ${charged.key} refunds ${back.join()}${isFirst ? '' : ' once more'}`)
   ask(fleet, member, {
     call: () => limiter.refund(charged.decision, cost === undefined ? undefined : { cost }),
     answered() {
+      settled?.()
       if (!isFirst) return
       count(member.counted.refunded, back)
       member.gaveBack(charged.key, back)
@@ -46,9 +48,12 @@ export function settle(fleet: Fleet, member: Member): void {
   const back = units.map((each) => Math.max(0, each - actual))
   const more = units.map((each) => Math.max(0, actual - each))
   const isFirst = spend(fleet, charged, back)
+  const off = back.map((each, i) => each + (more[i] as number))
+  const settled = isFirst ? settling(fleet, member, charged, off) : undefined
   fleet.tell(`${host.name} ${key} settles ${units.join()} to ${actual}${isFirst ? '' : ' again'}`)
   const call = () => limiter.settle(charged.decision, actual)
   charge(fleet, member, key, isFirst ? more : units.map(() => 0), call, () => {
+    settled?.()
     if (!isFirst) return
     count(counted.taken, more)
     count(counted.perhapsRefunded, back)
@@ -80,6 +85,20 @@ function spend(fleet: Fleet, charged: Charge, back: Units): boolean {
     if (isThere) counter.giveBack(back[i] as number)
   })
   return true
+}
+
+/** Notes that an estimate is being settled which was off by these units. Returns a function to call
+ *  once it was. */
+function settling(fleet: Fleet, member: Member, { key }: Charge, off: Units): () => void {
+  const counters = fleet.countersOf(key)
+  counters.forEach((counter, i) => {
+    counter.settles(member.rank, off[i] as number)
+  })
+  return () => {
+    counters.forEach((counter, i) => {
+      counter.settled(off[i] as number)
+    })
+  }
 }
 
 /** Charges units that nobody judges. */
