@@ -339,23 +339,6 @@ describe('a receipt of a bucket', () => {
     })
   })
 
-  test('gives back all that still counts of it', async () => {
-    for (const [atMs, left] of [
-      [0, 5],
-      [100, 6],
-      [250, 7],
-      [300, 8],
-      [500, 10],
-      [700, 10],
-    ] as const) {
-      const twins = new Twins(bucketPolicy)
-      await twins.ask({ cost: 5 })
-      await twins.ask({ cost: 3 })
-      const refund: Ask = { mode: 'refund', cost: 3, untilMs: 800, seenMs: 0 }
-      expect(await twins.ask({ ...refund, atMs })).toMatchObject({ left })
-    }
-  })
-
   test('gives back less the longer it takes, if another one was given back since', async () => {
     for (const [atMs, left] of [
       [0, 6],
@@ -371,119 +354,6 @@ describe('a receipt of a bucket', () => {
       const refund: Ask = { mode: 'refund', cost: 3, untilMs: 800, seenMs: 0 }
       expect(await twins.ask({ ...refund, atMs })).toMatchObject({ left })
     }
-  })
-})
-
-describe('units that were charged at the instant at which a key was forgotten', () => {
-  test.each(policies)('are not given back after a reset: $algorithm', async (policy) => {
-    const twins = new Twins(policy)
-    await twins.redis({ cost: 3 })
-    await twins.reset(0)
-    await twins.redis({ cost: 4 })
-    await twins.redis({ mode: 'refund', cost: 3, untilMs: 5_000, seenMs: 0 })
-    expect(await twins.redis({ mode: 'peek' })).toMatchObject({ readings: [{ left: limit - 4 }] })
-  })
-
-  test.each(policies)('are given back if a refund had left nothing: $algorithm', async (policy) => {
-    const twins = new Twins(policy)
-    for (let i = 0; i < 3; i += 1) {
-      await twins.ask({ cost: 3 })
-      const refund: Ask = { mode: 'refund', cost: 3, untilMs: 5_000, seenMs: 0 }
-      expect(await twins.ask(refund)).toMatchObject({ left: limit })
-    }
-  })
-})
-
-test.each(policies)(
-  'units charged a microsecond before a refund that left nothing are not given back twice: $algorithm',
-  async (policy) => {
-    const twins = new Twins(policy)
-    const refund: Ask = { mode: 'refund', cost: 3, untilMs: 5_000, seenMs: 0, atMs: 0.001 }
-    await twins.ask({ cost: 3 })
-    expect(await twins.ask(refund)).toMatchObject({ left: limit })
-    await twins.ask({ cost: 4, atMs: 0.001 })
-    expect(await twins.ask(refund)).toMatchObject({ left: limit - 4 })
-    expect(await twins.ask({ ...refund, seenMs: 0.001 })).toMatchObject({ left: limit - 1 })
-  },
-)
-
-describe('a receipt gives back nothing of later charges', () => {
-  test('in a window that ends later than its own', async () => {
-    const twins = new Twins(fixedWindow({ name: 'p', limit, window }))
-    await twins.ask({ cost: 3, atMs: 500 })
-    const refund: Ask = { mode: 'refund', cost: 2, atMs: 600 }
-    expect(await twins.ask({ ...refund, untilMs: 1_499.999 })).toMatchObject({ left: limit - 3 })
-    expect(await twins.ask({ ...refund, untilMs: 1_500 })).toMatchObject({ left: limit - 1 })
-  })
-
-  test('in the windows that a counter keeps when the clock has gone back', async () => {
-    const twins = new Twins(slidingCounter({ name: 'p', limit, window }))
-    await twins.ask({ cost: 3, atMs: 2_500 })
-    await twins.ask({ atMs: 3_500 })
-    // The window that began at 3,000 is kept, and the one before it counts until 4,000.
-    const refund: Ask = { mode: 'refund', cost: 2, atMs: 2_900 }
-    expect(await twins.ask({ ...refund, untilMs: 3_000 })).toMatchObject({ left: limit - 4 })
-    expect(await twins.ask({ ...refund, untilMs: 3_001 })).toMatchObject({ left: limit - 2 })
-  })
-})
-
-describe('a log after a restore', () => {
-  test('keeps what it has, after what was lost', async () => {
-    const twins = new Twins(slidingLog({ name: 'p', limit, window }))
-    for (const atMs of [0, 600, 700, 800]) await twins.ask({ atMs })
-    // At 1,150 one entry has expired; three units of 500 were lost.
-    const raise: Ask = {
-      mode: 'restore',
-      atMs: 1_150,
-      cost: 3,
-      untilMs: 1_500,
-      seenMs: 1_100,
-      lossMs: 1_100,
-    }
-    expect(await twins.ask(raise)).toMatchObject({ left: limit - 6, resetUs: 650_000 })
-    expect(await twins.ask(raise)).toMatchObject({ left: limit - 6 })
-    // They count for as long as the newest entry.
-    expect(await client.llen(twins.key)).toBe(3)
-    expect(await twins.ask({ mode: 'peek', cost: 6, atMs: 1_150 })).toMatchObject({
-      granted: 0,
-      waitMs: 550,
-    })
-    expect(await twins.ask({ mode: 'peek', cost: 8, atMs: 1_150 })).toMatchObject({
-      granted: 0,
-      waitMs: 650,
-    })
-    expect(await twins.ask({ atMs: 1_200, cost: 4 })).toMatchObject({ granted: 1, left: 0 })
-    expect(await twins.ask({ mode: 'peek', atMs: 1_500 })).toMatchObject({ left: 0 })
-    expect(await twins.ask({ mode: 'refund', cost: 4, atMs: 1_500 })).toMatchObject({ left: 4 })
-    expect(await twins.ask({ mode: 'peek', cost: 8, atMs: 1_501 })).toMatchObject({
-      granted: 0,
-      waitMs: 699,
-    })
-  })
-
-  test('also does in sub-windows', async () => {
-    const twins = new Twins(slidingWindow({ name: 'p', limit, window, parts: 4 }))
-    for (const atMs of [0, 300, 600, 900]) await twins.ask({ atMs })
-    await twins.ask({ mode: 'restore', atMs: 1_300, cost: 5, untilMs: 1_400 })
-    for (const atMs of [1_399, 1_400, 1_499, 1_500, 2_000])
-      await twins.ask({ mode: 'peek', cost: limit, atMs })
-  })
-
-  test('that began anew within the sub-window that was last seen has what was seen, once', async () => {
-    const twins = new Twins(slidingWindow({ name: 'p', limit, window, parts: 2 }))
-    // Four units of the sub-window that ends at 499 were seen, and lost; one was taken since. It
-    // may be one of the four, as after a restart with older data.
-    await twins.ask({ atMs: 20 })
-    const raise: Ask = {
-      mode: 'restore',
-      atMs: 30,
-      cost: 4,
-      untilMs: 1_499,
-      seenMs: 15,
-      lossMs: 15,
-    }
-    expect(await twins.ask(raise)).toMatchObject({ left: limit - 4 })
-    expect(await twins.ask(raise)).toMatchObject({ left: limit - 4 })
   })
 })
 
@@ -620,21 +490,6 @@ describe('a mark', () => {
       await twins.redis({ mode: 'refund', cost })
       expect(await lifeMs()).toBeGreaterThan(90_000)
       expect(await lifeMs()).toBeLessThanOrEqual(91_000)
-    }
-  })
-
-  test('of a reset keeps what was charged before it from being given back', async () => {
-    for (const kernel of policies) {
-      const twins = new Twins(kernel)
-      await twins.redis({ cost: 2, atMs: 100 })
-      await twins.reset(200)
-      await twins.redis({ cost: 2, atMs: 201 })
-      const refund = { mode: 'refund', cost: 2, atMs: 250, untilMs: 5_000 } as const
-      expect(await leftAfter(twins, { ...refund, seenMs: 100 })).toBe(limit - 2)
-      // A partial refund does not hide when the key was forgotten.
-      await twins.redis({ mode: 'refund', cost: 1, atMs: 260 })
-      expect(await leftAfter(twins, { ...refund, cost: 1, seenMs: 200 })).toBe(limit - 1)
-      expect(await leftAfter(twins, { ...refund, cost: 1, seenMs: 201 })).toBe(limit)
     }
   })
 
