@@ -76,17 +76,6 @@ test('listeners get the class', async () => {
   expect(seen).toEqual(['batch', undefined, 'normal', 'batch'])
 })
 
-test('of as many as there are, a class takes as many as are left to it', async () => {
-  const { limiter } = limiterOf()
-  const some = await limiter.consumeUpTo('k', 70, { priority: 'batch' })
-  expect(some).toMatchObject({ allowed: true, granted: 50, remaining: 0, priority: 'batch' })
-  const none = await limiter.consumeUpTo('k', 70, { priority: 'batch', atLeast: 1 })
-  expect(none).toMatchObject({ allowed: false, granted: 0 })
-  expect(await limiter.consumeUpTo('k', 70, { priority: 'critical' })).toMatchObject({
-    granted: 50,
-  })
-})
-
 test('without a limit, no class is denied', async () => {
   const { limiter } = limiterOf({ policy: unlimited(), reserve: { off: 1 } })
   expect((await limiter.consume('k', { priority: 'off' })).allowed).toBe(true)
@@ -124,18 +113,6 @@ test.each([
   const request: ConsumeRequest = { mode: 'consume', target, costs: [1], count: 1 }
   const { keep } = new Priorities({ low: fraction }).request(request, 'low')
   expect(keep).toEqual([units])
-})
-
-test('rounded up, and by no more than a unit, whatever the fraction', () => {
-  fc.assert(
-    fc.property(fc.nat(1_000), fc.integer({ min: 1, max: 1_000_000 }), (thousandths, limit) => {
-      const policySet = makePolicySet('p', [fixedWindow({ limit, window: '1m' })])
-      const target = { policySet, key: 'k' }
-      const request: ConsumeRequest = { mode: 'consume', target, costs: [1], count: 1 }
-      const { keep } = new Priorities({ low: thousandths / 1_000 }).request(request, 'low')
-      expect(keep).toEqual([Math.ceil((thousandths * limit) / 1_000)])
-    }),
-  )
 })
 
 describe('an unknown class is refused with a code, before anything is charged', () => {

@@ -44,18 +44,6 @@ const failing: Store = {
 describe('decisions', () => {
   const policy = fixedWindow({ name: 'few', limit: 5, window: '1h' })
 
-  test('are counted by outcome, for each method that takes something', async () => {
-    const limiter = new RateLimiter({ policy, store: memoryStore() })
-    await limiter.consume('a')
-    void limiter.decide('a')
-    await limiter.consumeUpTo('a', 2)
-    await limiter.wait('a')
-    await limiter.consume('a')
-    await limiter.consumeUpTo('a', 7)
-    expect(decisionsOf(limiter.stats())).toEqual({ 'allowed store': 4, 'denied store': 2 })
-    expect(policyOf(limiter, 'few').units).toEqual({ taken: 5, refunded: 0, penalty: 0, denied: 2 })
-  })
-
   test('do not include calls that take nothing, or that are no decision', async () => {
     const limiter = new RateLimiter({ policy })
     await limiter.peek('a')
@@ -65,30 +53,6 @@ describe('decisions', () => {
     await expect(limiter.consume('')).rejects.toThrow('key')
     expect(decisionsOf(limiter.stats())).toEqual({})
     expect(policyOf(limiter, 'few').units).toEqual({ taken: 0, refunded: 2, penalty: 3, denied: 0 })
-  })
-
-  test('name the policy that denied, and why', async () => {
-    const limiter = new RateLimiter({
-      policy: [policy, fixedWindow({ name: 'fewer', limit: 2, window: '1h' })],
-    })
-    for (let i = 0; i < 5; i += 1) await limiter.consume('a')
-    await limiter.consume('a', { cost: { few: 6 } })
-    const none = { 'store-unavailable': 0, 'policy-failed': 0, blocked: 0 }
-    const two = { limit: 3, 'cost-exceeds-limit': 0, ...none }
-    expect(policyOf(limiter, 'fewer').denials).toEqual(two)
-    const one = { limit: 0, 'cost-exceeds-limit': 1, ...none }
-    expect(policyOf(limiter, 'few').denials).toEqual(one)
-    expect(policyOf(limiter, 'few').units).toMatchObject({ taken: 2, denied: 6 })
-    expect(policyOf(limiter, 'fewer').units).toMatchObject({ taken: 2, denied: 3 })
-  })
-
-  test('that leave at most a fifth of the limit are near it', async () => {
-    const limiter = new RateLimiter({
-      policy: fixedWindow({ limit: 10, window: '1h', name: 'ten' }),
-    })
-    for (let i = 0; i < 12; i += 1) await limiter.consume('a')
-    // With 2, 1 and 0 left.
-    expect(policyOf(limiter, 'ten').nearLimit).toBe(3)
   })
 
   test('that nothing limits count as such, and those of a limiter that is off separately', async () => {
@@ -149,22 +113,6 @@ describe('decisions', () => {
     expect(counted.reduce((sum, { count }) => sum + count, 0)).toBe(taken.length)
     await limiter.store.close?.()
   })
-
-  test('that were refunded or settled show in the units, not as decisions', async () => {
-    const limiter = new RateLimiter({
-      policy: fixedWindow({ name: 'w', limit: 100, window: '1h' }),
-    })
-    const [one, two, three] = await Promise.all(
-      [10, 20, 30].map((cost) => limiter.consume('a', { cost })),
-    )
-    await limiter.refund(one as Decision)
-    await limiter.refund(one as Decision)
-    await limiter.settle(two as Decision, 25)
-    await limiter.settle(three as Decision, 12)
-    const units = { taken: 65, refunded: 28, penalty: 0, denied: 0 }
-    expect(policyOf(limiter, 'w').units).toEqual(units)
-    expect(decisionsOf(limiter.stats())).toEqual({ 'allowed store': 3 })
-  })
 })
 
 test.each<[string, Partial<ConstructorParameters<typeof RateLimiter>[0]>, boolean]>([
@@ -195,27 +143,6 @@ test.each<[string, Partial<ConstructorParameters<typeof RateLimiter>[0]>, boolea
 function fail(): never {
   throw new Error('no tier')
 }
-
-describe('a settlement while the store is away', () => {
-  test('counts what it charges, and no refund', async () => {
-    const memory = memoryStore()
-    let isAway = false
-    const decide: Store['decide'] = (request) => {
-      if (isAway) throw new Error('away')
-      return memory.decide(request)
-    }
-    vi.spyOn(process, 'emitWarning').mockImplementation((() => {}) as never)
-    const store = resilient({ ...memory, decide })
-    const policy = fixedWindow({ name: 'w', limit: 100, window: '1h' })
-    const limiter = new RateLimiter({ name: 'settled', store, policy })
-    const [less, more] = [await limiter.consume('a', { cost: 9 }), await limiter.consume('a')]
-    isAway = true
-    await limiter.settle(less, 4)
-    await limiter.settle(more, 3)
-    expect(policyOf(limiter, 'w').units).toMatchObject({ taken: 12, refunded: 0 })
-    await store.close()
-  })
-})
 
 describe('policies', () => {
   test('by the thousand are 200 and one for the others, and no unit is lost', async () => {
@@ -264,26 +191,6 @@ describe('classes', () => {
     priorities
       .filter(({ count }) => count > 0)
       .map(({ priority, outcome, count }) => `${priority} ${outcome} ${count}`)
-
-  test('are counted separately for each method that takes something, in addition to all decisions', async () => {
-    const limiter = new RateLimiter({ policy, reserve: { batch: 0.5 } })
-    expect(limiter.stats().priorities).toEqual(
-      ['critical', 'batch'].flatMap((priority) =>
-        ['allowed', 'denied', 'error'].map((outcome) => ({ priority, outcome, count: 0 })),
-      ),
-    )
-    for (let i = 0; i < 4; i += 1) await limiter.consume('a', { priority: 'batch' })
-    void limiter.decide('a', { priority: 'batch' })
-    await limiter.consumeUpTo('a', 2, { priority: 'batch' })
-    await limiter.wait('a', { priority: 'batch', timeout: 0 })
-    await limiter.wait('a', { priority: 'critical', cost: 3 })
-    await limiter.consumeUpTo('a', 2, { priority: 'critical' })
-    await limiter.peek('a', { priority: 'batch' })
-    await limiter.consume('a')
-    const stats = limiter.stats()
-    expect(some(stats)).toEqual(['critical allowed 2', 'batch allowed 5', 'batch denied 2'])
-    expect(decisionsOf(stats)).toEqual({ 'allowed store': 7, 'denied store': 3 })
-  })
 
   test('have the errors of a store that fails, and denials in shadow mode', async () => {
     const reserve = { batch: 0.5 }
