@@ -23,54 +23,6 @@ import { makePolicySet } from '../../src/request.js'
 import type { Target } from '../../src/store.js'
 import { fakeClock } from '../../src/testing/index.js'
 
-describe('a full memory store', () => {
-  const policies = [
-    slidingLog({ limit: 5, window: '1h' }),
-    fixedWindow({ limit: 5, window: '1h' }),
-    tokenBucket({ capacity: 5, refill: 1, every: '1h' }),
-  ]
-
-  test.each(policies)(
-    'keeps an exhausted key exhausted, whatever keys others make up ($algorithm)',
-    async (policy) => {
-      const limiter = new RateLimiter({
-        store: memoryStore({ maxKeys: 100, clock: fakeClock() }),
-        policy,
-      })
-      await limiter.consume('attacker', { cost: 5 })
-      for (let i = 0; i < 5_000; i += 1) await limiter.consume(`made-up-${i}`)
-      expect((await limiter.consume('attacker')).allowed).toBe(false)
-    },
-  )
-
-  test('lets newcomers share one bucket when all its keys are exhausted', async () => {
-    const limiter = new RateLimiter({
-      store: memoryStore({ maxKeys: 10, clock: fakeClock() }),
-      policy: slidingLog({ limit: 5, window: '1h' }),
-    })
-    for (let i = 0; i < 10; i += 1) await limiter.consume(`k${i}`, { cost: 5 })
-    expect((await limiter.consume('new1', { cost: 4 })).remaining).toBe(1)
-    expect((await limiter.consume('new2', { cost: 1 })).remaining).toBe(0)
-    expect((await limiter.consume('new3')).allowed).toBe(false)
-    expect((await limiter.consume('k3')).allowed).toBe(false)
-  })
-
-  test('forgets expired keys first', async () => {
-    const clock = fakeClock()
-    const limiter = new RateLimiter({
-      store: memoryStore({ maxKeys: 10, clock }),
-      policy: slidingLog({ limit: 5, window: '1h' }),
-    })
-    for (let i = 0; i < 9; i += 1) await limiter.consume(`old${i}`, { cost: 5 })
-    clock.advance('30m')
-    await limiter.consume('fresh')
-    clock.advance('30m')
-    // With fewer left, a look at the next eight of ten keys might find none of them.
-    for (let i = 0; i < 6; i += 1) await limiter.consume(`new${i}`)
-    expect((await limiter.peek('fresh')).remaining).toBe(4)
-  })
-})
-
 test('a peek in a full memory store made room, and so gave others their units back', async () => {
   const clock = fakeClock()
   const policy = slidingLog({ limit: 5, window: '1h' })
@@ -103,15 +55,6 @@ test('swept keys had more left when the clock went back', async () => {
   for (let i = 0; i < 20; i += 1) await limiter.consume(`other${i}`)
   clock.advance(-4_500)
   expect((await limiter.peek('k')).remaining).toBe(0)
-})
-
-test('equal policy keys with different tags were one counter in memory, and two in Redis', async () => {
-  const policy = slidingLog({ limit: 1, window: '1h' })
-  const limiter = new RateLimiter({ policy })
-  const withTag = (tag: string) => limiter.consume('k', { policy: [{ policy, key: 'own', tag }] })
-  expect((await withTag('t1')).allowed).toBe(true)
-  expect((await withTag('t1')).allowed).toBe(false)
-  expect((await withTag('t2')).allowed).toBe(true)
 })
 
 describe('no text can be mistaken for', () => {
@@ -163,19 +106,6 @@ describe('no text can be mistaken for', () => {
       expect((await limiter.consume(guess)).allowed).toBe(true)
     }
   })
-})
-
-test('two policies of one limiter that differ only in numbers share their counters', async () => {
-  const clock = fakeClock()
-  const limiter = new RateLimiter({
-    store: memoryStore({ clock }),
-    policy: fixedWindow({ name: 'w', limit: 5, window: '1h' }),
-  })
-  await limiter.consume('k', { cost: 3 })
-  const { remaining } = await limiter.peek('k', {
-    policy: fixedWindow({ name: 'w', limit: 9, window: '1h' }),
-  })
-  expect(remaining).toBe(6)
 })
 
 describe('names of keys in Redis', () => {
