@@ -51,28 +51,6 @@ ${some}
 end
 `
 
-test('a kernel is cut into its functions, and the names of a policy are marked', () => {
-  const lua = kernelLuaOf(text(functions))
-  expect(lua.shared).toBe('local MOST = 5\n')
-  expect(lua.kernel).toMatch(/^function\(limit, span\)\nlocal state, left = \{\}, limit\n/)
-  expect(lua.kernel).not.toContain('A comment')
-  expect(lua.numbers).toEqual(['@limit', '@span'])
-  expect(lua.locals).toBe('local @state, @left = {}, @limit\nlocal @ends\n')
-  expect(lua.functions.read).toEqual({
-    parameters: ['key'],
-    // A field with the same name is no local.
-    body: '@left = @state.left[key]\n',
-    result: 'key',
-  })
-  expect(lua.functions.used).toEqual({ parameters: [], body: '', result: '@limit - @left' })
-  expect(lua.functions.take).toEqual({
-    parameters: ['units'],
-    body: '@left = @left - units\n',
-    result: '',
-  })
-  expect(lua.functions.reset_after.result).toBe('left_over, true')
-})
-
 test.each([
   ['does not end with a function', 'return 1', undefined],
   [
@@ -95,52 +73,6 @@ test.each([
     to as string,
   )
   expect(() => kernelLuaOf(whole)).toThrow(message)
-})
-
-test('the driver gets all functions, and of those for modes the one for its mode', () => {
-  const lua = kernelLuaOf(text(functions))
-  expect(lua.kernel).toContain(`
-local special
-if mode == 'refund' or mode == 'cancel' or mode == 'settle' or mode == 'release' then
-local function refund(units)
-left = left + units
-end
-special = refund
-elseif mode == 'reconcile' then
-`)
-  expect(lua.kernel).toContain(
-    `
-return { limit = limit, read = read, used = used, take = take, retry_after = retry_after, \
-reset_after = reset_after, write = write, special = special }
-end
-`.replace('\\\n', ''),
-  )
-})
-
-test('a kernel with reserved turns also has the functions for them', () => {
-  const more = 'local function within(ms) return ms end\nlocal function cancel(units) end\n'
-  const lua = kernelLuaOf(
-    text(functions).replace('local function refund', `${more}local function refund`),
-  )
-  expect(lua.kernel).toContain(`
-local special
-if mode == 'reserve' or mode == 'preview' then
-local function within(ms) return ms end
-special = within
-elseif mode == 'cancel' then
-local function cancel(units) end
-special = cancel
-elseif mode == 'refund' or mode == 'settle' or mode == 'release' then
-`)
-})
-
-test('the loop contains the bodies of the functions once for each policy, with separate names', () => {
-  const lua = kernelLuaOf(text(functions))
-  const loop = plainLoop([lua, lua])
-  expect(loop).toContain('local p1_limit, p1_span = ARGV[1] + 0, ARGV[2] + 0\n')
-  expect(loop).toContain('local p2_limit, p2_span = ARGV[3] + 0, ARGV[4] + 0\n')
-  expect(loop).toContain('do\nlocal units = granted\np2_left = p2_left - units\n\nend')
-  expect(loop).toContain('#ARGV <= 6 + #KEYS / 2')
 })
 
 test('above four policies the driver answers, since Lua allows 200 locals', () => {

@@ -70,27 +70,9 @@ describe('the keys of a batch', () => {
     expect(new Set(keys).size).toBe(new Set(texts).size)
     for (const key of keys) expect(key).toMatch(/^[!-~]{1,500}$/)
   })
-
-  test('distinguish a policy key from the key of the decision, and equal ones with different tags', () => {
-    const policySet = makePolicySet('api', [minute])
-    const own = (key: string, tag: string) => ({ policySet, key: 'x', policyKeys: [{ key, tag }] })
-    const targets = [own('a', 'a'), own('a', 'b'), own('b', 'a'), { policySet, key: 'x' }]
-    const { keys } = batchOf(targets.map((target) => consume(target)))
-    expect(keys.length).toBe(4)
-    expect(batchOf([consume(targetOf('a', minute))]).keys).toEqual([expect.stringMatching(/:a$/)])
-    expect(keys).toContain('api:minute:fixed1-1m:a')
-  })
 })
 
 describe('a batch', () => {
-  test('decides its requests in order, those for one key on the same units', () => {
-    const request = consume(targetOf('a', minute))
-    const { results, changes } = batchOf(Array(5).fill(request)).decide(new Map(), NOW_US)
-    expect(results.map((each) => (each as StoreResult).granted)).toEqual([1, 1, 1, 0, 0])
-    const untilMs = NOW_US / 1_000 + 60_000
-    expect(changes).toEqual([{ key: 'api:minute:fixed1-1m:a', numbers: [3, untilMs], untilMs }])
-  })
-
   test('is decided again when a transaction is repeated', () => {
     for (const { label, limit, make, exempt } of policyExamples) {
       const target = targetOf('a', make(limit))
@@ -112,17 +94,6 @@ describe('a batch', () => {
     const reset = { mode: 'reset', target } as const
     const { changes } = batchOf([consume(target), reset]).decide(new Map(), NOW_US)
     expect(changes.map(({ key }) => key)).toEqual(['api:minute:fixed1-1m:a#mark'])
-  })
-
-  test('keeps no expired run of a log, however long the log is used', () => {
-    const target = targetOf('a', slidingLog({ name: 'log', limit: 10, window: '1s' }))
-    const table: Table = new Map()
-    let longest = 0
-    for (let step = 0; step < 500; step += 1) {
-      writeTo(table, batchOf([consume(target)]).decide(table, NOW_US + step * 150_000).changes)
-      longest = Math.max(longest, [...table.values()][0]?.length ?? 0)
-    }
-    expect(longest).toBeLessThanOrEqual(3 + 2 * 9)
   })
 
   test.each([

@@ -7,8 +7,6 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Scratch } from '../../../src/algorithms/algorithm.js'
 import { bucket } from '../../../src/algorithms/bucket/kernel.js'
-import { memoryStore, RateLimiter, tokenBucket } from '../../../src/index.js'
-import { fakeClock } from '../../../src/testing/index.js'
 
 const CAPACITY = 10
 /** A unit comes back in 100 ms. */
@@ -16,26 +14,6 @@ const PRICE = 800_000
 const START_US = Date.UTC(2026, 0, 1) * 1_000
 
 const RUNS = stepsOf(200, 10_000)
-
-test('a receipt gives back no more of a bucket than its charge still counts, even after an earlier refund', async () => {
-  const clock = fakeClock()
-  const limiter = new RateLimiter({
-    store: memoryStore({ clock }),
-    policy: tokenBucket({ capacity: 10, refill: 10, every: '1s' }),
-  })
-  const [first, second] = [
-    await limiter.consume('k', { cost: 5 }),
-    await limiter.consume('k', { cost: 5 }),
-  ]
-  await limiter.refund(first)
-  // The second charge is over, though its receipt says that it counts for half a second more.
-  clock.advance(500)
-  let passed = 0
-  for (let i = 0; i < 10; i += 1) if ((await limiter.consume('k')).allowed) passed += 1
-  await limiter.refund(second)
-  for (let i = 0; i < 10; i += 1) if ((await limiter.consume('k')).allowed) passed += 1
-  expect(passed).toBe(CAPACITY)
-})
 
 interface Charge {
   readonly units: number
