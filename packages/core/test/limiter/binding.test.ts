@@ -57,16 +57,6 @@ test('a policy is violated by a cost above what remains', () => {
   expect(isViolated(result(2, 0, 10, 2))).toBe(false)
 })
 
-test('a denied decision reports the longest wait of the policies that denied it', () => {
-  const waits = decided(false, [result(5, 99), result(0, 3), result(0, 7), result(5, 99)])
-  expect(waits).toMatchObject({ allowed: false, reason: 'limit', retryAfterMs: 7, limit: 10 })
-})
-
-test('of equal waits the first is reported', () => {
-  const waits = decided(false, [result(0, 7), result(0, 7, 20)])
-  expect(waits.limit).toBe(10)
-})
-
 test('a decision that the store could not make reports the smallest share, and its own wait', () => {
   const unavailable = decided(false, [result(9), result(8), result(9)], 500)
   expect(unavailable).toMatchObject({

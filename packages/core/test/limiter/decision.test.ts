@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { EPOCH_MS } from '../../src/base/clock.js'
-import { responseSettings, withDecision } from '../../src/http/response/request-decision.js'
 import {
   concurrency,
   type Decision,
@@ -70,18 +69,6 @@ describe('used and resetTime, which other limiters have', () => {
   test('are 0 and undefined if nothing limits', async () => {
     const { used, resetTime } = await limiterAt(unlimited()).consume('k')
     expect([used, resetTime]).toEqual([0, undefined])
-  })
-
-  test('are those of the binding limiter, on a request of several', async () => {
-    const wide = limiterAt(fixedWindow({ limit: 50, window: '1h' }))
-    const narrow = limiterAt(fixedWindow({ limit: 2, window: '1m' }))
-    const [first, second] = [await wide.consume('k'), await narrow.consume('k')]
-    const settings = [responseSettings('wide', [], []), responseSettings('narrow', [], [])] as const
-    const one = withDecision(undefined, first, settings[0])
-    const both = withDecision(one, second, settings[1])
-    expect([one.used, one.resetTime]).toEqual([1, new Date(AT_MS + 3_600_000)])
-    expect([both.used, both.resetTime]).toEqual([1, new Date(AT_MS + 60_000)])
-    expect(both.limit).toBe(2)
   })
 
   test('are not part of what is logged', async () => {

@@ -9,7 +9,7 @@ import { inTime } from '../../src/limiter/limiter.js'
 import { Holds } from '../../src/limiter/slots/holds.js'
 import { Slots } from '../../src/limiter/slots/slots.js'
 import { memoryStoreIn } from '../../src/memory/store.js'
-import { correctionOf, makePolicySet, partOfTarget } from '../../src/request.js'
+import { makePolicySet, partOfTarget } from '../../src/request.js'
 import type { Store, StoreRequest, StoreResult, Target } from '../../src/store.js'
 import { virtualTime } from '../virtual-time.js'
 import { HOLD_MS, noted, STREAMS, world } from './slots-world.js'
@@ -108,18 +108,6 @@ describe('release', () => {
     expect(await left()).toBe(1)
     done()
     await Promise.all(released)
-    expect(await left()).toBe(2)
-  })
-
-  test('of one slot leaves another one renewed', async () => {
-    const { limiter, time, left } = world()
-    const held = await limiter.acquire('k')
-    const other = await limiter.acquire('k')
-    await other.release()
-    await time.advance(5 * HOLD_MS)
-    expect(await left()).toBe(1)
-    expect(held.signal.aborted).toBe(false)
-    await held.release()
     expect(await left()).toBe(2)
   })
 
@@ -395,29 +383,6 @@ describe('slots of two policies', () => {
     await slots.release({ layer, freed: () => {} })
     expect(left()).toEqual([2, 8])
   })
-})
-
-test('slots that a refund gives back do not end those that had expired before', async () => {
-  const { time, store } = world()
-  const { state, store: wrapper } = noted(store)
-  const limiter = new RateLimiter(
-    inTime(time, { name: 'other', store: wrapper, policy: concurrency(STREAMS) }),
-  )
-  onTestFinished(() => limiter.close({ slots: 'expire' }))
-  const held = await limiter.acquire('k')
-  if (!held.allowed) throw new Error('denied')
-  state.isAway = true
-  await time.advance((HOLD_MS * 61) / 60)
-  // The key has only this slot.
-  const other = held.receipt.request as StoreRequest
-  const result = store.decide(other) as StoreResult
-  store.decide(correctionOf('refund', other.target, [1], result))
-  expect(await limiter.peek('k').catch(() => 'away')).toBe('away')
-  state.isAway = false
-  await time.advance(HOLD_MS)
-  expect((await limiter.peek('k')).remaining).toBe(1)
-  await held.release()
-  expect((await limiter.peek('k')).remaining).toBe(2)
 })
 
 test('no timer is left when nothing is held', async () => {

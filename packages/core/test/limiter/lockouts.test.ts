@@ -45,13 +45,6 @@ const blockedFor = (retryAfterMs: number) => ({
   resetAfterMs: retryAfterMs,
 })
 
-test('consume: a request is one attempt whatever it costs, and none at a cost of 0', async () => {
-  const { guess, state } = world()
-  await guess(50)
-  await guess(0)
-  expect(await state()).toMatchObject({ remaining: 2 })
-})
-
 test('consume: the cost of a lock-out is 0 or 1', async () => {
   const { limiter, state } = world()
   await limiter.consume('k', { cost: { guesses: 0 } })
@@ -71,13 +64,6 @@ test("consume: with starts: 'excess', an attempt that another policy denies begi
   expect(await guess()).toMatchObject(blockedFor(60_000))
   clock.advance(60_000)
   expect((await guess()).allowed).toBe(true)
-})
-
-test('wait never waits for a block: a blocked key is denied at once', async () => {
-  const { limiter, block } = world()
-  await block()
-  const decision = await limiter.wait('k', { timeout: '2m' })
-  expect(decision).toMatchObject({ allowed: false, reason: 'blocked' })
 })
 
 test('peek says what an attempt would get, and begins no block', async () => {
@@ -105,13 +91,6 @@ test('penalty during a block changes nothing', async () => {
   expect(await state()).toMatchObject({ retryAfterMs: 3_600_000, level: 0 })
   await limiter.unblock('k')
   expect(await state()).toMatchObject({ allowed: true, remaining: 3 })
-})
-
-test('penalty is an attempt, and may begin a block', async () => {
-  const { limiter, block, guess } = world()
-  await block(2)
-  await limiter.penalty('k', { cost: 20 })
-  expect(await guess()).toMatchObject(blockedFor(60_000))
 })
 
 describe('refund', () => {
@@ -142,17 +121,6 @@ test('block and unblock are refused without a lock-out, and beyond its `forget`'
   })
 })
 
-test('adaptive and changed limits change the amounts, and leave count, block and level', async () => {
-  const { clock, limiter, block } = world()
-  await block()
-  const policy = lockout({ ...GUESSES, limit: 2, block: ['2m', '3m'] })
-  expect(await limiter.consume('k', { policy })).toMatchObject(blockedFor(60_000))
-  clock.advance(60_000)
-  for (const allowed of [true, true])
-    expect(await limiter.consume('k', { policy })).toMatchObject({ allowed })
-  expect(await limiter.consume('k', { policy })).toMatchObject(blockedFor(180_000))
-})
-
 test('live policies change its amounts, and leave count, block and level', async () => {
   const time = virtualTime()
   const store = memoryStore({ clock: time })
@@ -168,15 +136,6 @@ test('live policies change its amounts, and leave count, block and level', async
   await time.advance(60_000)
   for (const allowed of [true, true]) expect(await limiter.consume('k')).toMatchObject({ allowed })
   expect(await limiter.consume('k')).toMatchObject({ reason: 'blocked', retryAfterMs: 180_000 })
-})
-
-test('enabled = false counts no attempts, and lets blocked keys pass', async () => {
-  const { limiter, guess, block, state } = world()
-  await block()
-  limiter.enabled = false
-  expect(await guess()).toMatchObject({ allowed: true })
-  limiter.enabled = true
-  expect(await state()).toMatchObject({ isBlocked: true, level: 1 })
 })
 
 test('shadow mode counts and blocks, and refuses nobody', async () => {

@@ -156,24 +156,6 @@ describe('a policy without a name', () => {
 })
 
 describe('a warning', () => {
-  test('is not given if the first of two limiters is closed: its name is free again', () => {
-    const policy = slidingLog({ limit: 5, window: '1m' })
-    const options = { name: freshName(), store: memoryStore(), policy }
-    for (let i = 0; i < 3; i += 1) new RateLimiter(options).close()
-    expect(warnings.all).toEqual([])
-  })
-
-  test('is given for two limiters that share counters', () => {
-    const options = {
-      name: freshName(),
-      store: memoryStore(),
-      policy: slidingLog({ limit: 5, window: '1m' }),
-    }
-    new RateLimiter(options)
-    new RateLimiter(options)
-    expect(warnings.codes).toEqual(['WEIR_SHARED_NAME'])
-  })
-
   test('is not given for two limiters of one name whose policies have policy keys', () => {
     const [name, store] = [freshName(), memoryStore()]
     const policy = slidingLog({ limit: 5, window: '1m' })

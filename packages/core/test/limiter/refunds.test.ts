@@ -7,10 +7,6 @@ import {
   fixedWindow,
   memoryStore,
   RateLimiter,
-  slidingCounter,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
 } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 
@@ -27,26 +23,6 @@ async function left(limiter: RateLimiter): Promise<number[]> {
 }
 
 describe('a refund of a part', () => {
-  test.each([
-    tokenBucket({ capacity: 10, refill: 1, every: '1h' }),
-    fixedWindow({ limit: 10, window: '1h' }),
-    slidingWindow({ limit: 10, window: '1h' }),
-    slidingLog({ limit: 10, window: '1h' }),
-    slidingCounter({ limit: 10, window: '1h' }),
-  ])('gives back that part and leaves the rest charged: $algorithm', async (kind) => {
-    for (const [cost, remaining] of [
-      [0, 5],
-      [1, 6],
-      [5, 10],
-      [undefined, 10],
-    ] as const) {
-      const limiter = new RateLimiter({ store: memoryStore({ clock: fakeClock() }), policy: kind })
-      const decision = await limiter.consume('k', { cost: 5 })
-      await limiter.refund(decision, { ...(cost !== undefined && { cost }) })
-      expect(await left(limiter)).toEqual([remaining])
-    }
-  })
-
   test('gives back at most what each policy was charged', async () => {
     const limiter = new RateLimiter({
       store: memoryStore({ clock: fakeClock() }),

@@ -8,10 +8,8 @@ import {
   RateLimiter,
   type RateLimiterOptions,
   slidingLog,
-  tokenBucket,
   unlimited,
 } from '../../src/index.js'
-import { fakeClock } from '../../src/testing/clock.js'
 
 const requests = fixedWindow({ name: 'requests', limit: 10, window: '1m' })
 const tokens = slidingLog({ name: 'tokens', limit: 1_000, window: '1m' })
@@ -96,17 +94,6 @@ describe('up to n', () => {
     expect(await leftOf(limiter)).toEqual([3])
   })
 
-  test('takes nothing if there is less than the least, and says when there will be', async () => {
-    const clock = fakeClock()
-    const policy = tokenBucket({ capacity: 10, refill: 10, every: '1s' })
-    const limiter = limiterOf({ policy, store: memoryStore({ clock }) })
-    await limiter.consume('k', { cost: 8 })
-    const denied = await limiter.consumeUpTo('k', 10, { atLeast: 5 })
-    expect(denied).toMatchObject({ allowed: false, granted: 0, remaining: 2, retryAfterMs: 300 })
-    clock.advance(300)
-    expect((await limiter.consumeUpTo('k', 10, { atLeast: 5 })).granted).toBe(5)
-  })
-
   test('takes the same number from each policy, at the cost of each', async () => {
     const limiter = limiterOf({ policy: [requests, { policy: tokens, cost: 300 }] })
     expect((await limiter.consumeUpTo('k', 10)).granted).toBe(3)
@@ -140,14 +127,6 @@ describe('a settlement', () => {
   async function decided(limiter: RateLimiter): Promise<Decision> {
     return limiter.consume('k', { cost: { requests: 1, tokens: 400 } })
   }
-
-  test('refunds what was estimated too much, and charges what was too little', async () => {
-    const limiter = limiterOf()
-    await limiter.settle(await decided(limiter), { tokens: 150 })
-    expect(await leftOf(limiter)).toEqual([9, 850])
-    await limiter.settle(await decided(limiter), { requests: 0, tokens: 800 })
-    expect(await leftOf(limiter)).toEqual([9, 50])
-  })
 
   test('by a number applies to all policies without their own cost', async () => {
     const limiter = limiterOf({ policy: [{ policy: requests, cost: 1 }, tokens] })
@@ -202,24 +181,6 @@ describe('a settlement', () => {
     await limiter.settle(await decided(limiter), 5)
     limiter.enabled = true
     expect(await leftOf(limiter)).toEqual([9, 0])
-  })
-
-  test('refunds nothing into a later window, and charges into it', async () => {
-    const clock = fakeClock()
-    const limiter = limiterOf({ store: memoryStore({ clock }) })
-    const [one, other] = [await decided(limiter), await decided(limiter)]
-    clock.advance('2m')
-    await limiter.consume('k', { cost: { tokens: 100 } })
-    await limiter.settle(one, { requests: 0, tokens: 0 })
-    expect(await leftOf(limiter)).toEqual([9, 900])
-    await limiter.settle(other, { tokens: 600 })
-    expect(await leftOf(limiter)).toEqual([9, 700])
-  })
-
-  test('of a decision that waited is like that of any other', async () => {
-    const limiter = limiterOf()
-    await limiter.settle(await limiter.wait('k', { cost: { tokens: 500 } }), { tokens: 100 })
-    expect(await leftOf(limiter)).toEqual([9, 900])
   })
 
   test.each([

@@ -6,8 +6,6 @@ import { concurrency, fixedWindow, RateLimiter } from '../../src/index.js'
 import { inTime } from '../../src/limiter/limiter.js'
 import { livePoliciesIn } from '../../src/live/live-policies.js'
 import { memoryStoreIn } from '../../src/memory/store.js'
-import { adaptiveIn } from '../../src/overload/adaptive.js'
-import type { Store } from '../../src/store.js'
 import { virtualTime } from '../virtual-time.js'
 import { HOLD_MS, noted, rate, STREAMS, world } from './slots-world.js'
 
@@ -47,15 +45,6 @@ describe('consume and release', () => {
     const refused = expect.objectContaining({ code: 'WEIR_INVALID_RECEIPT' })
     await expect(limiter.release({ ...decision, receipt: {} } as never)).rejects.toEqual(refused)
     await expect(other.release(decision)).rejects.toEqual(refused)
-  })
-
-  test('a slot that is not released is free at the latest after 61/60 of its time, and not before its time is over', async () => {
-    const { limiter, left, time } = world()
-    await limiter.consume('k')
-    await time.advance(HOLD_MS - 1)
-    expect(await left()).toBe(1)
-    await time.advance(HOLD_MS / 60 + 1)
-    expect(await left()).toBe(2)
   })
 
   test('a request takes one slot whatever it costs, and more by the name of the policy', async () => {
@@ -108,49 +97,9 @@ describe('settle, refund, penalty and reset', () => {
     await expect(alone.penalty('k')).rejects.toEqual(refused)
     await expect(alone.refund('k')).rejects.toEqual(refused)
   })
-
-  test('a reset frees all slots, and earlier holders can neither release nor renew theirs', async () => {
-    const { limiter, left, time } = world()
-    const held = await limiter.acquire('k')
-    const decision = await limiter.consume('k')
-    await time.advance(1)
-    await limiter.reset('k')
-    expect(await left()).toBe(2)
-    await limiter.consume('k')
-    await limiter.release(decision)
-    await time.advance(HOLD_MS / 3)
-    expect(await left()).toBe(1)
-    await held.release()
-    expect(await left()).toBe(1)
-  })
 })
 
 describe('acquire', () => {
-  test('slots are renewed until they are released, all that are due soon together', async () => {
-    const { time, store: memory } = world()
-    const { asked, store } = noted(memory)
-    const limiter = new RateLimiter(
-      inTime(time, { name: 'many', store, policy: concurrency({ ...STREAMS, limit: 3 }) }),
-    )
-    const held = [await limiter.acquire('k'), await limiter.acquire('k')]
-    await time.advance(1_000)
-    held.push(await limiter.acquire('k'))
-    for (let i = 0; i < 10; i += 1) {
-      await time.advance(HOLD_MS)
-      expect((await limiter.consume('k')).allowed).toBe(false)
-    }
-    const renewals = asked.filter(({ mode }) => mode === 'renew')
-    // Three for each slot in its time, and no more.
-    expect(renewals.length).toBeGreaterThanOrEqual(3 * 30 - 3)
-    expect(renewals.length).toBeLessThanOrEqual(3 * 33)
-    for (const each of held) await each.release()
-    expect((await limiter.peek('k')).remaining).toBe(3)
-    asked.length = 0
-    await time.advance(10 * HOLD_MS)
-    expect(asked).toEqual([])
-    limiter.close()
-  })
-
   test('`await using` releases at the end of the block, and does nothing for a denied decision', async () => {
     const { limiter, left } = world({ policy: concurrency({ ...STREAMS, limit: 1 }) })
     {
@@ -231,27 +180,6 @@ describe('acquire', () => {
     expect(await left()).toBe(2)
     await held.release()
     expect(await left()).toBe(2)
-  })
-
-  test('a release waits for a renewal that is on its way, which changes the name of the slot', async () => {
-    const { time, store: memory } = world()
-    let delayMs = 0
-    const store: Store = {
-      async decide(request) {
-        const result = await memory.decide(request)
-        if (delayMs > 0) await new Promise<void>((resolve) => time.after(delayMs, resolve))
-        return result
-      },
-      reset: (target) => memory.reset(target),
-    }
-    const limiter = new RateLimiter(inTime(time, { store, policy: concurrency(STREAMS) }))
-    const held = await limiter.acquire('k')
-    delayMs = 50
-    await time.advance(HOLD_MS / 3 + 10)
-    await time.settle(held.release())
-    delayMs = 0
-    expect((await limiter.peek('k')).remaining).toBe(2)
-    limiter.close()
   })
 
   test.each([
@@ -469,16 +397,6 @@ describe('the rest of the API', () => {
     expect(await left()).toBe(2)
   })
 
-  test('another limit keeps the slots that are taken, and another time to hold is another counter', async () => {
-    const { limiter, left } = world()
-    await limiter.acquire('k')
-    const policy = concurrency({ ...STREAMS, limit: 5 })
-    expect((await limiter.peek('k', { policy })).remaining).toBe(4)
-    const other = concurrency({ ...STREAMS, holdTimeout: '1m' })
-    expect((await limiter.peek('k', { policy: other })).remaining).toBe(2)
-    expect(await left()).toBe(1)
-  })
-
   test('stats show how many slots are held here, and how many expired', async () => {
     const { limiter, stats, time } = world()
     const held = await limiter.acquire('k')
@@ -489,26 +407,6 @@ describe('the rest of the API', () => {
     expect(stats()).toEqual({ held: 0, expired: 0 })
     const { policies } = world({ policy: rate }).limiter.stats()
     expect(policies[0]?.slots).toBeUndefined()
-  })
-
-  test('an adaptive policy keeps the slots that are taken', async () => {
-    const time = virtualTime()
-    let load = 0
-    const policy = adaptiveIn(time, concurrency({ ...STREAMS, limit: 10 }), {
-      signal: () => load,
-      min: 0.1,
-    })
-    const limiter = new RateLimiter(inTime(time, { store: memoryStoreIn(time), policy }))
-    onTestFinished(() => limiter.close())
-    for (let i = 0; i < 4; i += 1) expect((await limiter.consume('k')).allowed).toBe(true)
-    load = 5
-    for (let i = 0; i < 30; i += 1) {
-      await time.advance(500)
-      await limiter.peek('k')
-    }
-    const { limit, remaining } = await limiter.peek('k')
-    expect(limit).toBeLessThan(10)
-    expect(remaining).toBe(Math.max(0, limit - 4))
   })
 
   test('live policies change the limit, and keep the slots that are taken', async () => {

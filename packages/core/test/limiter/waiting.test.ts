@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   fixedWindow,
   leakyBucket,
@@ -69,18 +69,6 @@ describe('a limiter', () => {
     expect(denied).toMatchObject({ allowed: false, retryAfterMs: 60_000 })
   })
 
-  test('shows a queue to consume as used up', async () => {
-    const limiter = limiterOf({ policy })
-    await limiter.consume('k')
-    void limiter.wait('k')
-    void limiter.wait('k')
-    expect(await limiter.consume('k')).toMatchObject({ allowed: false, retryAfterMs: 300 })
-    await time.advance(200)
-    expect(await limiter.consume('k')).toMatchObject({ allowed: false, retryAfterMs: 100 })
-    await time.advance(100)
-    expect(await limiter.consume('k')).toMatchObject({ allowed: true })
-  })
-
   test('rejects with the reason of a signal, before or during the wait, and gives the turn back', async () => {
     const limiter = limiterOf({ policy })
     const reason = new Error('left')
@@ -105,18 +93,6 @@ describe('a limiter', () => {
     for (const each of waiting) await expect(each).rejects.toMatchObject({ code: 'WEIR_CLOSED' })
     await expect(limiter.wait('k')).rejects.toMatchObject({ code: 'WEIR_CLOSED' })
     expect((await limiter.peek('k')).resetAfterMs).toBe(100)
-  })
-
-  test('lets requests that wait for a window pass in order when it begins, and never more than its limit', async () => {
-    const limiter = limiterOf({ policy: fixedWindow({ limit: 2, window: '1s' }) })
-    const passed: number[] = []
-    for (let i = 0; i < 5; i += 1) void limiter.wait('k').then(() => passed.push(i))
-    await time.advance(999)
-    expect(passed).toEqual([0, 1])
-    await time.advance(1)
-    expect(passed).toEqual([0, 1, 2, 3])
-    await time.advance(1_000)
-    expect(passed).toEqual([0, 1, 2, 3, 4])
   })
 
   test.each([
@@ -304,22 +280,6 @@ test('a timeout of exactly the reported wait is enough', async () => {
   }
 })
 
-test('many requests wait with one signal, and Node does not warn of a leak', async () => {
-  const warned = vi.spyOn(process, 'emitWarning')
-  onTestFinished(() => warned.mockRestore())
-  const limiter = new RateLimiter({ policy: fixedWindow({ limit: 1, window: '1h' }) })
-  await limiter.consume('k')
-  const controller = new AbortController()
-  const { signal } = controller
-  const waiting = Promise.allSettled(
-    Array.from({ length: 20 }, () => limiter.wait('k', { signal })),
-  )
-  await Promise.resolve()
-  controller.abort()
-  expect((await waiting).every(({ status }) => status === 'rejected')).toBe(true)
-  expect(warned).not.toHaveBeenCalled()
-})
-
 test('a waiting request keeps the process alive, and nothing else does', async () => {
   const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
   const before = timers()
@@ -440,20 +400,6 @@ describe('the queue of a bucket', () => {
     expect(calls.filter(({ mode }) => mode === 'cancel').flatMap(({ costs }) => costs)).toEqual([
       1, 1, 1,
     ])
-  })
-
-  test('lets no request overtake earlier ones, even after a refund', async () => {
-    const { time, store, target, waits } = queue()
-    store.decide({ mode: 'consume', target, costs: [1], count: 1 })
-    const first = [waits(), waits()]
-    await time.advance(10)
-    store.decide({ mode: 'refund', target, costs: [1], count: 1 })
-    store.decide({ mode: 'refund', target, costs: [1], count: 1 })
-    const last = waits()
-    await time.advance(1_000)
-    const [one = 0, two = 0] = atMs(first) as number[]
-    expect(one).toBeLessThanOrEqual(two)
-    expect(last.noted.atMs).toBeGreaterThanOrEqual(two)
   })
 
   test('denies a request that may pass in the store, but stands behind others for too long', async () => {
@@ -720,14 +666,6 @@ describe('a queue that asks again', () => {
     await time.advance(100)
     expect((await first).result?.granted).toBe(1)
     expect((await impatient).result?.granted).toBe(1)
-  })
-
-  test('does not let small costs overtake a large one', async () => {
-    const { time, wait } = world()
-    const passed: number[] = []
-    for (const cost of [3, 4, 1, 1]) void wait(cost).then(() => passed.push(cost))
-    await time.advance(4_000)
-    expect(passed).toEqual([3, 4, 1, 1])
   })
 
   test('denies no request for coming together with others of other costs', async () => {
