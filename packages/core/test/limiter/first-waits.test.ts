@@ -227,3 +227,21 @@ describe.each(policies)('calls that wait for %s', (_, policy) => {
     expect((await time.settle(all)).every(({ allowed }) => allowed)).toBe(true)
   })
 })
+
+test('`consume` waits for the first connection until the deadline of the first request, and for none that is lost later', async () => {
+  const late = world(bucket, { connectMs: 60_000 })
+  const first = late.limiter.consume('k')
+  await late.time.advance(50)
+  const second = late.limiter.consume('k')
+  for (const asked of [first, second])
+    expect(await late.time.settle(asked)).toMatchObject({ source: 'local' })
+  expect((await late.time.settle(late.limiter.consume('k'))).source).toBe('local')
+  expect(late.time.nowMs()).toBe(100)
+
+  const lost = world(bucket, { replyMs: 10 })
+  expect((await lost.time.settle(lost.limiter.consume('k'))).source).toBe('store')
+  const beforeMs = lost.time.nowMs()
+  lost.state.isConnected = false
+  expect((await lost.time.settle(lost.limiter.consume('k'))).source).toBe('local')
+  expect(lost.time.nowMs()).toBe(beforeMs)
+})

@@ -1,7 +1,7 @@
 // Policies with keys in different slots of a real Cluster, in one decision.
 
 import { expect, test } from 'vitest'
-import { type PolicyInput, RateLimiter, slidingLog, tokenBucket } from '../../src/index.js'
+import { type PolicyInput, RateLimiter, slidingLog } from '../../src/index.js'
 import { clusterClient, newName, strictStore } from './clients.js'
 
 const address = slidingLog({ name: 'address', limit: 5, window: '1m' })
@@ -38,19 +38,4 @@ test('a reset was refused with CROSSSLOT', async () => {
       expect((await limiter.consume('a1')).allowed).toBe(allowed)
     await limiter.reset('a1')
   }
-})
-
-test('a request refused in one slot cost a bucket in another a unit', async () => {
-  const hourly = { refill: 1, every: '1h' } as const
-  const limiter = limiterOf([
-    tokenBucket({ name: 'few', capacity: 1, ...hourly }),
-    {
-      policy: tokenBucket({ name: 'many', capacity: 5, ...hourly }),
-      key: 'another-slot',
-      cost: 2,
-    },
-  ])
-  await limiter.penalty('x', { cost: 1 })
-  for (let i = 0; i < 3; i += 1) expect((await limiter.consume('x')).allowed).toBe(false)
-  expect((await limiter.peek('x')).policies[1]?.remaining).toBe(3)
 })

@@ -12,14 +12,6 @@ import { newName, singleClient, strictStore } from './clients.js'
 import { redisStoreOf } from './patient.js'
 
 const client = singleClient()
-/** Waits until everything that was sent has been answered. */
-async function settle(): Promise<void> {
-  for (let i = 0; i < 3; i += 1) {
-    await new Promise((resolve) => setImmediate(resolve))
-    await client.ping()
-  }
-}
-
 /** A time that a test moves, for the server and all processes; the clock of each may be off. */
 interface World {
   nowMs: number
@@ -181,26 +173,4 @@ test('of a stored end that is later than its own, the nearer end counts, and the
   await client.set(key, `4:${END_MS - 1_000}`, 'PX', 600_000)
   expect(await limiter.consume('k')).toMatchObject({ remaining: 5, resetAfterMs: 4_000 })
   await store.close()
-})
-
-test('what a lease has spent before a boundary is not charged after it', async () => {
-  const clock = fakeClock(END_MS - 600)
-  const leases = { units: 50, holdMs: 1_000 }
-  const store = strictStore(client, { clock, instances: 1, leases, denyCache: false })
-  const policy = fixedWindow({ limit: 400, ...MONTH })
-  const limiter = new RateLimiter({ name: newName(), store, policy })
-  let leased = 0
-  for (let i = 0; i < 100; i += 1) {
-    if ((await limiter.consume('k')).source === 'lease') leased += 1
-    clock.advance(5)
-  }
-  expect(leased).toBeGreaterThan(20)
-  clock.set(END_MS)
-  expect(await limiter.consume('k')).toMatchObject({ remaining: 399 })
-  await store.close()
-  await settle()
-  const other = strictStore(client, { clock, instances: 1 })
-  const after = new RateLimiter({ name: limiter.name, store: other, policy })
-  expect((await after.peek('k')).remaining).toBe(399)
-  await other.close()
 })

@@ -12,13 +12,7 @@ import { checkedAddress } from '../../src/cli/address.js'
 import { weir } from '../../src/cli/main.js'
 import type { LivePolicies } from '../../src/entries/live.js'
 import type { RedisLike } from '../../src/entries/store.js'
-import {
-  gcra,
-  lockout,
-  type Policy,
-  type RedisStoreOptions,
-  slidingWindow,
-} from '../../src/index.js'
+import { gcra, type Policy, type RedisStoreOptions, slidingWindow } from '../../src/index.js'
 import { livePolicies } from '../../src/live/live-policies.js'
 import type { Settings } from '../../src/settings.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
@@ -125,19 +119,6 @@ test('set policies are listed, recorded in the history, and read by an applicati
   expect((await run('history')).split('\n')[0]).toMatch(
     /^8 {2}20\S+Z {2}free {2}\{.*\} -> \(not set\)$/,
   )
-})
-
-test('a lock-out is set as data: counts continue with other amounts, not with other times', async () => {
-  const { run, start } = bench()
-  const guesses = { name: 'guesses', limit: 5, window: '15m', block: ['1m', '5m'], forget: '1d' }
-  const live = await start({ login: lockout(guesses as Parameters<typeof lockout>[0]) })
-  const set = (changes: object) =>
-    run('set', 'login', JSON.stringify({ algorithm: 'lockout', ...guesses, ...changes }))
-  expect(await set({ limit: 3, block: ['2m'] })).toContain('what was used counts on')
-  expect(await set({ window: '5m' })).toContain('the count begins anew')
-  await expect(set({ forget: '1m' })).rejects.toMatchObject(invalidPolicy)
-  expect(await run('list')).toContain('"algorithm":"lockout"')
-  expect(await live.refresh()).toBe(true)
 })
 
 test('a policy that no process would follow is refused before it is written, with what would be right', async () => {

@@ -3,9 +3,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { expect, test } from 'vitest'
 import { memoryStore, RateLimiter, slidingLog, tokenBucket } from '../../src/index.js'
-import { slotOf } from '../../src/redis/transport/hash-slot.js'
 import { fakeClock } from '../../src/testing/index.js'
-import { clusterClient, newName, notedStore, singleClient, strictStore } from './clients.js'
+import { newName, notedStore, singleClient, strictStore } from './clients.js'
 
 const policy = slidingLog({ limit: 10, window: '1m' })
 
@@ -95,12 +94,5 @@ test.each([
       expect(seen.slice(3)).toEqual(seen.slice(0, 3))
       if (afterMs === 0) expect(seen.slice(0, 3)).toEqual([3, 4, 5])
     }
-  },
-)
-
-test.each(['123456789', 'u42', 'a', '%7Bx%7Dy', '#abc', ''])(
-  'the slot of %s is the one that Redis computes',
-  async (tag) => {
-    expect(slotOf(tag)).toBe(await clusterClient().cluster('KEYSLOT', tag))
   },
 )

@@ -15,6 +15,7 @@ import { StoreError } from '../../src/base/errors.js'
 import { type PreparedScript, prepareScript } from '../../src/redis/transport/call.js'
 import { keyFormat, keysOf } from '../../src/redis/transport/keys.js'
 import { makePolicySet } from '../../src/request.js'
+import { policyFactories } from '../../src/testing/algorithms.js'
 import { singleClient } from './clients.js'
 import { Model } from './differential/model.js'
 import { drawnOf } from './differential/recipe.js'
@@ -176,17 +177,20 @@ describe('values that Weir did not write', () => {
     }
   })
 
-  test.each(policies)('fail no other request of their call: $algorithm', async (policy) => {
-    const { line, key: foreign } = new Twins(policy)
-    await client.set(foreign, 'x', 'PX', 60_000)
-    const groups = ['a', 'k', 'b'].map((key) => {
-      return { policySet: line.policySet, key, costs: [1], count: 1 }
-    })
-    const { verdicts } = await verdictsOf(client, line, 'consume', groups, usOf(0))
-    const granted = { granted: 1, readings: [{ left: limit - 1 }] }
-    expect(verdicts).toMatchObject([granted, { code: 'WEIR_FOREIGN_KEY' }, granted])
-    expect(await client.get(foreign)).toBe('x')
-  })
+  test.each(Object.values(policyFactories).map(({ of }) => of(limit, '1m')))(
+    'fail no other request of their call: $name',
+    async (policy) => {
+      const { line, key: foreign } = new Twins(policy)
+      await client.set(foreign, 'x', 'PX', 60_000)
+      const groups = ['a', 'k', 'b'].map((key) => {
+        return { policySet: line.policySet, key, costs: [1], count: 1 }
+      })
+      const { verdicts } = await verdictsOf(client, line, 'consume', groups, usOf(0))
+      const granted = { granted: 1, readings: [{ left: limit - 1 }] }
+      expect(verdicts).toMatchObject([granted, { code: 'WEIR_FOREIGN_KEY' }, granted])
+      expect(await client.get(foreign)).toBe('x')
+    },
+  )
 
   test.each(policies)('of another type are left alone: $algorithm', async (policy) => {
     const twins = new Twins(policy)

@@ -92,51 +92,6 @@ test.each([
   expect(leased).toBeGreaterThan(250)
 })
 
-test.each([
-  fixedWindow({ name: 'p', limit: 400, window: '10s' }),
-  slidingLog({ name: 'p', limit: 400, window: '10s' }),
-  slidingWindow({ name: 'p', limit: 400, window: '10s', parts: 20 }),
-  slidingCounter({ name: 'p', limit: 400, window: '10s' }),
-  tokenBucket({ name: 'p', capacity: 400, refill: 400, every: '10s' }),
-])(
-  'no window gives more than without leases, whoever holds units, for however long: $algorithm',
-  async (policy) => {
-    const random = randomFrom(SEED)
-    const { clock, limiters, close } = processesOf(3, policy)
-    const spent: number[] = []
-    let nowMs = 0
-    for (let step = 0; step < 750; step += 1) {
-      const limiter = limiters[Math.floor(random() * 3)] as RateLimiter
-      for (let burst = Math.floor(random() * 12); burst > 0; burst -= 1)
-        if ((await limiter.consume('k')).allowed) spent.push(nowMs)
-      const ms = random() < 0.05 ? Math.floor(random() * 4_000) : Math.floor(random() * 40)
-      clock.advance(ms)
-      nowMs += ms
-    }
-    await close()
-    expect(spent.length).toBeGreaterThan(400)
-    expect(excessOf(policy, spent), `seed ${SEED}`).toBeLessThanOrEqual(0)
-  },
-)
-
-/** How much more passed in some time than was allowed. */
-function excessOf({ algorithm, limit, kernel, unitMs }: Policy, spent: readonly number[]): number {
-  if (kernel?.traits.drains !== true) {
-    const isOfTwo = algorithm === 'fixed-window' || algorithm === 'sliding-counter'
-    // The most that passed in any 10 s.
-    const inWindow = (ms: number) => spent.filter((each) => each >= ms && each < ms + 10_000).length
-    return Math.max(...spent.map(inWindow)) - (isOfTwo ? 2 * limit : limit)
-  }
-  // The bucket's level when everything that passed is taken from it at its time.
-  let used = 0
-  let most = 0
-  spent.forEach((ms, i) => {
-    used = Math.max(0, used - (ms - (spent[i - 1] ?? 0)) / unitMs) + 1
-    most = Math.max(most, used)
-  })
-  return Math.ceil(most - limit - 1e-6)
-}
-
 describe('what is left goes back', () => {
   test('when the store is closed', async () => {
     const { limiters, close } = processesOf(1, slidingLog({ limit: 400, window: '10s' }))

@@ -19,29 +19,6 @@ function processes(count: number, options: RedisStoreOptions = {}, limit = LIMIT
   return { clock, limiters: limiters as [RateLimiter, RateLimiter, ...RateLimiter[]] }
 }
 
-test('of 64 parallel guesses in each of 4 processes exactly the limit is granted, and a correct one lifts the block for one more', async () => {
-  const { clock, limiters } = processes(4)
-  const guess = async () => {
-    const guesses = limiters.flatMap((limiter) =>
-      Array.from({ length: 64 }, async () => ({ limiter, of: await limiter.consume('k') })),
-    )
-    return (await Promise.all(guesses)).filter(({ of }) => of.allowed)
-  }
-  expect(await guess()).toHaveLength(LIMIT)
-  clock.advance(59_999)
-  expect(await guess()).toHaveLength(0)
-  clock.advance(1)
-  const [right, ...others] = await guess()
-  expect(others).toHaveLength(LIMIT - 1)
-  if (right?.of.allowed !== true) throw new Error('none was granted')
-  await right.limiter.refund(right.of)
-  // The deny caches of the others hear of it within a second.
-  clock.advance(1_000)
-  expect(await guess()).toHaveLength(1)
-  clock.advance(298_999)
-  expect(await guess()).toHaveLength(0)
-})
-
 test('the deny cache answers for a block; when it is lifted, at once no more here, and within a second elsewhere', async () => {
   const { clock, limiters } = processes(2, {}, 1)
   const [one, other] = limiters

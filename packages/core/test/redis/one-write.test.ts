@@ -118,14 +118,6 @@ test("a user's client that throws fails that call, and no other of the write", a
   await store.close()
 })
 
-test('a function in the place of callBuffer sees all commands', async () => {
-  const seen = vi.spyOn(singleClient(), 'callBuffer')
-  onTestFinished(() => seen.mockRestore())
-  const limiter = new RateLimiter({ name: 'seen', store: strictStore(singleClient()), policy })
-  await limiter.consume('k')
-  expect(seen.mock.calls.map(([command]) => command)).toContain('evalsha')
-})
-
 test('a server that never knows the script is not asked endlessly', async () => {
   const callBuffer = vi.fn().mockRejectedValue(new Error('NOSCRIPT No matching script'))
   const store = strictStore({ callBuffer }, { instances: 1 })

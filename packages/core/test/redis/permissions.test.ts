@@ -313,21 +313,3 @@ describe('a missing permission causes one warning, with the remedy', () => {
     expect(await warned()).toContain('RPUSH, LSET')
   })
 })
-
-test('a foreign key, and a server that is full, are no lack of permission', async () => {
-  await newUser(server)
-  const store = storeOn(redis(), { instances: 1 })
-  const policy = fixedWindow({ name: 'p', limit: 2, window })
-  const name = newName()
-  const limiter = new RateLimiter({ name, store, policy })
-  await limiter.consume('k')
-  const [key] = (await server.command('KEYS', `*${name}*`)) as string[]
-  await server.command('SET', key as string, 'foreign', 'PX', 60_000)
-  expect((await limiter.consume('k')).source).toBe('local')
-  await server.command('CONFIG', 'SET', 'maxmemory', 1)
-  for (let i = 0; i < 6; i += 1) await limiter.consume(`full${i}`)
-  await server.command('CONFIG', 'SET', 'maxmemory', 0)
-  await new Promise((resolve) => setTimeout(resolve, 100))
-  expect(warnings()).toEqual([])
-  expect(await server.command('KEYS', '*permissions*')).toEqual([])
-})

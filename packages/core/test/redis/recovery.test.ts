@@ -11,7 +11,6 @@ import {
   RateLimiter,
   type RedisStore,
   type RedisStoreOptions,
-  type WhenUnavailable,
 } from '../../src/index.js'
 import { ioredisConnection } from '../../src/redis/clients/ioredis.js'
 import { Heartbeat, PEERS_TAG } from '../../src/redis/heartbeat.js'
@@ -150,42 +149,6 @@ function tagsIn(from: number, to: number): [string, string] {
 
 const [ON_A, ALSO_ON_A] = tagsIn(0, 8_192)
 const [ON_B, ALSO_ON_B] = tagsIn(8_192, 16_384)
-
-describe.each([
-  ['the smaller limit', 3, 5],
-  ['the larger limit', 5, 3],
-])('the policy with %s is on a shard that is away', (_, limitOfA, limitOfB) => {
-  test.each<[WhenUnavailable, passed: number, counted: [number, number]]>([
-    ['local', 3, [3, 3]],
-    ['allow', limitOfB, [0, limitOfB]],
-    ['deny', 0, [0, 0]],
-    ['throw', 0, [0, 0]],
-  ])('told %j, of eight requests %i pass, and %j count', async (way, passed, counts) => {
-    const { client, away } = twoShards()
-    const store = storeOn(client, { whenUnavailable: 'deny', denyCache: false })
-    const policies = [
-      {
-        policy: fixedWindow({ name: 'on-a', limit: limitOfA, window: '5m' }),
-        key: ON_A,
-        whenUnavailable: way,
-      },
-      { policy: fixedWindow({ name: 'on-b', limit: limitOfB, window: '5m' }), key: ON_B },
-    ]
-    const limiter = new RateLimiter({ name: newName(), store, policy: policies })
-    away.add('a:1')
-    const decisions = []
-    for (let i = 0; i < 8; i += 1)
-      decisions.push(await limiter.consume('k').catch(({ code }) => code))
-    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(passed)
-    if (way === 'throw') expect(decisions).toEqual(Array(8).fill('WEIR_STORE_FAILED'))
-    else expect(decisions.every(({ degraded }) => degraded)).toBe(true)
-    away.clear()
-    await isBack(store)
-    const { policies: figures, degraded } = await limiter.peek('k')
-    expect(degraded).toBe(false)
-    expect(figures.map(({ limit, remaining }) => limit - remaining)).toEqual(counts)
-  })
-})
 
 describe('the probe of a node', () => {
   const isProbe = ({ mode, keys }: Call) =>

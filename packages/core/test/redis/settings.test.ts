@@ -328,29 +328,6 @@ test('a partial report of a user with some permissions does not stay forever', a
   ])
 })
 
-test('in another database, a user gets a warning with what to permit for selecting it', async () => {
-  const fleet = fleetOf()
-  const client = await clientOf(server.port)
-  const rules = '~weir:* +ping +info'
-  await client.call('ACL', 'SETUSER', 'other', 'reset', 'on', '>word', ...rules.split(' '))
-  const own = new Redis(server.port, {
-    ...patientOptions,
-    username: 'other',
-    password: 'word',
-    db: 3,
-  })
-  own.on('error', () => {})
-  onTestFinished(() => own.disconnect())
-  const live = fleet.join(own)
-  const error = await live.set('free', api(20)).catch((failure: Error) => failure)
-  const [, told = ''] = /ACL SETUSER <user> (.*) \(see /.exec((error as Error).message) ?? []
-  expect(told).toContain('+select')
-  await client.call('ACL', 'SETUSER', 'other', ...told.split(' '))
-  // What was refused before has been answered when this is.
-  await own.ping()
-  expect(await live.set('free', api(20))).toMatchObject({ version: 1 })
-})
-
 test('reports of processes leave nothing behind in Redis', async () => {
   const fleet = fleetOf()
   const live = fleet.join(singleClient())

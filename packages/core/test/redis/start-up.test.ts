@@ -4,7 +4,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { freePort, waitUntil } from '@weir/testkit'
 import { Cluster, Redis } from 'ioredis'
-import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import type { RedisLike } from '../../src/entries/store.js'
 import {
   fixedWindow,
@@ -52,30 +52,6 @@ function storeOn(client: RedisLike, options: RedisStoreOptions = {}): RedisStore
   open.push(() => store.close())
   return store
 }
-
-describe.each([
-  ['a Redis', redis],
-  ['a Cluster', cluster],
-])('the first requests of a process are decided by %s', (_, connect) => {
-  test.each([
-    { enableOfflineQueue: false },
-    { enableOfflineQueue: true },
-    { enableOfflineQueue: false, lazyConnect: true },
-    { enableOfflineQueue: true, lazyConnect: true },
-  ])('with %j', async (options) => {
-    // A long deadline: the machine may be busy, and this is not about time.
-    const store = storeOn(connect(options), { deadlineMs: 10_000 })
-    const limiter = new RateLimiter({ name: newName(), store, policy })
-    const decisions = await Promise.all(Array.from({ length: 4 }, () => limiter.consume('k')))
-    expect(decisions.map(({ allowed, source }) => [allowed, source])).toEqual([
-      [true, 'store'],
-      [true, 'store'],
-      [true, 'store'],
-      [false, 'store'],
-    ])
-    expect(store.health()).toMatchObject({ state: 'closed', localKeys: 0 })
-  })
-})
 
 test('a Cluster decides the first requests even for more keys than calls may be in flight to a node', async () => {
   const store = storeOn(cluster({}), { deadlineMs: 10_000, maxInFlight: 600 })

@@ -98,14 +98,6 @@ function expectTtl(ttl: Ttl, slackMs = 0): void {
 }
 
 describe.each(policies)('$algorithm', (policy) => {
-  test('every write leaves a TTL that is longer than the state lives', async () => {
-    const [limiter, key] = limiterFor(policy)
-    for (let i = 0; i < limit; i += 1) expectTtl(await ttlAfter(() => limiter.consume('u'), key))
-    expectTtl(await ttlAfter(() => limiter.penalty('u', { cost: 3 }), key))
-    await limiter.refund('u', { cost: 2 })
-    expectToOutlive(await ttlAfter(() => limiter.peek('u'), key))
-  })
-
   test('as time passes, a TTL is written again before it is too short', async () => {
     const clock = fakeClock()
     const [limiter, key] = limiterFor(ROOMY[policy.algorithm] as Policy, { clock })
@@ -152,17 +144,6 @@ describe.each(policies)('$algorithm', (policy) => {
     clock.advance(-5 * WINDOW_MS)
     await client.persist(key)
     expectTtl(await ttlAfter(() => limiter.consume('u'), key), SLACK_MS)
-  })
-
-  test('nothing to remember is no key', async () => {
-    const [limiter, key] = limiterFor(policy)
-    await limiter.consume('u', { cost: 2 })
-    expect(await client.exists(key)).toBe(1)
-    await limiter.refund('u', { cost: 2 })
-    expect(await client.exists(key)).toBe(0)
-    await limiter.consume('u')
-    await limiter.reset('u')
-    expect(await client.exists(key)).toBe(0)
   })
 })
 
