@@ -80,16 +80,6 @@ test('slots are asked for last', async () => {
   expect(parts()).toEqual(['consume few', 'consume open', 'consume all'])
 })
 
-test('slots that were taken are given back if others are not free', async () => {
-  const { time, store, first } = across(5)
-  store.decide({ ...onTarget(slots, 'penalty'), costs: [9, 0, 0] })
-  const result = await decided(time, first, onTarget(slots, 'consume'))
-  expect(result.granted).toBe(0)
-  await time.advance(20)
-  const { policies } = store.decide(onTarget(slots, 'peek'))
-  expect(policies.map(({ remaining }) => remaining)).toEqual([0, 2, 2])
-})
-
 test('are asked slot by slot, the smallest limit first; the result keeps the order of policies', async () => {
   const { time, first, parts } = across(5)
   const result = await decided(time, first, { ...onTarget(target, 'consume'), costs: [3, 2, 1] })

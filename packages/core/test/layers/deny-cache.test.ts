@@ -142,11 +142,16 @@ test.each<[string, LayerRequest]>([
   expect(known(asked)).toBeUndefined()
 })
 
-test.each(['refund', 'reset', 'penalty'] as const)('after a %s it is forgotten', async (mode) => {
-  const { known } = await denied(500)
-  expect(known(onTarget(target, mode))).toBeUndefined()
-  expect(known()).toBeUndefined()
-})
+test.each(['refund', 'reset', 'penalty', 'settle', 'cancel'] as const)(
+  'after a %s it is forgotten, in every class',
+  async (mode) => {
+    const { known } = await denied(500)
+    const batch = { ...request, keep: [1] }
+    known(batch)
+    expect(known({ ...request, mode, untilUs: [0], seenUs: 0 } as LayerRequest)).toBeUndefined()
+    for (const each of [request, batch]) expect(known(each)).toBeUndefined()
+  },
+)
 
 test.each(['refund', 'reset'] as const)('after a %s of another key it is not', async (mode) => {
   const { known } = await denied(500)
@@ -271,12 +276,6 @@ test('requests that wait, or take as much as there is, are answered by the store
   expect(fresh.known()).toBeUndefined()
 })
 
-test.each(['settle', 'cancel'] as const)('it is forgotten after the mode %s', async (mode) => {
-  const { known } = await denied(500)
-  expect(known({ ...request, mode, untilUs: [0], seenUs: 0 })).toBeUndefined()
-  expect(known()).toBeUndefined()
-})
-
 test.each<[string, LayerRequest, boolean]>([
   ['as many units as there are were taken', { ...request, count: 3, atLeast: 1 }, false],
   ['a wait has ended', { ...request, atLeast: 1, maxWaitMs: 100 }, false],
@@ -295,14 +294,6 @@ test('a request for as many units as there are that gets none leaves what is rem
   next.answer = (_, pending) => pending.decided(resultOf(200))
   expect(known({ ...request, count: 3, atLeast: 2 })).toBeUndefined()
   expect(known()).toMatchObject({ policies: [{ retryAfterMs: 500 }] })
-})
-
-test('a penalty changes the answers to every class', async () => {
-  const { known } = await denied(500)
-  const batch = { ...request, keep: [1] }
-  known(batch)
-  known(onTarget(target, 'penalty'))
-  for (const each of [request, batch]) expect(known(each)).toBeUndefined()
 })
 
 test('it ends with the window of each policy, even one that does not deny', async () => {

@@ -63,25 +63,6 @@ test('after a loss, the level is the highest one seen by a process that asks', a
 })
 
 describe('a block that a process has seen', () => {
-  test.each([
-    [1, ['10s']],
-    [1, ['10s', '1h']],
-    [3, ['10s']],
-  ] as const)(
-    'stands if the store loses it, with a limit of %i and blocks of %j',
-    async (limit, block) => {
-      const { clock, limiters, lose } = fleetOf(limit, block)
-      const [one] = limiters
-      for (let i = 0; i < limit; i += 1) expect(await allowed(one)).toBe(true)
-      expect(await allowed(one)).toBe(false)
-      clock.advance(4_000)
-      lose()
-      expect(await allowed(one)).toBe(false)
-      clock.advance(5_999)
-      expect(await allowed(one)).toBe(false)
-    },
-  )
-
   test.each<[string, number, number, (limiter: RateLimiter, of: Decision) => Promise<unknown>]>([
     ['resets', 1, 1, (limiter) => limiter.reset('k')],
     ['resets', 1, 2, (limiter) => limiter.reset('k')],

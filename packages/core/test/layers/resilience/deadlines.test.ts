@@ -19,16 +19,6 @@ function deadlinesIn(time = virtualTime()) {
   return { time, deadlines, expired, add }
 }
 
-test('what is removed does not expire, and may be removed twice', async () => {
-  const { time, deadlines, expired, add } = deadlinesIn()
-  const [first, middle] = [add('first'), add('middle')]
-  add('left')
-  const last = add('last')
-  for (const item of [first, middle, last, middle, last, first]) deadlines.remove(item)
-  await time.advance(1_000)
-  expect(expired).toEqual([['left', 100]])
-})
-
 test('what is added just before others expire has its full time', async () => {
   const { time, expired, add } = deadlinesIn()
   time.after(100, () => time.soon(() => time.soon(() => add('new'))))

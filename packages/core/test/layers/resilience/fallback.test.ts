@@ -3,8 +3,6 @@
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { stepsOf } from '@weir/testkit'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   fixedWindow,
@@ -67,33 +65,6 @@ function reconciling({ target, units, untilUs }: Admitted) {
 }
 
 describe.each(Object.entries(MAKERS))('%s', (_, make) => {
-  test('a switch gives no new budget: all instances together admit what was left', () => {
-    fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: 60 }),
-        fc.integer({ min: 1, max: 5 }),
-        fc.integer({ min: 0, max: 60 }),
-        (limit, count, tries) => {
-          const clock = fakeClock()
-          const policySet = makePolicySet('p', [make(limit)])
-          const store = memoryStore({ clock })
-          let seen = store.decide({ ...consuming(policySet, 'k'), mode: 'peek' })
-          for (let i = 0; i < tries; i += 1) seen = store.decide(consuming(policySet, 'k'))
-          const { remaining } = seen.policies[0] as (typeof seen.policies)[0]
-          let admitted = 0
-          for (let rank = 0; rank < count; rank += 1) {
-            const fallback = fallbackOf(() => ({ count, rank }), clock)
-            for (let i = 0; i <= limit; i += 1)
-              if (passes(fallback, policySet, 'k', seenOf(seen))) admitted += 1
-          }
-          expect(admitted).toBeLessThanOrEqual(remaining)
-          expect(admitted).toBeGreaterThanOrEqual(remaining - count)
-        },
-      ),
-      { numRuns: stepsOf(50, 1_000) },
-    )
-  })
-
   test('units that were seen no longer count once they are over', () => {
     const clock = fakeClock()
     const policySet = makePolicySet('p', [make(10)])
@@ -102,21 +73,6 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
     const fallback = fallbackOf(() => ALONE, clock)
     const request = { ...consuming(policySet, 'k'), count: 11, atLeast: 1 }
     expect(fallback.decide(request, seenOf(seen), away, 1_000).granted).toBe(10)
-  })
-
-  test('a part that grows in an outage gives no new budget', () => {
-    const clock = fakeClock()
-    let count = 4
-    const fallback = fallbackOf(() => ({ count, rank: 0 }), clock)
-    const policySet = makePolicySet('p', [make(100)])
-    const used = { ...consuming(policySet, 'k'), costs: [80] }
-    const seen = seenOf(memoryStore({ clock }).decide(used))
-    let passed = 0
-    for (let i = 0; i < 100; i += 1) {
-      if (i === 3) count = 1
-      if (passes(fallback, policySet, 'k', seen)) passed += 1
-    }
-    expect(passed).toBeLessThanOrEqual(6)
   })
 })
 
@@ -148,65 +104,6 @@ describe('what could not be counted', () => {
     passes(fallback, policySet, 'k')
     for (const request of requests) fallback.ledger.reconciledLate(request)
     expect((await allDue(fallback)).map(({ units }) => units)).toEqual([1])
-  })
-
-  test('is only that of the chosen targets', async () => {
-    const fallback = fallbackOf()
-    for (const key of ['here', 'there']) passes(fallback, policySet, key)
-    const here = await allDue(fallback, ({ target }) => target.key === 'here')
-    expect(here.map(({ target }) => target.key)).toEqual(['here'])
-    for (const each of here) fallback.ledger.forget(each)
-    expect((await allDue(fallback)).map(({ target }) => target.key)).toEqual(['there'])
-  })
-
-  test('is nothing if a refund gave it back, or a request only peeked', async () => {
-    const fallback = fallbackOf()
-    passes(fallback, policySet, 'k')
-    fallback.decide({ ...consuming(policySet, 'k'), mode: 'refund' }, undefined, away, 1_000)
-    fallback.decide({ ...consuming(policySet, 'looked'), mode: 'peek' }, undefined, away, 1_000)
-    expect(await allDue(fallback)).toEqual([])
-    expect(fallback.ledger.keys).toBe(0)
-  })
-
-  test('is one entry for a policy key, whichever key it was admitted under', async () => {
-    const fallback = fallbackOf()
-    const two = makePolicySet('p', [
-      fixedWindow({ name: 'user', limit: 20, window: '1m' }),
-      slidingLog({ name: 'all', limit: 50, window: '1m' }),
-    ])
-    for (let i = 0; i < 30; i += 1) {
-      const policyKeys = [undefined, { key: 'all', tag: 'all' }]
-      const target = { policySet: two, key: `u${i}`, policyKeys }
-      fallback.decide({ mode: 'consume', target, costs: [1, 1], count: 1 }, undefined, away, 1_000)
-    }
-    expect(fallback.ledger.keys).toBe(31)
-    const [first, ...others] = await allDue(fallback)
-    expect(first).toMatchObject({ units: 30, target: { policyKeys: [{ key: 'all' }] } })
-    expect(first?.target.policySet.policies.map(({ name }) => name)).toEqual(['all'])
-    expect(others.every(({ units }) => units === 1)).toBe(true)
-    const other = {
-      policySet: two,
-      key: 'new',
-      policyKeys: [undefined, { key: 'all', tag: 'all' }],
-    }
-    expect(fallback.ledger.owedBy(other)).toEqual([first])
-  })
-
-  test('is found by every limit of its time scale, in units of the largest', async () => {
-    const fallback = fallbackOf()
-    const sets = [10, 40].map((capacity) =>
-      makePolicySet('p', [tokenBucket({ name: 'b', capacity, refill: capacity, every: '1m' })]),
-    )
-    const [small, large] = sets as [PolicySet, PolicySet]
-    passes(fallback, small, 'k')
-    passes(fallback, small, 'k')
-    passes(fallback, large, 'k')
-    passes(fallback, small, 'k')
-    const [entry] = fallback.ledger.owedBy({ policySet: small, key: 'k' })
-    // A unit of the small bucket fills as much of it as four units fill the large one.
-    expect(entry).toMatchObject({ units: 13, target: { policySet: large } })
-    expect(fallback.ledger.owedBy({ policySet: large, key: 'k' })).toEqual([entry])
-    expect(fallback.ledger.owedBy({ policySet: large, key: 'other' })).toEqual([])
   })
 })
 

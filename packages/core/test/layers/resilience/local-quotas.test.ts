@@ -3,38 +3,15 @@
 import { expect, test } from 'vitest'
 import { bucket } from '../../../src/algorithms/bucket/kernel.js'
 import { tokenBucket } from '../../../src/algorithms/bucket/policies.js'
-import { fixedWindow } from '../../../src/algorithms/fixed-window/policies.js'
-import { counterOf, type Policy, withLimit } from '../../../src/algorithms/policy.js'
-import { slidingCounter } from '../../../src/algorithms/sliding-counter/policies.js'
-import { slidingLog } from '../../../src/algorithms/sliding-log/policies.js'
+import { type Policy, withLimit } from '../../../src/algorithms/policy.js'
 import { EPOCH_MS } from '../../../src/base/clock.js'
 import { Fallback } from '../../../src/layers/resilience/fallback.js'
-import { type Peers, partOf } from '../../../src/layers/resilience/peers.js'
-import { quotasBy } from '../../../src/layers/resilience/quota.js'
+import { partOf } from '../../../src/layers/resilience/peers.js'
 import { makePolicySet } from '../../../src/request.js'
 import { fakeClock } from '../../../src/testing/index.js'
 import { virtualTime } from '../../virtual-time.js'
 
 const away = new Error('away')
-const limit = 10
-const policies: readonly Policy[] = [
-  tokenBucket({ capacity: limit, refill: limit, every: '1m' }),
-  fixedWindow({ limit, window: '1m' }),
-  slidingCounter({ limit, window: '1m' }),
-  slidingLog({ limit, window: '1m' }),
-]
-
-test.each(policies)(
-  'a local quota is the same policy with a part of its limit: $algorithm',
-  (policy) => {
-    const quota = withLimit(policy, 3)
-    const [, ...others] = policy.numbers
-    expect(quota).toMatchObject({ name: policy.name, limit: 3, numbers: [3, ...others] })
-    expect(counterOf(quota)).toBe(counterOf(policy))
-    expect(quota.signature).not.toBe(policy.signature)
-  },
-)
-
 test('a local quota of a bucket never comes back sooner than the whole bucket', () => {
   const resetUsOf = ({ numbers }: Policy): number => {
     const scratch = bucket.prepare(numbers)
@@ -49,17 +26,6 @@ test('a local quota of a bucket never comes back sooner than the whole bucket', 
       expect(resetUsOf(quota), `${part} of ${capacity}`).toBeGreaterThanOrEqual(resetUsOf(whole))
     }
   }
-})
-
-test('a local quota is made once for each policy set, until peers come or go', () => {
-  let peers: Peers = { count: 2, rank: 0 }
-  const quotaOf = quotasBy({ peers: () => peers, whenUnavailable: 'local' }, () => false)
-  const policySet = makePolicySet('p', [fixedWindow({ limit, window: '1m' })])
-  const first = quotaOf(policySet)
-  expect(quotaOf(policySet)).toBe(first)
-  peers = { count: 5, rank: 0 }
-  expect(quotaOf(policySet).policySet.policies[0]?.limit).toBe(2)
-  expect(quotaOf(policySet)).toBe(quotaOf(policySet))
 })
 
 test.each([

@@ -1,12 +1,9 @@
-// Several nodes, one of which is away: another node takes its keys over, as when a replica of a
-// Cluster does, and the others are not affected.
+// Several nodes, one of which is away: the others are not affected.
 
 import { expect, test } from 'vitest'
 import { fixedWindow } from '../../../src/index.js'
 import type { Layer } from '../../../src/layer.js'
 import { Resilience } from '../../../src/layers/resilience/resilience.js'
-import { keyFormat } from '../../../src/redis/transport/keys.js'
-import { Nodes } from '../../../src/redis/transport/nodes.js'
 import { makePolicySet } from '../../../src/request.js'
 import { virtualTime } from '../../virtual-time.js'
 import { consuming, decided, memoryIn } from '../requests.js'
@@ -18,17 +15,16 @@ const COUNT = 4
 const OWN_PART = (LIMIT - SEEN) / COUNT
 const policySet = makePolicySet('p', [fixedWindow({ limit: LIMIT, window: '1h' })])
 
-/** One of four processes, and nodes of one memory; keys that begin with `other` are on `b`. */
-function worldOf(seed = 1) {
-  const time = virtualTime(seed)
+/** One of four processes, and two nodes of one memory; keys that begin with `other` are on `b`. */
+function worldOf() {
+  const time = virtualTime()
   const memory = memoryIn(time)
-  const nodes = { a: { name: 'a' }, b: { name: 'b' }, replica: { name: 'replica' } }
-  const world = { owner: 'a' as 'a' | 'replica', isAway: false, isBlip: false }
-  const nodeOf = (key: string) => nodes[key.startsWith('other') ? 'b' : world.owner]
+  const nodes = { a: { name: 'a' }, b: { name: 'b' } }
+  const world = { isAway: false }
+  const nodeOf = (key: string) => (key.startsWith('other') ? nodes.b : nodes.a)
   const next: Layer = {
     ask(request, pending) {
-      const { key } = request.target
-      if (world.isBlip || (world.isAway && nodeOf(key) === nodes.a))
+      if (world.isAway && nodeOf(request.target.key) === nodes.a)
         pending.failed(new Error('Connection is closed.'))
       else pending.decided(memory.decide(request as never))
     },
@@ -39,9 +35,7 @@ function worldOf(seed = 1) {
       recovers: true,
       next,
       nodes: {
-        get all() {
-          return [nodes[world.owner], nodes.b]
-        },
+        all: [nodes.a, nodes.b],
         of: ({ key }) => nodeOf(key),
         keyOn: ({ name }) => (name === 'b' ? 'other' : 'probe'),
       },
@@ -63,25 +57,8 @@ function worldOf(seed = 1) {
       sum += (await decided(time, resilience, consuming(policySet, key))).granted
     return sum
   }
-  return { world, time, resilience, granted }
+  return { world, resilience, granted }
 }
-
-test('the local quota stays a ceiling for 5 s when another node takes keys over', async () => {
-  const { world, time, resilience, granted } = worldOf()
-  expect(await granted('user', SEEN)).toBe(SEEN)
-  world.isAway = true
-  expect(await granted('user', OWN_PART / 2)).toBe(OWN_PART / 2)
-  expect(resilience.status.health().state).toBe('open')
-  world.owner = 'replica'
-  expect(await granted('user', LIMIT)).toBe(OWN_PART / 2)
-  const states = () => resilience.status.health().nodes.map(({ name, state }) => `${name} ${state}`)
-  await time.advance(1)
-  expect(states()).toEqual(['replica half-open', 'b closed'])
-  await time.advance(6_000)
-  expect(states()).toEqual(['replica closed', 'b closed'])
-  expect(await granted('user', LIMIT)).toBe(LIMIT - SEEN - OWN_PART)
-  resilience.close()
-})
 
 test('a healthy node has no ceiling, even when it is asked for the first time', async () => {
   const { world, resilience, granted } = worldOf()
@@ -91,27 +68,4 @@ test('a healthy node has no ceiling, even when it is asked for the first time', 
   expect(resilience.status.health().state).toBe('open')
   expect(await granted('other', LIMIT)).toBe(LIMIT)
   resilience.close()
-})
-
-test('what cannot be counted on a node that is away is no failure of a healthy one', async () => {
-  // It is random whose turn it is to count what is owed to both.
-  for (let seed = 1; seed <= 10; seed += 1) {
-    const { world, time, resilience, granted } = worldOf(seed)
-    const states = () => resilience.status.health().nodes.map(({ state }) => state)
-    world.isBlip = true
-    await granted('other', 1)
-    Object.assign(world, { isBlip: false, isAway: true })
-    for (const key of ['one', 'two', 'three', 'four']) await granted(key, 1)
-    expect(states()).toEqual(['closed', 'closed'])
-    await time.advance(1_000)
-    expect([seed, ...states()]).toEqual([seed, 'open', 'closed'])
-    resilience.close()
-  }
-})
-
-test('all masters that a client of a Cluster knows are known before they are asked', () => {
-  const masters = ['one', 'two', 'three']
-  const nodeOf = (slot: number) => masters[slot % 3]
-  const { all } = new Nodes({ isCluster: true, nodeOf }, keyFormat('weir'))
-  expect(all.map(({ name }) => name)).toEqual(masters)
 })

@@ -135,19 +135,6 @@ describe('settling', () => {
     expect(used(LOG)).toBe(7)
   })
 
-  test('while the store is away gives nothing back, here or there', async () => {
-    const { state, time, decide, used } = world()
-    const { untilUs, nowUs: seenUs } = await decide(consume)
-    state.isAway = true
-    const settle = { ...consume, mode: 'settle', untilUs, seenUs } as const
-    await decide({ ...settle, costs: [-3] })
-    const local = await decide({ ...consume, mode: 'peek' })
-    expect(local.policies[0]?.remaining).toBe(6)
-    state.isAway = false
-    await time.advance(5_000)
-    expect(used(LOG)).toBe(4)
-  })
-
   test('that the store does, and reports too late, is not repeated', async () => {
     const { state, time, decide, used } = world()
     const { untilUs, nowUs: seenUs } = await decide(consume)
