@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import type { LimitOptions } from '../../src/http/index.js'
-import { fixedWindow, memoryStore, slidingLog } from '../../src/index.js'
+import { fixedWindow, memoryStore } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { catchWarnings } from '../warnings.js'
 import { type FakeRequest, FakeResponse, limitOn } from './exchange.js'
@@ -120,25 +120,6 @@ test('the response and the request show what is left to the class', async () => 
   const denied = new FakeResponse()
   expect(await send({}, denied)).toMatchObject({ status: 429, retryAfterMs: 60_000 })
   expect(denied.headers.RateLimit).toBe('"p";r=0;t=60')
-})
-
-test('a charge of a class is refunded and settled', async () => {
-  const settings = { name: nameOf(), policy: slidingLog({ limit: 10, window: '1m' }), reserve }
-  const { send, limiter } = limitOn({
-    ...settings,
-    priority: 'batch',
-    refundWhen: (_, { status }) => status === 500,
-    settle: () => 4,
-  })
-  const left = async () => (await limiter.peek('192.0.2.1')).remaining
-  const failed = new FakeResponse()
-  await send({}, failed)
-  await failed.end(500)
-  expect(await left()).toBe(10)
-  const done = new FakeResponse()
-  await send({}, done)
-  await done.end(200)
-  expect(await left()).toBe(6)
 })
 
 test.each([

@@ -252,8 +252,6 @@ test('it is the policy of a limiter, and a source may return unlimited', async (
 })
 
 const daily = (limit: number) => fixedWindow({ name: 'daily', limit, window: '1d' })
-const shared = (limit: number) => slidingWindow({ name: 'shared', limit, window: '1m' })
-
 test('several policies of a key are one decision, and a default may be several', async () => {
   const { limits, time } = bench({
     default: [own(3), daily(5)],
@@ -274,36 +272,6 @@ test('several policies of a key are one decision, and a default may be several',
   expect(await time.settle(limiter.peek('pro'))).toMatchObject({ policies: [{ remaining: 6 }, {}] })
   expect(await ask('one', 2)).toMatchObject({ allowed: true, policies: [{}] })
   expect(await ask('one')).toMatchObject({ allowed: false })
-})
-
-test('a key that gets other policies keeps what it used of the earlier ones', async () => {
-  let plan: PolicyInput = own(3)
-  const { limits, time } = bench({ load: () => plan })
-  const store = memoryStore({ clock: time })
-  const limiter = new RateLimiter({ name: 'api', store, policy: limits.policy })
-  await time.settle(limiter.consume('u1', { cost: 3 }))
-  plan = [own(10), daily(100)]
-  limits.forget('u1')
-  const { policies } = await time.settle(limiter.consume('u1'))
-  expect(policies.map(({ remaining }) => remaining)).toEqual([6, 99])
-})
-
-test('a policy of a key may have a policy key and a cost; costs and classes apply to each', async () => {
-  const { limits, time } = bench({
-    load: () => [own(10), { policy: shared(8), key: 'everybody', cost: 2 }],
-  })
-  const store = memoryStore({ clock: time })
-  const reserve = { batch: 0.5 }
-  const limiter = new RateLimiter({ name: 'api', store, policy: limits.policy, reserve })
-  const left = async (key: string, options?: object) => {
-    const { policies } = await time.settle(limiter.consume(key, options as never))
-    return policies.map(({ remaining }) => remaining)
-  }
-  expect(await left('u1', { cost: { api: 3 } })).toEqual([7, 6])
-  expect(await left('u2', { priority: 'batch' })).toEqual([4, 0])
-  const denied = await time.settle(limiter.consume('u3', { priority: 'batch' } as never))
-  expect(denied).toMatchObject({ allowed: false, policy: { name: 'shared' } })
-  expect(await left('u3')).toEqual([9, 2])
 })
 
 test.each([

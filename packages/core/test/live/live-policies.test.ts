@@ -158,32 +158,6 @@ test('counts continue if the time scale is equal, and set says so if it is not',
   expect((await limiter.peek('u1')).remaining).toBe(2)
 })
 
-test('an override takes precedence over the policy of its name, the key over prefixes, a longer prefix over a shorter one', async () => {
-  const { time, live } = bench()
-  const limits = live()
-  await limits.override({ prefix: 'org-7:' }, api(30))
-  await limits.override({ prefix: 'org-7:eu:' }, api(40))
-  await limits.override('org-7:eu:ann', api(50))
-  await limits.override('boss', unlimited({ name: 'api' }))
-  await time.advance(1_500)
-  const limitOf = (key: string) => limits.for('free', key).limit
-  expect(['ann', 'org-7:ann', 'org-7:eu:bob', 'org-7:eu:ann', 'boss'].map(limitOf)).toEqual([
-    10,
-    30,
-    40,
-    50,
-    Number.POSITIVE_INFINITY,
-  ])
-  expect(limits.for('log-in', 'org-7:eu:ann')).toBe(defaults['log-in'])
-  expect(limits.policy('free')({ not: 'a key' })).toBe(defaults.free)
-  expect(limits.overrides()).toHaveLength(4)
-  const gone = await limits.remove('org-7:eu:ann', 'api')
-  expect(gone).toMatchObject({ kind: 'key', key: 'org-7:eu:ann', policy: undefined })
-  await limits.remove({ prefix: 'org-7:eu:' }, 'api')
-  await time.advance(1_500)
-  expect(limitOf('org-7:eu:ann')).toBe(30)
-})
-
 test('an override of a number applies to the same key as a text', async () => {
   const { time, live } = bench()
   const limits = live()
@@ -247,51 +221,6 @@ test('a process that hears of a change too late reports by how much', async () =
   await time.advance(500)
   expect(away.changes[0]?.lateMs).toBeGreaterThan(2_000)
   expect(other.changes[0]?.lateMs).toBe(0)
-})
-
-test('slow and lost replies delay no process by more than 3 s, and no more passes than is allowed', async () => {
-  const { time, store, live } = bench()
-  const fleet = Array.from({ length: 8 }, (_, place) => {
-    let calls = place
-    const slow = behind(store, async () => {
-      await new Promise<void>((resolve) => time.after(time.random() * 400, resolve))
-      calls += 1
-      if (calls % 3 === 0) throw new Error('no reply')
-    })
-    return live(slow)
-  })
-  const limiters = fleet.map((each) => {
-    return new RateLimiter({ name: 'fleet', store, policy: each.policy('free'), shared: true })
-  })
-  const setter = live()
-  let passed = 0
-  /** Each process sends a request every 10 ms. */
-  async function load(ms: number): Promise<void> {
-    for (let i = 0; i < ms / 10; i += 1) {
-      for (const limiter of limiters) passed += (await limiter.consume('k')).allowed ? 1 : 0
-      await time.advance(10)
-    }
-  }
-  const all = (limit: number) => fleet.every((each) => each.for('free').limit === limit)
-  await load(3_000)
-  expect(passed).toBe(10)
-  for (const [limit, most] of [
-    [40, 40],
-    [15, 40],
-    [60, 60],
-  ] as const) {
-    await setter.set('free', api(limit))
-    await load(3_000)
-    expect(all(limit)).toBe(true)
-    expect(passed).toBe(most)
-  }
-  // With another time scale: the sum of both.
-  await setter.set('free', api(30, '2m'))
-  await load(3_000)
-  expect(all(30)).toBe(true)
-  expect(passed).toBe(60 + 30)
-  for (const each of fleet) each.close()
-  await time.advance(500)
 })
 
 test('without the store the defaults apply, with one warning, until it can be read', async () => {
@@ -383,38 +312,6 @@ test('fields of other versions of an application are left alone', async () => {
   expect(limits.status()).toMatchObject({ version: 3, refused: 0, overrides: 0 })
   expect(warned()).toEqual([])
   expect(limits.changes).toEqual([])
-})
-
-test('what the store has lost is written back by a process that knew it', async () => {
-  const { time, live, warned } = bench()
-  const stores = [memoryStore({ clock: time }), memoryStore({ clock: time })] as const
-  let now: Store = stores[0]
-  const settings = new Proxy({} as NonNullable<Store['settings']>, {
-    get: (_, method) => {
-      const own = now.settings as unknown as Record<string, unknown>
-      return own[method as string]
-    },
-  })
-  const swapped = { ...stores[0], settings }
-  const knows = live(swapped)
-  await knows.set('free', api(20))
-  await knows.override('u1', api(30))
-  await time.advance(2_000)
-  await knows.set('pro', api(70))
-  // Even a change that has not taken effect is not lost.
-  await time.advance(600)
-  now = stores[1]
-  await time.advance(2_000)
-  const fresh = live(swapped)
-  await time.advance(1_000)
-  for (const each of [knows, fresh]) {
-    expect(each.status()).toMatchObject({ version: 3, overrides: 1 })
-    expect([each.for('free').limit, each.for('pro').limit, each.for('pro', 'u1').limit]).toEqual([
-      20, 70, 30,
-    ])
-  }
-  expect(warned()).toEqual(['WEIR_SETTINGS_LOST'])
-  expect(await knows.set('free', api(21))).toMatchObject({ version: 4 })
 })
 
 /** A store that can lose its settings, and one that some processes cannot reach. */

@@ -253,23 +253,6 @@ describe('the policy', () => {
       expect(await limiter.consume('k')).toMatchObject({ limit: 5, remaining: 1 })
     }
   })
-
-  test('applies in a middleware, whose limiter peeks and resets by a key alone', async () => {
-    const use = adaptiveIn(virtualTime(), policy, { signal: () => 0 })
-    const { limiter, send } = limitOn({ name: 'adapted', policy: use, key: () => 'k' })
-    await send()
-    expect(await limiter.peek('k')).toMatchObject({ remaining: 63 })
-    await limiter.reset('k')
-    expect(await limiter.peek('k')).toMatchObject({ remaining: 64 })
-  })
-
-  test('works among several policies if it is called for each decision', async () => {
-    const use = adaptiveIn(virtualTime(), policy, { signal: () => 0 })
-    const daily = fixedWindow({ name: 'daily', limit: 5, window: '1d' })
-    const limiter = new RateLimiter({ name: 'two', policy: () => [use(), daily] })
-    const { policies } = await limiter.consume('k')
-    expect(policies.map(({ remaining }) => remaining)).toEqual([63, 4])
-  })
 })
 
 describe('stats of a limiter', () => {

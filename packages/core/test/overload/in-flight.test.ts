@@ -170,22 +170,6 @@ test('a pause of the process does not lower the limit', () => {
   expect(leastAfter(3_000)).toBeGreaterThan(0.75 * leastAfter(0))
 })
 
-test('a dependency that hangs for half a minute leaves the limit as it was', () => {
-  const slow = traffic({
-    serviceMs: (atMs) => (atMs > 15_000 && atMs < 16_000 ? 30_000 : MEAN_MS),
-    isFixed: true,
-    endMs: 75_000,
-  })
-  const time = simulatedTime(1)
-  const { limit, gate } = limited(time)
-  const run = start(slow, time, gate)
-  time.runUntil(15_000)
-  const before = limit.limit
-  time.runUntil(75_000)
-  expect(perSecond(run.served, 60_000, 75_000)).toBeGreaterThan(0.85 * MOST)
-  expect(limit.limit).toBeLessThanOrEqual(2 * before)
-})
-
 test('fewer workers lower the limit within ten seconds, more raise it', () => {
   const time = simulatedTime(1)
   const { limit, gate } = limited(time)

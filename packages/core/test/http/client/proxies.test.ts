@@ -200,19 +200,6 @@ describe('the client behind proxies', () => {
     )
   })
 
-  test.each(['shared', 'skip', 'deny'] as const)(
-    'an open quote in Forwarded takes no client out of its limit, onMissingKey: %s',
-    async (onMissingKey) => {
-      const proxies = { trusted: ['loopback'], header: 'forwarded' }
-      const { send } = limitOn({ limit: 1, window: '1m', proxies, onMissingKey })
-      const from = (forged: string) =>
-        send({ peer: '127.0.0.1', headers: { forwarded: `${forged}for=9.9.9.9` } })
-      expect(await from('')).toBeUndefined()
-      for (const forged of ['for="', '", ', 'for="\\, ', '\\", ', ';;", '])
-        expect(await from(`${forged}, `), forged).toMatchObject({ status: 429 })
-    },
-  )
-
   test.each([
     { trusted: ['0.0.0.0/0'] },
     { trusted: ['::/0'] },
@@ -227,16 +214,5 @@ describe('the client behind proxies', () => {
     {},
   ])('%j is refused', (proxies) => {
     expect(() => limitOn({ proxies: proxies as never })).toThrow(refused)
-  })
-
-  test('the key is that of the client that the proxies name', async () => {
-    const { send } = limitOn({ limit: 1, window: '1m', proxies: { trusted: ['loopback'] } })
-    const from = (peer: string, forwarded: string) =>
-      send({ peer, address: 'ignored', headers: { 'x-forwarded-for': forwarded } })
-    expect(await from('127.0.0.1', '6.6.6.6, 9.9.9.9')).toBeUndefined()
-    expect(await from('::ffff:127.0.0.1', '7.7.7.7, 9.9.9.9')).toMatchObject({ status: 429 })
-    expect(await from('127.0.0.1', '9.9.9.8')).toBeUndefined()
-    expect(await from('8.8.8.8', '9.9.9.7')).toBeUndefined()
-    expect(await from('8.8.8.8', '9.9.9.6')).toMatchObject({ status: 429 })
   })
 })

@@ -1,7 +1,6 @@
 // `setRateLimitHeaders` sets what an adapter sets for the same decisions.
 
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { resilient } from '../../../src/entries/store.js'
 import { type HeaderFormat, setRateLimitHeaders } from '../../../src/http/index.js'
 import {
   concurrency,
@@ -11,8 +10,6 @@ import {
   memoryStore,
   type PolicyInput,
   RateLimiter,
-  type Store,
-  StoreError,
   slidingWindow,
   tokenBucket,
 } from '../../../src/index.js'
@@ -80,25 +77,6 @@ test.each(
     expect(written(decisions, { headers, hide })).toEqual(response.headers)
   }
   expect(denied).toBeGreaterThan(0)
-})
-
-test('a denial without the store says when to come again', async () => {
-  const store: Store = {
-    decide() {
-      throw new StoreError('WEIR_STORE_FAILED', 'away')
-    },
-    reset: () => undefined,
-  }
-  const limiter = new RateLimiter({
-    name: 'strict',
-    store: resilient(store),
-    policy: slidingWindow({ limit: 2, window: '1m' }),
-    whenUnavailable: 'deny',
-  })
-  const decision = await limiter.consume('u42')
-  const headers = written(decision)
-  expect(headers['Retry-After']).toMatch(/^\d+$/)
-  expect(headers['Cache-Control']).toBe('no-store')
 })
 
 test('an allowed decision sets one field of its own format, and no wait', async () => {
