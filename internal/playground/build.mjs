@@ -15,7 +15,6 @@ const policy = [
   `script-src '${hashOf(script)}'`,
   `style-src '${hashOf(style)}'`,
   'img-src data:',
-  'worker-src blob:',
   "connect-src 'none'",
   "base-uri 'none'",
   "form-action 'none'",

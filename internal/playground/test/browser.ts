@@ -51,7 +51,7 @@ export async function expectFigures(page: Page, expected: readonly CardFigures[]
  *  scrolls sideways. */
 export function widerThanPage(page: Page): Promise<string[]> {
   return page.evaluate(() => {
-    const hidden = '#skip, .visually-hidden, .visually-hidden *, .file input, svg *'
+    const hidden = '#skip, .visually-hidden, .visually-hidden *, svg *'
     const all = [...document.querySelectorAll<HTMLElement>(`body *:not(${hidden})`)]
     const wide = all.filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
     if (document.documentElement.scrollWidth > innerWidth) wide.push(document.documentElement)

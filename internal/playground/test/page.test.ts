@@ -162,7 +162,7 @@ describe('the page is accessible', () => {
         }),
       )
     }
-    const wanted = ['window', 'count-limit', 'count-burst', 'copy', 'reset', 'log-file']
+    const wanted = ['window', 'count-limit', 'count-burst', 'copy', 'reset']
     for (const each of [...wanted, ...ALGORITHMS.map(({ id }) => id)])
       expect(reached).toContain(each)
   })

@@ -3,28 +3,22 @@
 import { DEFAULTS, linkOf, type Settings, settingsOf } from '../settings.js'
 import { controls } from './controls.js'
 import { byId, element } from './dom.js'
-import { ownLog } from './log.js'
 import { showResults } from './results.js'
 
 /** Browsers refuse to change the address more than a few times a second. */
 const LINK_AFTER_MS = 200
 
-/** @param source the text of this script, for a worker to run */
-export function startPage(source: string): void {
+export function startPage(): void {
   /** What the address said when it was last read or written. */
   let link = location.hash
   const first = settingsOf(link)
   let settings = first.settings
   let drawing = 0
   let linking: ReturnType<typeof setTimeout> | undefined
-  const log = ownLog(source)
 
   const draw = (): void => {
     cancelAnimationFrame(drawing)
-    drawing = requestAnimationFrame(() => {
-      showResults(settings)
-      log.settingsChanged(settings)
-    })
+    drawing = requestAnimationFrame(() => showResults(settings))
   }
   const changed = (next: Settings): void => {
     settings = next
@@ -63,7 +57,6 @@ export function startPage(source: string): void {
   })
   showProblems(first.problems)
   showResults(settings)
-  log.settingsChanged(settings)
 }
 
 function showProblems(problems: readonly string[]): void {
