@@ -239,10 +239,11 @@ const others = {
     ],
   },
   'all-versions': {
-    title: 'Every server with every client, on the newest Node; every Nest',
+    title: 'Every server with every client, on the newest Node; every Nest, every other limiter',
     commands: [
       { run: ['node', 'scripts/other-versions.mjs'], tests: true },
       weekly(testsOf('majors')),
+      weekly(testsOf('incumbents')),
     ],
   },
   'last-release': {
