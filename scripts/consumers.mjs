@@ -1,9 +1,47 @@
-// The applications that use the packed packages: `packages/NAME/consumer.mts` of each package, and
-// the frameworks of the adapters.
-import { copyFileSync } from 'node:fs'
+// The applications that use the packed packages: `packages/NAME/consumer.mts` of each package, the
+// frameworks of the adapters, and how they are compiled: as strictly as possible, with the
+// declarations (`skipLibCheck: false`). Errors in types of others are ignored.
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { adaptersIn, publishedPackages } from '../tools/release/packages.mjs'
 import { root } from './packages.mjs'
+
+const STRICT = {
+  target: 'es2022',
+  // Neither `esnext` nor `dom`, which an application need not have.
+  lib: ['es2022'],
+  types: ['node'],
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  esModuleInterop: true,
+  skipLibCheck: false,
+  noEmit: true,
+}
+
+/**
+ * @param {string} folder
+ * @param {string} title of the compilation
+ * @param {object} options of the compiler, in addition
+ * @param {string[]} files
+ * @param {string} [compiler] the folder of its package
+ * @returns {string[]} the errors in files of the packages or of the consumers
+ */
+export function errorsOf(folder, title, options, files, compiler = 'typescript') {
+  const compilerOptions = { ...STRICT, ...options }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
+  const tsc = join(folder, 'node_modules', compiler, 'bin/tsc')
+  const { stdout, status } = spawnSync(process.execPath, [tsc], { cwd: folder, encoding: 'utf8' })
+  const lines = stdout.split('\n').filter((line) => line.includes('error TS'))
+  if (status !== 0 && lines.length === 0) throw new Error(`${title}: tsc failed: ${stdout}`)
+  // An error about an option names no file.
+  const ours = lines.filter((line) => !/^node_modules\/(?!@weir\/)/.test(line))
+  const others = lines.length - ours.length
+  const aside = others === 0 ? '' : `, and ${others} in types of others`
+  console.log(`${title}: ${ours.length} errors${aside}`)
+  return ours.map((line) => `${title}: ${line}`)
+}
 
 /**
  * Copies the consumers into a folder.
@@ -26,7 +64,7 @@ export function copyConsumers(folder, endings = ['mts']) {
  * oldest.
  */
 export function frameworks() {
-  return adaptersIn(root).flatMap(({ folder, manifest }) =>
+  return adaptersIn(root).flatMap(({ manifest }) =>
     Object.entries(manifest.peerDependencies ?? {}).map(([name, range]) => {
       const majors = [...range.matchAll(/\^(\d+)/g)].map(([, major]) => Number(major))
       const typed = `@types/${name}`
@@ -35,7 +73,6 @@ export function frameworks() {
       const older = `${name}-oldest`
       return {
         name,
-        consumer: `${basename(folder)}.mts`,
         newest: `${name}@${Math.max(...majors)}`,
         types: hasOwn ? [] : [`${typed}@${Math.max(...majors)}`],
         older: { folder: older, install: `${older}@npm:${of}@${Math.min(...majors)}` },

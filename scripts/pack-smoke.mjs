@@ -1,7 +1,7 @@
 // Packs the published packages as a release would, installs the tarballs in an empty folder, and
-// uses them from CommonJS and ESM, and from TypeScript with the types of the oldest majors of the
-// frameworks (typescript-versions.mjs has the newest). Then it compiles and starts the first
-// program of each README, without a Redis. Needs a build.
+// uses them from CommonJS and ESM, and from TypeScript: the oldest with the types of the oldest
+// majors of the frameworks, and the newest with the newest (typescript-versions.mjs has all). Then
+// it compiles and starts the first program of each README, without a Redis. Needs a build.
 //
 //   node scripts/pack-smoke.mjs [a folder with tarballs to use instead]
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -11,7 +11,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { packAll, packedIn } from '../tools/release/pack.mjs'
 import { publishedPackages } from '../tools/release/packages.mjs'
-import { copyConsumers, frameworks } from './consumers.mjs'
+import { copyConsumers, errorsOf, frameworks } from './consumers.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -35,7 +35,7 @@ try {
   const tarballs = packed.map(({ tarball }) => tarball)
 
   copyFileSync(join(root, 'scripts/consumer.cjs'), join(folder, 'consumer.cjs'))
-  copyConsumers(folder)
+  const files = copyConsumers(folder, ['mts', 'cts'])
   writeFileSync(
     join(folder, 'entries.json'),
     JSON.stringify(publishedPackages(root).flatMap(entriesOf)),
@@ -45,9 +45,6 @@ try {
   const paths = Object.fromEntries(
     used.map(({ name, older }) => [name, [`./node_modules/${older.folder}`]]),
   )
-  const older = { ...compilerOptions, module: 'nodenext', paths }
-  const files = used.map(({ consumer }) => consumer)
-  writeFileSync(join(folder, 'older.json'), JSON.stringify({ compilerOptions: older, files }))
 
   const others = [
     ...used.map(({ newest }) => newest),
@@ -62,7 +59,7 @@ try {
     ...['hono@4', '@hono/node-server@2'],
   ]
   const types = [
-    'typescript@7.0.2',
+    ...['typescript@7.0.2', 'typescript-oldest@npm:typescript@5.4.5'],
     ...used.flatMap(({ types, older }) => [...types, older.install]),
     '@types/node@20',
   ]
@@ -78,7 +75,12 @@ try {
   )
   run('node', 'consumer.cjs')
   run('node', 'consumer.cjs', 'import')
-  run('node', join('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'older.json')
+  const module = 'nodenext'
+  const wrong = [
+    ...errorsOf(folder, 'oldest TypeScript', { module, paths }, files, 'typescript-oldest'),
+    ...errorsOf(folder, 'newest TypeScript', { module }, files),
+  ]
+  if (wrong.length > 0) throw new Error(wrong.join('\n'))
   startReadmes()
 } finally {
   rmSync(folder, { recursive: true, force: true })

@@ -1,5 +1,5 @@
 // Checks the packages in their published form: their types as each kind of importer resolves them,
-// their package.json, and their sizes; then compiles applications with them. Needs a build.
+// their package.json, and their sizes. Needs a build.
 //
 //   node tools/package-check.mjs [a folder with tarballs to use instead of packing]
 import { execFileSync } from 'node:child_process'
@@ -20,7 +20,6 @@ try {
     run(join(root, 'tools/node_modules/.bin/publint'), tarball, '--strict')
     console.log(judgeSize(manifest.name, sizeOf(tarball)))
   }
-  run(process.execPath, 'scripts/typescript-versions.mjs', '--short', given ?? work)
 } catch (error) {
   console.error(error.message)
   process.exitCode = 1
