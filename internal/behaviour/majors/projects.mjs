@@ -51,12 +51,12 @@ export function adapters() {
     .flatMap(({ folder }) => adapter(basename(folder)))
 }
 
-/** The tests of an adapter. */
-export function adapter(name) {
+/** The tests of an adapter; by default, all. */
+export function adapter(name, names) {
   const dir = at(`../../../packages/${name}/test`)
   // As in the vitest.config.js of the package: a test can load @weir/core again.
   const ssr = name === 'nest' ? {} : { resolve: { conditions: ['module', 'node'] } }
-  return project(name, dir, testsIn(dir)).map((each) => ({ ...each, ssr }))
+  return project(name, dir, names ?? testsIn(dir)).map((each) => ({ ...each, ssr }))
 }
 
 /** Those of packages/nest for which the platform matters, on Fastify. */
