@@ -4,6 +4,10 @@ import { ALONE, SHARED } from '../../tools/vitest.mjs'
 // They look at what the process subscribes to, allocates, and does not catch.
 const alone = ['test/{unwatched,survives}.test.ts']
 
+// It writes the pictures of the documents: `npm run pictures`.
+const pictures = 'test/browser/pictures.test.ts'
+const writes = process.env.WEIR_PICTURES === 'write'
+
 export default defineConfig({
   test: {
     ...SHARED,
@@ -21,6 +25,7 @@ export default defineConfig({
         test: {
           name: 'page',
           include: ['test/browser/*.test.ts'],
+          exclude: writes ? [] : [pictures],
           globalSetup: ['@weir/testkit/browser'],
         },
       },

@@ -22,12 +22,6 @@ const GOING = { stillAtMs: undefined }
 
 /** Brings the page into each of its states. */
 const STATES: Readonly<Record<string, (fixture: Fixture) => Promise<Page>>> = {
-  async 'busy, with all closed'(fixture) {
-    sendBusy(fixture)
-    const { page } = await open(fixture.address, GOING)
-    await page.locator('.limiter').first().waitFor()
-    return page
-  },
   async 'busy, with all that opens open, and a key looked up'(fixture) {
     sendBusy(fixture, true)
     const { page } = await open(fixture.address, GOING)

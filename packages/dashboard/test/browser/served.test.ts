@@ -5,7 +5,7 @@ import { RateLimiter, slidingWindow } from '@weir/core'
 import { startNginx } from '@weir/testkit'
 import type { Page } from '@weir/testkit/page'
 import { afterEach, expect, test } from 'vitest'
-import { plain, type Running } from '../servers.js'
+import { plain } from '../servers.js'
 import { open } from './opened.js'
 
 const closing: (() => unknown)[] = []
@@ -31,21 +31,19 @@ function totals(page: Page): Promise<string[]> {
   return page.locator('.legend [data-total]').allTextContents()
 }
 
-async function started(): Promise<{ limiter: RateLimiter; running: Running }> {
+test('the printed address opens the page, which works whole behind nginx with its defaults, at another path', async () => {
   const limiter = new RateLimiter({
     name: 'served',
     policy: slidingWindow({ name: 'calls', limit: 5, window: '1h' }),
   })
-  const running = await plain.start({ limiters: [limiter], actions: true, showKeys: true })
-  closing.push(
-    () => limiter.close(),
-    () => running.close(),
-  )
-  return { limiter, running }
-}
-
-/** Opens the page by the address with the token, and uses all that it asks the server for. */
-async function use(address: string, limiter: RateLimiter): Promise<void> {
+  closing.push(() => limiter.close())
+  const { dashboard, url, close } = await plain.start({
+    ...{ limiters: [limiter], actions: true, showKeys: true },
+  })
+  closing.push(close)
+  const nginx = await startNginx(`location /named/ { proxy_pass ${new URL(url).origin}/weir/; }`)
+  closing.push(() => nginx.stop())
+  const address = dashboard.address(`${nginx.url}/named`)
   const { page, troubles } = await open(address, { stillAtMs: undefined })
   expect(page.url()).toBe(address.replace(/\?token=.*/, ''))
   await page.getByText('No decision yet').waitFor()
@@ -62,17 +60,4 @@ async function use(address: string, limiter: RateLimiter): Promise<void> {
   await result.getByText('5 of 5 left', { exact: true }).waitFor()
   await page.locator('#log li').waitFor()
   expect(troubles()).toEqual([])
-}
-
-test('the printed address opens the page, which shows the figures of stats(), looks keys up and resets them', async () => {
-  const { limiter, running } = await started()
-  await use(running.dashboard.address(running.url), limiter)
-})
-
-test('behind nginx with its defaults, at another path, the whole page works', async () => {
-  const { limiter, running } = await started()
-  const { origin } = new URL(running.url)
-  const nginx = await startNginx(`location /named/ { proxy_pass ${origin}/weir/; }`)
-  closing.push(() => nginx.stop())
-  await use(running.dashboard.address(`${nginx.url}/named`), limiter)
 })
