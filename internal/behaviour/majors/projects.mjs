@@ -11,7 +11,7 @@ const at = (path) => fileURLToPath(new URL(path, import.meta.url))
 const NEST = at('../../../packages/nest/test')
 const BEHAVIOUR = at('../test')
 /** They compile something, start processes with the newest major, or are judged by the clock. */
-const NOT_OURS = ['public-types', 'types', 'processes', 'outages']
+const NOT_OURS = ['public-types', 'types', 'warned', 'outages']
 /** They look at the memory or the one-time warnings of a process. */
 const APART = ['leaks', 'mounting', 'own-address', 'warnings']
 const FASTIFY = at('./nest12/fastify.ts')
