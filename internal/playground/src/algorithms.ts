@@ -4,7 +4,7 @@
 import { type Policy, slidingWindow } from '@weir/core'
 import { algorithms, type PolicyDescription } from '@weir/core/testing'
 import { inRepository } from '../../../packages/core/src/algorithms/repository.generated.js'
-import type { Card, Stored } from '../../../packages/core/src/algorithms/repository.js'
+import type { Card } from '../../../packages/core/src/algorithms/repository.js'
 import { type Settings, WINDOWS } from './settings.js'
 
 /** The settings that a policy is made from. */
@@ -24,7 +24,6 @@ export interface Algorithm {
   readonly because: string
   /** Whether its windows begin on the clock's. */
   readonly isOnClock: boolean
-  readonly stored: Stored
 }
 
 const SOME: Numbers = { limit: 20, window: '1m', burst: 20 }
@@ -34,8 +33,8 @@ const { algorithm: DEFAULT } = slidingWindow({ limit: 1, window: '1m' })
 export const ALGORITHMS: readonly Algorithm[] = Object.entries(algorithms)
   .flatMap(([folder, { policies }]) =>
     Object.entries(policies).flatMap(([name, description]) => {
-      const { cards = [], stored } = inRepository[folder]?.policies[name] ?? {}
-      return stored === undefined ? [] : cards.map((card) => shown(name, description, card, stored))
+      const { cards = [] } = inRepository[folder]?.policies[name] ?? {}
+      return cards.map((card) => shown(name, description, card))
     }),
   )
   .sort((one, other) => Number(other.id === DEFAULT) - Number(one.id === DEFAULT))
@@ -44,7 +43,6 @@ function shown(
   name: string,
   { create, bound }: PolicyDescription,
   { title, says, options, isOnClock = false }: Card,
-  stored: Stored,
 ): Algorithm {
   const policy = (numbers: Numbers): Policy => create(options(numbers) as never)
   return {
@@ -56,7 +54,6 @@ function shown(
     bound: (numbers) => bound(policy(numbers), WINDOWS[numbers.window]).units,
     because: bound(policy(SOME)).says,
     isOnClock,
-    stored,
   }
 }
 

@@ -2,7 +2,6 @@
 
 import { type Decision, memoryStore, type Policy, RateLimiter } from '@weir/core'
 import { type Most, mostInAnyWindow } from './most.js'
-import { LIMITER } from './redis.js'
 import type { Arrival, Traffic } from './traffic.js'
 
 /** The columns into which a picture divides the time. */
@@ -36,7 +35,7 @@ export function runOf(policy: Policy, traffic: Traffic, windowMs: number): Run {
   const { arrivals, keys, startMs, endMs } = traffic
   let nowMs = startMs
   const store = memoryStore({ clock: { nowUs: () => nowMs * 1_000 } })
-  const limiter = new RateLimiter({ name: LIMITER, store, policy })
+  const limiter = new RateLimiter({ name: 'api', store, policy })
   // The memory store answers at once.
   const decide = (key: number, cost: number): Decision =>
     limiter.decide(keys[key] as string, { cost }) as Decision

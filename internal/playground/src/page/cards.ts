@@ -1,7 +1,6 @@
 // How each algorithm decides on the traffic: a card, and a row of the table.
 
 import type { Algorithm } from '../algorithms.js'
-import { type Asked, askedOf } from '../redis.js'
 import type { Run } from '../run.js'
 import { type Settings, WINDOWS } from '../settings.js'
 import type { Traffic } from '../traffic.js'
@@ -34,7 +33,7 @@ export function cardOf(shown: Shown): HTMLElement {
     heading,
     figures(shown),
     element('figure', {}, picture, leftCaption(traffic, capacity), left, axis(settings, traffic)),
-    inRedis(shown),
+    element('p', { class: 'call' }, element('code', {}, algorithm.call(settings))),
   )
 }
 
@@ -104,34 +103,6 @@ function axis({ window }: Settings, { endMs }: Traffic): HTMLElement {
   const windowMs = WINDOWS[window]
   const times = [0, 1 / 2, 1].map((part) => element('span', {}, timeText(part * endMs, windowMs)))
   return element('div', { class: 'axis-times', 'aria-hidden': 'true' }, ...times)
-}
-
-function inRedis({ algorithm, settings, traffic }: Shown): HTMLElement {
-  const asked = askedOf(algorithm.policy(settings), algorithm.stored, traffic.keys[0] as string)
-  const row = (what: string, ...texts: readonly (Node | string)[]): Node[] => [
-    element('dt', {}, what),
-    element('dd', {}, ...texts),
-  ]
-  return element(
-    'details',
-    { class: 'redis' },
-    element('summary', {}, 'In code and in Redis'),
-    element(
-      'dl',
-      {},
-      ...row('policy', element('code', {}, algorithm.call(settings))),
-      ...row('a decision', element('code', { 'data-redis': 'call' }, asked.call)),
-      ...row('in the script', scriptText(asked)),
-      ...row('state', asked.state),
-      ...row('grows to', asked.growth),
-    ),
-  )
-}
-
-function scriptText({ reads, writes }: Asked): string {
-  const one = writes.length === 1
-  const passes = one ? `${writes[0]}` : `as the state needs ${writes.join(', ')}`
-  return `TIME, ${reads.join(', ')}; for a request that passes also ${passes}`
 }
 
 /** The pictures in numbers, with a row for each algorithm. */

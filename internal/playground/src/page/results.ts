@@ -26,18 +26,8 @@ function tallestOf({ passed, refused }: Readonly<Record<'passed' | 'refused', re
 
 export function showResults(settings: Settings): void {
   const all = runsOf(settings)
-  const open = new Set(
-    [...document.querySelectorAll<HTMLDetailsElement>('details.redis')]
-      .filter((details) => details.open)
-      .map((details) => details.closest('article')?.id),
-  )
-  const cards = all.map(cardOf)
-  for (const card of cards) {
-    const details = card.querySelector('details')
-    if (details !== null) details.open = open.has(card.id)
-  }
   byId('summary').replaceChildren(tableOf(all))
-  byId('cards').replaceChildren(...cards)
+  byId('cards').replaceChildren(...all.map(cardOf))
   byId('status').textContent = statusOf(settings, (all[0] as Shown).traffic)
 }
 

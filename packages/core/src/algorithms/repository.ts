@@ -17,20 +17,6 @@ export interface PolicyInRepository {
   readonly promise?: Promised | undefined
   /** What the playground shows of it. Undefined: nothing. */
   readonly cards?: readonly Card[] | undefined
-  /** What the playground says of its keys in Redis. */
-  readonly stored?: Stored | undefined
-}
-
-/** A key in Redis, and how a decision comes by it. */
-export interface Stored {
-  /** The commands for every request, after TIME. */
-  readonly reads: readonly string[]
-  /** Further commands for a request that passes. */
-  readonly writes: readonly string[]
-  readonly state: string
-  /** What a key holds, and the most that it grows to; undefined: it does not grow. */
-  readonly kept: string
-  readonly most?: string
 }
 
 type Options = Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-import type { AlgorithmInRepository, Promised, Stored } from '../repository.js'
+import type { AlgorithmInRepository, Promised } from '../repository.js'
 
 const promise: Promised = {
   passes: 'L (the capacity) + rate × t in any time t',
@@ -9,18 +9,10 @@ const promise: Promised = {
     'per unit). A rate that this would change by over 1 % is refused',
 }
 
-const stored: Stored = {
-  reads: ['GET'],
-  writes: ['SET', 'INCRBY'],
-  state: 'STRING, one number: when all that was taken has drained',
-  kept: 'a number',
-}
-
 export const repository: AlgorithmInRepository = {
   policies: {
     tokenBucket: {
       promise,
-      stored,
       picture: { capacity: 10, refill: 10, every: '1m' },
       cards: [
         {
@@ -36,12 +28,10 @@ export const repository: AlgorithmInRepository = {
     },
     gcra: {
       promise,
-      stored,
       picture: { limit: 10, period: '1m', burst: 2 },
     },
     leakyBucket: {
       promise,
-      stored,
       picture: { capacity: 5, leak: 10, every: '1m' },
     },
   },

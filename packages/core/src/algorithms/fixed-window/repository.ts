@@ -8,7 +8,6 @@ export const repository: AlgorithmInRepository = {
         terms: (limit) => `2 × ${limit}`,
         exact: 'whole ms',
       },
-      stored: { reads: ['GET'], writes: ['SET'], state: 'STRING count:end', kept: 'a short text' },
       picture: { limit: 10, window: '1m' },
       cards: [
         {

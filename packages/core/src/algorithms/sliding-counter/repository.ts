@@ -8,12 +8,6 @@ export const repository: AlgorithmInRepository = {
         terms: (limit) => `2 × ${limit} - 1`,
         exact: 'an estimate by design',
       },
-      stored: {
-        reads: ['GET'],
-        writes: ['SET'],
-        state: 'STRING start:previous:current',
-        kept: 'a short text',
-      },
       picture: { limit: 10, window: '1m' },
       cards: [
         {

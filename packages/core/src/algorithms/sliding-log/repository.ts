@@ -1,11 +1,4 @@
-import type { AlgorithmInRepository, Stored } from '../repository.js'
-
-const stored: Stored = {
-  reads: ['LINDEX', 'LLEN'],
-  writes: ['RPUSH', 'LSET', 'LPOP', 'LTRIM', 'DEL', 'PEXPIRE'],
-  state: 'LIST of tick:weight:sum',
-  kept: 'a list',
-}
+import type { AlgorithmInRepository } from '../repository.js'
 
 export const repository: AlgorithmInRepository = {
   policies: {
@@ -18,7 +11,6 @@ export const repository: AlgorithmInRepository = {
           'window after its end, so at least 60/61 of the limit can be used; exact where the limit ' +
           'is at most parts + 1',
       },
-      stored: { ...stored, most: '61 entries, about 1,460 bytes' },
       picture: { limit: 10, window: '1m' },
       cards: [
         {
@@ -30,7 +22,6 @@ export const repository: AlgorithmInRepository = {
     },
     slidingLog: {
       promise: { passes: 'L in any window', terms: String, exact: 'whole ms' },
-      stored: { ...stored, most: 'about 20 bytes for each unit of the limit' },
       picture: { limit: 10, window: '1m' },
       cards: [
         {
