@@ -138,7 +138,7 @@ const change = {
     commands: [testsOf('majors')],
   },
   versions: {
-    title: 'Newest Node, Valkey, ioredis 5; stored state of the last release',
+    title: 'Newest Node, Redis, Valkey, ioredis 5; stored state of the last release',
     commands: [
       testsOf('versions'),
       { run: node('scripts/other-versions.mjs', '--short'), tests: true },
