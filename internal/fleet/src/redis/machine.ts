@@ -3,8 +3,8 @@
 import type { World } from '../world/world.js'
 import type { SimulatedRedis } from './server.js'
 
-/** The time of a call, and of each of its keys: about as much as measured of a real server
- *  (internal/benchmarks/results/algorithms.md). */
+/** The time of a call, and of each of its keys: about as much as measured of a real server:
+ *  a decision took 11 to 15 us alone, and 3 to 4 us in a call of 32. */
 const CALL_US = 15
 const KEY_US = 3
 

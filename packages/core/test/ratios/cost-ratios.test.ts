@@ -1,5 +1,5 @@
-// What a decision costs the server as a multiple of something measured beside it. The figures are
-// in docs/benchmarks.md and in internal/benchmarks/results.
+// What a decision costs the server as a multiple of something measured beside it, as
+// docs/benchmarks.md and docs/algorithms.md say.
 
 import { judged, type RedisServer, startRedis } from '@weir/testkit'
 import type { Redis } from 'ioredis'
