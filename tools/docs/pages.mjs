@@ -19,9 +19,10 @@ export const pages = [
   {
     file: 'policies.md',
     title: 'Policies',
-    intro: `A policy says what is allowed. It is a frozen value, made once and used by any number of
-limiters. [Algorithms](../algorithms.md) says how each works, and [Limits that
-change](../live-limits.md#what-a-change-does) what other numbers do to what was used.`,
+    intro: `A policy says what is allowed: a frozen value for any number of limiters.
+[Algorithms](../algorithms.md) says how each works.`,
+    thrower: 'A factory',
+    throws: ['WEIR_INVALID_POLICY', 'WEIR_INVALID_DURATION', 'WEIR_INVALID_NAME'],
     sections: [
       { name: 'slidingWindow' },
       { name: 'slidingLog' },
@@ -50,7 +51,7 @@ change](../live-limits.md#what-a-change-does) what other numbers do to what was 
       { name: 'Key' },
       { name: 'WhenUnavailable' },
       { name: 'Decision' },
-      { name: 'Allowed' },
+      { name: 'Allowed', omit: ['reason', 'retryAfterMs'] },
       { name: 'Denied' },
       { name: 'PolicyResult', from: 'store' },
       { name: 'RequestDecision', from: 'http' },
@@ -71,8 +72,13 @@ change](../live-limits.md#what-a-change-does) what other numbers do to what was 
   {
     file: 'rate-limit.md',
     title: 'rateLimit, for Express and Koa',
-    intro: `Functions among the options get \`(req, res)\` of Express, or the context of Koa. Each may
-be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome, res)\` of Express.`,
+    intro: `Functions among the options may be asynchronous. They get \`(req, res)\` of Express, or
+Koa's context; what is written as \`(request, outcome)\` gets \`(req, outcome, res)\` of Express.`,
+    thrower: '`rateLimit`',
+    throws: [
+      ...['WEIR_INVALID_OPTION', 'WEIR_INVALID_POLICY', 'WEIR_INVALID_DURATION'],
+      ...['WEIR_INVALID_NAME', 'WEIR_INVALID_PRIORITY'],
+    ],
     sections: [
       ...adapters.map((from) => ({
         name: 'rateLimit',
@@ -85,7 +91,7 @@ be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome,
       { name: 'ResponseOutcome', from: 'http' },
       { name: 'addressKey' },
       { name: 'setRateLimitHeaders', from: 'http' },
-      { name: 'HttpAdapter', from: 'http' },
+      { name: 'HttpAdapter', from: 'http', members: false },
     ],
   },
   {
@@ -119,24 +125,6 @@ be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome,
     ],
   },
   {
-    file: 'store-contract.md',
-    title: 'The contract of a store',
-    sections: [
-      { name: 'Store', from: 'store' },
-      { name: 'StoreRequest', from: 'store' },
-      { name: 'StoreRequestBase', from: 'store' },
-      { name: 'StoreRequestFields', from: 'store' },
-      { name: 'StoreResult', from: 'store' },
-      { name: 'Target', from: 'store' },
-      { name: 'PolicySet', from: 'store' },
-      { name: 'PolicyKey', from: 'store' },
-      { name: 'Mode', from: 'store' },
-      { name: 'storeConformance', from: 'testing' },
-      { name: 'fakeClock', from: 'testing' },
-      { name: 'FakeClock', from: 'testing' },
-    ],
-  },
-  {
     file: 'stores.md',
     title: 'Stores',
     sections: [
@@ -153,6 +141,22 @@ be asynchronous. What is written as \`(request, outcome)\` gets \`(req, outcome,
       { name: 'StoreHealth', from: 'store' },
       { name: 'StoreEvents', from: 'store' },
       { name: 'Clock' },
+    ],
+  },
+  {
+    file: 'store-contract.md',
+    title: 'The contract of a store',
+    sections: [
+      { name: 'Store', from: 'store' },
+      { name: 'StoreRequest', from: 'store' },
+      { name: 'StoreRequestBase', from: 'store' },
+      { name: 'StoreResult', from: 'store' },
+      { name: 'Target', from: 'store' },
+      { name: 'PolicySet', from: 'store' },
+      { name: 'Mode', from: 'store' },
+      { name: 'storeConformance', from: 'testing' },
+      { name: 'fakeClock', from: 'testing' },
+      { name: 'FakeClock', from: 'testing' },
     ],
   },
   {

@@ -80,9 +80,14 @@ function check(isOnly) {
   }
 }
 
-function pageOf({ file, title, intro, sections }) {
+function pageOf({ file, title, intro, thrower, throws, sections }) {
   const start = '<!-- Written by docs:reference. -->'
-  return `${[`# ${title}`, start, ...(intro ? [flow(intro)] : []), ...sections.map((section) => sectionOf(section, file))].join('\n\n')}\n`
+  const thrown = throws ? `throws ${withLinks(throws.join(', '))}.` : ''
+  const top = [intro, thrown && `${thrower} ${thrown}`].filter(Boolean).join(' ')
+  const parts = [`# ${title}`, start, ...(top ? [flow(top)] : [])]
+  const all = [...parts, ...sections.map((section) => sectionOf(section, file))].join('\n\n')
+  // What the top says is not said again.
+  return thrown ? `${all.replaceAll(`\n\n${flow(`T${thrown.slice(1)}`)}`, '')}\n` : `${all}\n`
 }
 
 function sectionOf(section, file) {
@@ -140,8 +145,14 @@ function callOf(symbol, name, kind, shown) {
     return `${dots}${each.name}${isOptional(each) ? '?' : ''}`
   })
   const call = code(`${kind === SignatureKind.Construct ? 'new ' : ''}${name}(${names.join(', ')})`)
-  if (at < 0) return call
-  return `${call}\n\n${shown(checker.getTypeOfSymbol(parameters[at]), true)}`
+  const options = at < 0 ? '' : shown(checker.getTypeOfSymbol(parameters[at]), true)
+  // An example shows how a single argument is given.
+  const isShown = parameters.length === 1 && symbol.getJsDocTags(checker).some(isExample)
+  return [isShown ? '' : call, options].filter((part) => part !== '').join('\n\n')
+}
+
+function isExample({ name }) {
+  return name === 'example'
 }
 
 function classOf(symbol, name, shown, here) {

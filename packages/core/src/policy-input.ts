@@ -16,23 +16,23 @@ import type { WhenUnavailable } from './store.js'
 
 /**
  * Who is limited: a text of 1 to 8,192 characters, a safe integer or a bigint; 42, 42n and '42' are
- * one key. A text of more than 256 characters (UTF-16 units) is counted by its hash. Pass an
- * address through `addressKey`: an IPv6 client has at least 2^64 of them.
+ * one key. A text of more than 256 characters (UTF-16 units) is counted by its hash. Pass addresses
+ * through `addressKey`: an IPv6 client has at least 2^64.
  */
 export type Key = string | number | bigint
 
-/** A policy whose key, cost or behaviour in outages is not the decision's. */
+/** A policy whose key, cost or behaviour in outages is its own. */
 export interface PolicyUse {
   /** The policy. */
   readonly policy: Policy
-  /** Who is limited by this policy, instead of the decision's key: an account besides an address,
-   *  `'all'` for everybody. */
+  /** Who is limited by this policy, instead of the decision's key: an account, or `'all'` for
+   *  everybody. */
   readonly key?: Key | undefined
-  /** The policy's cost, instead of the decision's cost. A whole number, 0 or more. */
+  /** The policy's cost, instead of the decision's: a whole number from 0. */
   readonly cost?: number | undefined
   /** What to do for this policy when the store cannot decide. Default: the limiter's option. */
   readonly whenUnavailable?: WhenUnavailable | undefined
-  /** For Redis Cluster: policies whose tags are equal are decided in one atomic step. Default: the
+  /** For Redis Cluster: policies with equal tags are decided in one atomic step. Default: the
    *  key. */
   readonly tag?: Key | undefined
 }

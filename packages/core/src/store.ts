@@ -12,38 +12,38 @@ export type { BlockState } from './algorithms/block-code.js'
 export type { Mode } from './algorithms/modes.js'
 export type * from './settings.js'
 
-/** Where counters live, and where decisions are made: see docs/write-a-store.md. */
+/** Where counters live and decisions are made: see docs/write-a-store.md. */
 export interface Store {
   /**
    * Decides a request atomically: all its policies allow it and all are charged, or none is.
-   * Answers at once where it can.
+   *
    * @throws {StoreError} (or rejects) if it cannot decide
    */
   decide(request: StoreRequest): StoreResult | Promise<StoreResult>
   /** Forgets what was taken. */
   reset(target: Target): void | Promise<void>
-  /** Ends timers and whatever else it holds open. Default: there is nothing to end. */
+  /** Ends timers and whatever else it holds open. */
   close?(): void | Promise<void>
-  /** True: counters live in this process, so other processes have other counters. Default false. */
+  /** True: counters live in this process alone. Default false. */
   readonly local?: boolean
   /**
-   * True: `decide` knows the modes `reconcile` and `restore`, so that `resilient` can count what
-   * was admitted without the store, and restore what the store has lost. Default false.
+   * True: `decide` knows the modes `reconcile` and `restore`, which `resilient` needs to count what
+   * was admitted without the store, and to restore what was lost. Default false.
    */
   readonly recovers?: boolean
   /**
-   * True: `decide` reserves turns of a bucket (`maxWaitMs`), and knows the mode `cancel`. Otherwise
-   * a waiting request asks again and again. Default false.
+   * True: `decide` reserves turns of a bucket (`maxWaitMs`), and knows the mode `cancel`. Default
+   * false: a waiting request asks again and again.
    */
   readonly reserves?: boolean
   /**
-   * True: `decide` itself does what `whenUnavailable` says where it cannot decide, or always can
-   * decide. Default false: a limiter with a `whenUnavailable` is refused.
+   * True: `decide` does what `whenUnavailable` says, or can always decide. Default false: a limiter
+   * with a `whenUnavailable` is refused.
    */
   readonly resilient?: boolean
-  /** Settings that its processes share, which `livePolicies` needs. Default: it has none. */
+  /** Settings that its processes share, for `livePolicies`. */
   readonly settings?: Settings | undefined
-  /** What the store has counted, for metrics; sends nothing to a server. Default: none. */
+  /** What the store has counted, for metrics; sends nothing to a server. */
   stats?(): StoreStats
 }
 
@@ -103,10 +103,10 @@ export interface MemoryStats {
 
 /**
  * The policies of a decision under one limiter's name. Equal sets are one object per limiter, so a
- * store may keep what it derives from a set in a WeakMap.
+ * WeakMap may keep what a store derives from one.
  */
 export interface PolicySet {
-  /** Name of the limiter: same name on one store, same counters. */
+  /** The limiter's name: same name on one store, same counters. */
   readonly name: string
   /** At least one; names are unique; none is unlimited. */
   readonly policies: readonly Policy[]
@@ -121,32 +121,32 @@ export interface PolicySet {
  * - `allow`: decide as if the policy were not there
  * - `deny`: refuse, with reason `store-unavailable`
  * - `throw`: throw a StoreError
- * - a policy: decide by that policy, in each process for itself, starting with nothing taken: see
+ * - a policy: decide by it, in each process for itself, starting with nothing taken: see
  *   docs/resilience.md
  */
 export type WhenUnavailable = 'local' | 'allow' | 'deny' | 'throw' | Policy
 
 /** Whose counters a request is about. */
 export interface Target {
-  /** The policies to decide by, and the name of their limiter. */
+  /** The policies to decide by. */
   readonly policySet: PolicySet
-  /** Who is limited. A key from a limiter has 1 to 256 characters, as longer ones are hashed. */
+  /** Who is limited, in 1 to 256 characters: longer keys are hashed. */
   readonly key: string
-  /** Who is limited by each policy that has a policy key, by the policy's place in the set. */
+  /** Who is limited by each policy that has a policy key, by its place in the set. */
   readonly policyKeys?: readonly (PolicyKey | undefined)[] | undefined
 }
 
 /** The key of a policy that does not limit the decision's key. */
 export interface PolicyKey {
-  /** Who is limited. It has 1 to 256 characters, like a target's key. */
+  /** Who is limited, in 1 to 256 characters. */
   readonly key: string
   /** Keys with equal tags lie on one node of a Redis Cluster and can be decided together. */
   readonly tag: string
 }
 
 /**
- * What a store is asked to decide at once. Each mode has its own fields. Later versions may have
- * more modes: throw for one that you do not know.
+ * What a store is asked to decide. Each mode has fields of its own, which their types explain.
+ * Later versions may have more modes: throw for one that you do not know.
  */
 export type StoreRequest =
   | ConsumeRequest
@@ -193,62 +193,58 @@ type RequestOf<RequestMode extends Mode, Own extends keyof StoreRequestFields> =
 
 /** What all requests have. */
 export interface StoreRequestBase {
-  /** Whose counters a request is about. */
+  /** Whose counters it is about. */
   readonly target: Target
   /**
-   * Units for each policy of the set. Whole numbers, 0 or more. In a `settle` they may be below 0:
-   * these units are given back.
+   * Units for each policy of the set: whole numbers, below 0 only in a `settle`, which gives these
+   * units back.
    */
   readonly costs: readonly number[]
   /**
-   * How many equal requests, each with these costs, this one stands for: as many are granted as
-   * fit. More than 1 for `consumeUpTo`, and for requests that wait together.
+   * How many equal requests this one stands for, each with these costs: as many are granted as fit.
+   * More than 1 for `consumeUpTo`, and for requests that wait together.
    */
   readonly count: number
   /**
-   * By when the request must be decided, in ms of `performance.now()`. Undefined: the store has a
-   * deadline of its own, or none.
+   * By when it must be decided, in ms of `performance.now()`. Undefined: the store has a deadline
+   * of its own, or none.
    */
   readonly deadlineAtMs?: number | undefined
 }
 
 /**
- * Fields that requests of some modes have: `consume` and `peek` have `atLeast`, `maxWaitMs` and
- * `keep`; `refund`, `cancel`, `settle`, `restore`, `release` and `renew` have `untilUs` and
- * `seenUs`, `restore` also has `lossUs`, `settle` also has `charged`; `reconcile` has `untilUs`.
+ * Fields of some modes: `consume` and `peek` have `atLeast`, `maxWaitMs` and `keep`; `refund`,
+ * `cancel`, `settle`, `restore`, `release` and `renew` have `untilUs` and `seenUs`, `restore` also
+ * `lossUs`, `settle` also `charged`; `reconcile` has `untilUs`. Times are in us of the store's
+ * clock.
  */
 export interface StoreRequestFields {
-  /**
-   * Grant nothing unless at least this many of `count` fit. With `maxWaitMs` it is always given.
-   */
+  /** Grant nothing unless at least this many of `count` fit. Always given with `maxWaitMs`. */
   readonly atLeast?: number | undefined
   /**
    * How long, in whole ms, the caller waits for its turn. Where the set is one bucket, units that
-   * come within that time are granted. The turn is at `untilUs` minus the bucket's `windowMs`, plus
-   * the time in which the units that must remain (`keep`) come back. Other sets ignore this field.
+   * come within that time are granted; other sets ignore it. The turn is at `untilUs` minus the
+   * bucket's `windowMs`, plus the time in which `keep` comes back.
    */
   readonly maxWaitMs?: number | undefined
   /**
    * Units that must remain, for each policy; a policy with a cost of 0 ignores them. The result's
-   * `remaining` and `retryAfterMs` are those of a request that must leave these units.
+   * `remaining` and `retryAfterMs` leave them out.
    */
   readonly keep?: readonly number[] | undefined
-  /** To settle: for each policy, what was charged. Undefined: only the difference is known. */
+  /** What was charged for each policy. Undefined: only the difference is known. */
   readonly charged?: readonly number[] | undefined
   /**
-   * For each policy, until when the units count, in us of the store's clock: `untilUs` of the
-   * result that charged them. Undefined: it is not known which charge it was; reconciled units then
-   * count for as long as they can.
+   * Until when the units of each policy count: `untilUs` of the result that charged them.
+   * Undefined: it is not known which charge it was; reconciled units then count for as long as they
+   * can.
    */
   readonly untilUs?: readonly number[] | undefined
-  /**
-   * When the units were charged, in us of the store's clock: `nowUs` of that result. To restore,
-   * when they were seen.
-   */
+  /** When the units were charged: `nowUs` of that result. To restore: when they were seen. */
   readonly seenUs?: number | undefined
   /**
-   * To restore: since when something may be lost, in us of the store's clock. Units that others
-   * have restored since then are not restored again. Undefined: nobody has.
+   * Since when something may be lost. Units that others have restored since then are not restored
+   * again. Undefined: nobody has.
    */
   readonly lossUs?: number | undefined
 }
@@ -256,29 +252,24 @@ export interface StoreRequestFields {
 /** A store's answer. */
 export interface StoreResult {
   /**
-   * How many of `count` were granted; 0 is a denial. For a refund, a penalty and the like, all of
-   * them; for a restoration 1 if something had been lost, otherwise 0; for a renewal 1, or 0 where
-   * the key was forgotten since the slots were taken.
+   * How many of `count` were granted; 0 is a denial. For a refund, a penalty and the like, all; for
+   * a restoration 1 if something had been lost; for a renewal 1, or 0 where the key was forgotten
+   * since the slots were taken.
    */
   readonly granted: number
   /** The store's clock when it decided, in whole us since the Unix epoch. */
   readonly nowUs: number
-  /** For each policy, until when (in us of the store's clock) the charge counts. */
+  /** Until when the charge of each policy counts, in us of the store's clock. */
   readonly untilUs: readonly number[]
-  /** One result for each policy of the set, in the set's order, as it is after all grants. */
+  /** The result of each policy of the set, in its order, after all grants. */
   readonly policies: readonly PolicyResult[]
-  /** What decided:
-   *  - `store`: the store, when it was asked. A store without layers always says this.
-   *  - `cache`: a denial by the store less than a second ago, which still holds
-   *  - `lease`: units that were taken in the store ahead of the request
-   *  - `local`: this process, as the store could not be asked; such a result is `degraded` */
+  /** What decided, as in a decision. A store without layers always says `store`. */
   readonly source: 'store' | 'cache' | 'lease' | 'local'
   /** True: the store was not asked because it could not be. */
   readonly degraded: boolean
-  /** If the request was denied because the store cannot decide: ms until it may help to ask
-   *  again. */
+  /** Where the store cannot decide: ms until it may help to ask again. */
   readonly unavailableMs?: number | undefined
-  /** When the store was asked, in ms of the clock of `deadlineAtMs`, where that is known. */
+  /** When the store was asked, in ms of the clock of `deadlineAtMs`, if known. */
   readonly sentAtMs?: number | undefined
 }
 
@@ -286,23 +277,22 @@ export interface StoreResult {
 export interface PolicyResult {
   /** The policy. */
   readonly policy: Policy
-  /** Units that the request took, or would have taken, from this policy. */
+  /** Units that the request took, or would have taken. */
   readonly cost: number
-  /** The policy's limit: a window's limit, or a bucket's capacity. */
+  /** A window's limit, or a bucket's capacity. */
   readonly limit: number
-  /** Units that could still be taken at the moment of the decision. */
+  /** Units that could still be taken. */
   readonly remaining: number
   /**
-   * Where the request was denied because `remaining` is below `cost`: ms until this cost fits
-   * (`Infinity`: never). Otherwise, where nothing remains: ms until a unit is available. Otherwise
-   * 0.
+   * Where `remaining` is below `cost`: ms until this cost fits (`Infinity`: never). Where nothing
+   * remains: ms until a unit is available. Otherwise 0.
    */
   readonly retryAfterMs: number
   /** Ms until the policy has forgotten all units taken. */
   readonly resetAfterMs: number
-  /** For a lock-out, its level and whether it blocks. Undefined for other policies. */
+  /** A lock-out's level, and whether it blocks. */
   readonly block?: BlockState | undefined
-  /** The shares of the policy's `notifyAt` that this request has carried usage over, the least one
-   *  first. Undefined: none. */
+  /** The shares of its `notifyAt` that this request has carried usage over, the least one first.
+   *  Undefined: none. */
   readonly crossed?: readonly number[] | undefined
 }

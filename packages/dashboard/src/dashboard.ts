@@ -16,23 +16,26 @@ import { allOf } from './watched.js'
 /** What `dashboard()` returns. */
 export interface Dashboard {
   /**
-   * Answers requests for the page: a handler for Express, middie, Nest and `node:http`. Hands other
-   * requests to `next`; if there is no `next`, answers them with 404.
+   * Answers requests for the page: a handler for Express, middie, Nest and `node:http`. Hands
+   * others to `next`, or answers them with 404.
+   *
    * @example app.use('/weir', dashboard({ limiters: [limiter] }).handler)
    */
   readonly handler: (request: IncomingMessage, response: ServerResponse, next?: Next) => void
   /**
-   * The same for servers that use `Request` and `Response`. Never rejects.
+   * The same for `Request` and `Response`. Never rejects.
+   *
    * @example Bun.serve({ fetch: dashboard({ limiters: [limiter] }).fetch })
    */
   readonly fetch: (request: Request) => Promise<Response>
   /**
    * The address to open, with the token if one is needed.
+   *
    * @param base where the page is mounted: `'http://localhost:3000/weir'`
    */
   address(base: string): string
-  /** Makes another token, prints it, and disconnects all viewers: the token before and its cookies
-   *  let nobody in any more. With `authorize`, there is no token, and nothing happens. */
+  /** Makes another token, prints it, and disconnects all viewers: the old one and its cookies are
+   *  void. With `authorize`, there is none. */
   newToken(): void
   /** Disconnects all viewers for good, and ends timers and subscriptions. */
   close(): void
@@ -40,7 +43,8 @@ export interface Dashboard {
 
 /**
  * A page that shows what limiters do: decisions, refused keys, stores, live limits, and all
- * processes that share a store. While nobody looks at the page, it costs nothing.
+ * processes that share a store. It costs nothing while nobody looks.
+ *
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
  * @example
  * const limiter = rateLimit({ limit: 100, window: '1m' })

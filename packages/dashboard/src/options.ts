@@ -7,32 +7,30 @@ import type { Limiters } from './watched.js'
 
 /** Options of `dashboard()`. */
 export interface DashboardOptions {
-  /** What to show: limiters, middleware that has one, `overload()`, `livePolicies()`; or a function
-   *  that returns the current ones. Their stores are also shown. */
+  /** What to show, with its stores: limiters, middleware that has one, `overload()`,
+   *  `livePolicies()`; or a function that returns the current ones. */
   readonly limiters: Limiters
   /**
-   * Decides who may see the page: returns false, true, or the name under which actions are noted,
-   * with `mayAct: false` for somebody who may only look. Called for each request except those for
-   * scripts and styles; if it throws, the request is refused with 500, and if it does not answer
-   * within 5 s, with 503. Default: the page asks for a token, which is made and printed at the
-   * start.
+   * Who may see the page. Called for each request except those for scripts and styles; if it
+   * throws, the request is refused with 500, and if it does not answer within 5 s, with 503.
+   * Default: the page asks for a token, which is printed at the start.
+   *
    * @example authorize: (request: express.Request) => request.user?.isAdmin && request.user
    */
   readonly authorize?: Authorize | undefined
-  /** True: whoever sees the page may change limits, reset and block keys, and switch limiters off,
-   *  unless `authorize` says `mayAct: false`. Default false. */
+  /** True: viewers may change limits, reset and block keys, and switch limiters off, unless
+   *  `authorize` says `mayAct: false`. Default false. */
   readonly actions?: boolean | undefined
   /** True: keys are shown whole. Default false: only their start and a mark. */
   readonly showKeys?: boolean | undefined
-  /** The page's path below the framework's mount: `'/weir'`. For servers without mounts, such as
-   *  Koa, `node:http` and Fetch. Default: the mount itself. */
+  /** The page's path below the framework's mount, such as `'/weir'`, for servers without mounts:
+   *  Koa, `node:http`, Fetch. */
   readonly path?: string | undefined
-  /** Called after each action, done or attempted. `key`: the whole key that the action was
-   *  about. */
+  /** Called after each action, done or attempted, with the whole `key` that it was about. */
   readonly onAction?:
     | ((note: ActionNote & { readonly key?: string | undefined }) => void)
     | undefined
-  /** Prints a line: at the start, with the token; and once if one of your functions fails. Default
+  /** Prints the token at the start, and once if one of your functions fails. Default
    *  `console.log`. */
   readonly log?: ((line: string) => void) | undefined
 }

@@ -14,22 +14,17 @@ import { type PrometheusMetrics, prometheus, type Watched } from './prometheus.j
 
 /** Options of `MetricsModule.forRoot`. */
 export interface MetricsModuleOptions {
-  /** The path that Prometheus scrapes, after the application's prefix, if it has one. Default
-   *  `'metrics'`. */
+  /** The path that Prometheus scrapes, after the application's prefix. Default `'metrics'`. */
   readonly path?: string | undefined
-  /** The version of the route, where the application has versions: `VERSION_NEUTRAL` of
-   *  `@nestjs/common` for none. Default: the application's default version. */
+  /** The version of the route, such as `VERSION_NEUTRAL` of `@nestjs/common`. Default: the
+   *  application's. */
   readonly version?: ControllerOptions['version'] | undefined
-  /**
-   * Decorators of the route's controller, such as a `Public()` for which the application's guards
-   * look. Default: none.
-   */
+  /** Decorators of the route's controller, such as a `Public()` that guards look for. */
   readonly decorators?: readonly ClassDecorator[] | undefined
-  /** The `RateLimitModule`, where it is set up with `global: false`: the value that the application
-   *  imports. */
+  /** The imported value of a `RateLimitModule` with `global: false`. */
   readonly imports?: DynamicModule['imports'] | undefined
-  /** What to show besides the limiters: overload protection, live policies, limiters of your own.
-   *  Default: nothing. */
+  /** What to show besides the limiters: overload protection, live policies, limiters of your
+   *  own. */
   readonly also?: readonly Watched[] | undefined
 }
 

@@ -26,16 +26,15 @@ export type {
 } from './limiters.js'
 
 export interface OtelOptions {
-  /** The meter that makes the instruments. Default: one of the global provider, named
-   *  `@weir/metrics`. */
+  /** Default: a meter of the global provider, named `@weir/metrics`. */
   readonly meter?: Meter | undefined
 }
 
 /**
- * Observes limiters, and their stores, with OpenTelemetry. Returns a function that ends this.
+ * Observes limiters, and their stores, with OpenTelemetry, until the function that it returns is
+ * called. Call it once for each meter, with all limiters. The histograms of calls and of waits
+ * cover the whole process.
  *
- * Call it once for each meter, with all limiters. The two histograms, of calls and of waits, cover
- * the whole process.
  * @throws {TypeError} WEIR_INVALID_OPTION
  * @example const stop = observe([limiter])
  */
@@ -105,7 +104,8 @@ function attributesOf({ attributes }: Point): Attributes {
 
 /**
  * Notes on the active span that a decision was denied, or made without the store: an `onDecision`
- * for limiters. It notes no other decisions, and no keys.
+ * for limiters. It notes no keys.
+ *
  * @experimental
  * @example rateLimit({ limit: 100, window: '1m', onDecision: noteOnSpan })
  */

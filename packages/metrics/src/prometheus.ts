@@ -29,28 +29,31 @@ export interface Scrape {
 /** The metrics of limiters, for Prometheus. */
 export interface PrometheusMetrics {
   /**
-   * Answers a scrape: a handler for Express and for `node:http`. It answers with 500 if that fails.
+   * Answers a scrape of Express or `node:http`, with 500 if that fails.
+   *
    * @example app.get('/metrics', metrics.handler)
    */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void
   /**
    * The metrics as text; in the OpenMetrics format if `accept`, a request's header, prefers it.
-   * About 500 series are read or written in each turn of the event loop.
+   * About 500 series are written in each turn of the event loop.
+   *
    * @example const { contentType, body } = await metrics.scrape(ctx.get('accept'))
    */
   scrape(accept?: string): Promise<Scrape>
   /**
-   * Puts the metrics into the registry of `prom-client` 15 or of `@prometheus-io/client`, in place
-   * of those that this package registered there before. Returns a function that takes them out
-   * again. Throws what the registry throws.
+   * Puts the metrics into the registry of `prom-client` 15 or `@prometheus-io/client`, in place of
+   * earlier ones of this package, until the function that it returns is called. Throws what the
+   * registry throws.
+   *
    * @example metrics.register(promClient.register)
    */
   register(registry: Registry): () => void
 }
 
 /**
- * The metrics of limiters, and of their stores, for Prometheus. They are read on demand; nothing is
- * called per decision.
+ * The metrics of limiters, and of their stores, for Prometheus, read on demand.
+ *
  * @throws {TypeError} WEIR_INVALID_OPTION
  * @example
  * const metrics = prometheus([rateLimit({ limit: 100, window: '1m' })])

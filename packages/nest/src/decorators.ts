@@ -28,8 +28,8 @@ export interface RateLimitDecorator {
 
 /**
  * Limits a handler, or all handlers of a class together, in place of the module's default policy. A
- * method's decorator replaces its class's. `RateLimit.also(...)` limits in addition to the module's
- * default policy.
+ * method's decorator replaces its class's.
+ *
  * @example @RateLimit(fixedWindow({ limit: 5, window: '1h' }))
  */
 export const RateLimit: RateLimitDecorator & { readonly also: RateLimitDecorator } = Object.assign(

@@ -16,8 +16,8 @@ import type { NestRequest } from './options.js'
 import { type NestResponse, nest, writable } from './request.js'
 
 /**
- * Thrown when a request is refused. Its status and the body of `getResponse()` are the refusal's;
- * the headers are already on the response.
+ * Thrown when a request is refused, with the refusal's status and, as `getResponse()`, its body.
+ * The headers are already on the response.
  */
 export class RateLimitException extends HttpException {
   readonly refusal: Refusal
@@ -49,8 +49,8 @@ export function withoutStatusCode(refusal: Refusal): Refusal {
 }
 
 /**
- * Answers a refused request. The module registers it as the last global filter, so any other takes
- * precedence. Nest runs no global filters for gateways: there, use `@UseFilters(RateLimitFilter)`.
+ * Answers a refused request, as the last of all global filters. Nest runs none for gateways: there,
+ * use `@UseFilters(RateLimitFilter)`.
  */
 @Catch(RateLimitException)
 export class RateLimitFilter implements ExceptionFilter<RateLimitException> {

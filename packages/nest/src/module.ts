@@ -121,7 +121,7 @@ export class RateLimitModule {
     )
   }
 
-  /** For options that are known at once. Also makes `@InjectRateLimiter(name)` available. */
+  /** For options that are known at once. `@InjectRateLimiter(name)` then works everywhere. */
   static forRoot<Req = NestRequest>(
     options: RateLimitModuleOptions<Req> & RateLimitModuleExtras,
   ): DynamicModule {
@@ -143,9 +143,8 @@ export class RateLimitModule {
    *
    * - `imports`: the modules that have these providers
    * - `inject`, `useFactory`: providers, and a function of them that returns the options
-   * - `useClass`, `useExisting`: a class with `createRateLimitOptions()` that returns them; it is
-   *   made here, or is an existing provider
-   * - `global`, `guard`: as for `forRoot`, but beside the factory
+   * - `useClass`, `useExisting`: a class with `createRateLimitOptions()`, made here or not
+   * - `global`, `guard`: as for `forRoot`
    *
    * The factory runs once, and must not depend on a request-scoped provider.
    */
@@ -156,8 +155,8 @@ export class RateLimitModule {
     }
   }
 
-  /** Makes `@InjectRateLimiter(name)` available in the module that imports it, where `forRootAsync`
-   *  named the policies. */
+  /** Makes `@InjectRateLimiter(name)` available in the module that imports it, after
+   *  `forRootAsync`. */
   static forFeature(...names: string[]): DynamicModule {
     return { module: RateLimitFeature, ...limiters(names) }
   }

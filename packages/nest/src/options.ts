@@ -28,23 +28,19 @@ export interface Settings<Req = NestRequest> extends LimitSettings<Req, [Executi
     | ((decision: Denied, request: Req, context: ExecutionContext) => unknown)
     | undefined
   /** When it runs: before all guards (`'first'`, the default), or when they have passed
-   *  (`'afterGuards'`), so that what an authentication guard put on the request is there. */
+   *  (`'afterGuards'`), so that it sees what an authentication guard put on the request. */
   readonly order?: 'first' | 'afterGuards' | undefined
 }
 
 interface Counting {
-  /** True: each handler that it limits has its own counters. Default false. */
+  /** True: each handler has its own counters. Default false. */
   readonly perHandler?: boolean | undefined
 }
 
 /**
- * Options of `@RateLimit`.
- *
- * With a policy, or limit and window, it makes its own limiter. Other options that are not given
- * are as in the module's options. `name` is by default the class's name, or `Class.method`.
- *
- * Without these, it changes the limiters that apply otherwise: the class's, or else the module's. A
- * change of limit, window or name makes a separate limiter.
+ * Options of `@RateLimit`. With a policy, or limit and window, it makes its own limiter, named by
+ * default after the class, or `Class.method`; other options come from the module. Without, it
+ * changes the limiters that apply otherwise: see docs/nest.md.
  */
 export type RateLimitOptions<Req = NestRequest> = Settings<Req> & Counting & Partial<Allowed<Req>>
 
@@ -59,17 +55,18 @@ export type NamedPolicy<Req = NestRequest> =
   | readonly (Policy | PolicyUse)[]
   | (Settings<Req> & Counting & Allowed<Req> & { readonly name?: never })
 
-/** Options of `RateLimitModule`. All options except name and policies also hold for decorators. */
+/** Options of `RateLimitModule`; all but name and policies also hold for decorators. */
 export type RateLimitModuleOptions<Req = NestRequest> = Settings<Req> &
   Counting &
   (Allowed<Req> | { readonly policy?: never; readonly limit?: never; readonly window?: never }) & {
-    /** Policies for `@RateLimit('name')`. All decorators that name the same policy count
-     *  together. */
+    /** Policies for `@RateLimit('name')`. All decorators that name one count together. */
     readonly policies?: Readonly<Record<string, NamedPolicy<Req>>> | undefined
-    /** The names of the `policies` that hold where no decorator says otherwise, in this order. */
+    /** Those of `policies` that hold where no decorator says otherwise, in this order. */
     readonly defaults?: readonly string[] | undefined
-    /** Whether the store is closed when the application shuts down. Default: only if it is the
-     *  module's own. A function is called after the store was closed, to end the client: `() =>
-     *  redis.disconnect()`. Failures are logged, and the shutdown goes on. */
+    /**
+     * Whether the store is closed when the application shuts down; a function is called afterwards,
+     * to end the client: `() => redis.disconnect()`. Failures are logged. Default: only if it is
+     * the module's own.
+     */
     readonly closeStore?: boolean | (() => unknown) | undefined
   }

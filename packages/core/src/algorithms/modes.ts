@@ -9,15 +9,15 @@
  * - `penalty`: takes units, past the limit if need be
  * - `refund`: gives units back
  * - `cancel`: gives back a reservation whose turn has not come
- * - `settle`: corrects what was charged: a cost above 0 is a penalty, a cost below 0 a refund
+ * - `settle`: corrects what was charged: a cost above 0 is a penalty, one below 0 a refund
  * - `reconcile`: takes units that were taken elsewhere, as far as they still count
- * - `restore`: takes units that were seen in use before a loss, less those that others have
- *   restored since; the first one takes them less those that were not lost
+ * - `restore`: takes units that were seen before a loss, less those that others have restored
+ *   since; the first one takes them less those that were not lost
  * - `block`: lets nothing pass for a while; a lock-out's cost is the length of its block in ms
  * - `unblock`: ends a block
  * - `release`: gives back slots whose work has ended
- * - `renew`: extends slots, or takes them anew where they are gone, past the limit if need be; does
- *   nothing where the key was forgotten since they were taken
+ * - `renew`: extends slots, or takes them anew where they are gone, past the limit if need be,
+ *   unless the key was forgotten since
  */
 export type Mode =
   | 'consume'

@@ -7,31 +7,27 @@ import type { Algorithm } from './names.generated.js'
 
 export type { Algorithm } from './names.generated.js'
 
-/**
- * What is allowed. Make one with `tokenBucket`, `slidingWindow` and the like; do not build one by
- * hand.
- */
+/** What is allowed, made by a factory such as `slidingWindow`. */
 export interface Policy {
-  /** The policy's name in the store's keys and, unless its limiter's stands there, in headers. */
+  /** Its name in the store's keys and, unless its limiter's stands there, in headers. */
   readonly name: string
-  /** What is counted, as the `RateLimit-Policy` header says; undefined: requests. */
+  /** What is counted; undefined: requests. */
   readonly unit?: string | undefined
-  /** The shares of its limit whose crossings are reported: see docs/budgets.md. Undefined: none. */
+  /** The shares of its limit whose crossings are reported. Undefined: none. */
   readonly notifyAt?: readonly number[] | undefined
   /** Which algorithm decides. */
   readonly algorithm: Algorithm
-  /** The most units that can pass at once: a window's limit, or a bucket's capacity. `Infinity`:
+  /** The most units that can pass at once: a window's limit, a bucket's capacity; `Infinity`:
    *  unlimited. */
   readonly limit: number
   /**
-   * The window, or the time in which an empty bucket fills up, in ms. For a calendar period, in a
-   * decision the length of the period that it was made in.
+   * The window, or the time in which an empty bucket fills up, in ms. In a decision, the length of
+   * the calendar period that it was made in.
    */
   readonly windowMs: number
   /**
-   * The window, or the time in which an empty bucket fills up, as text: `'1m'`,
-   * `'month@Europe/Berlin'`. Policies with the same name, algorithm and time scale share the units
-   * in use, whatever their limits.
+   * The same as text: `'1m'`, `'month@Europe/Berlin'`. Policies with the same name, algorithm and
+   * time scale share the units in use, whatever their limits.
    */
   readonly timeScale: string
   /** How long one unit takes to drain from a bucket, in ms; 0 for windows, where units do not leave

@@ -7,23 +7,22 @@ import { type Algorithm, checkedCount, makePolicy, type Policy } from './policy.
 
 export interface WindowOptions {
   /**
-   * Part of the counter's identity. Default: the algorithm and the time scale, such as
-   * `sliding-window-1m`; in a limiter without a name, also the limit, such as
-   * `sliding-window-100-per-1m`.
+   * Part of the counter's identity. Default: algorithm and time scale, such as `sliding-window-1m`;
+   * in a limiter without a name, also the limit, such as `sliding-window-100-per-1m`.
    */
   readonly name?: string | undefined
   /**
-   * What is counted, as the `RateLimit-Policy` header says: `'tokens'`. Default: requests, which
-   * the header does not mention.
+   * What is counted, for the `RateLimit-Policy` header: `'tokens'`. Default: requests, which the
+   * header does not mention.
    */
   readonly unit?: string | undefined
-  /** Units allowed in a window. Whole, from 0, which denies all, to 2^50 - 1. */
+  /** Units allowed in a window: a whole number from 0, which denies all, to 2^50 - 1. */
   readonly limit: number
-  /** How long a window is, from 1 ms to 3,650 days: `60_000` or `'1m'`. */
+  /** From 1 ms to 3,650 days: `60_000` or `'1m'`. */
   readonly window: Duration
   /**
-   * Shares of the limit, such as `[0.8, 1]`: a request that carries usage over one says so. Up to
-   * 10, above 0 and at most 1, the least one first. Default: none. See docs/budgets.md.
+   * Shares of the limit, such as `[0.8, 1]`, whose crossing is reported: see docs/budgets.md. Up to
+   * 10, above 0 and at most 1, in rising order. Default: none.
    */
   readonly notifyAt?: readonly number[] | undefined
 }

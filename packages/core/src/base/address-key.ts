@@ -4,10 +4,9 @@ import { addressText, type Bits, isIpv4, isMapped, parseAddress, sameNetwork } f
 import { invalid, quote, rangeError } from './errors.js'
 
 export interface AddressOptions {
-  /** How many bits of an IPv6 address, from its start, name one client: 32 to 128. Default 56. */
+  /** How many leading bits of an IPv6 address name one client: 32 to 128. Default 56. */
   readonly ipv6Prefix?: number | undefined
-  /** Networks of 96 bits whose addresses carry an IPv4 address in their last 32, besides the
-   *  well-known `64:ff9b::/96`. */
+  /** Networks of 96 bits whose addresses end with an IPv4 address, besides `64:ff9b::/96`. */
   readonly nat64?: readonly string[] | undefined
 }
 

@@ -1,9 +1,9 @@
 import { invalid } from './errors.js'
 import { warnOnce } from './warnings.js'
 
-/** A source of time: whole microseconds since the Unix epoch, between the years 2025 and 2045. */
+/** A source of time. */
 export interface Clock {
-  /** The time now, in whole microseconds since 1970. */
+  /** Whole microseconds since the Unix epoch, between the years 2025 and 2045. */
   nowUs(): number
 }
 

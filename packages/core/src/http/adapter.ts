@@ -14,56 +14,57 @@ import type { RequestDecision } from './response/request-decision.js'
 export type Trust = 'nobody' | 'listed' | 'everybody' | 'inert'
 
 /**
- * How to read a framework's request and write its response. The functions are called without their
- * object, so they must not use `this`. `Rest`: what the options' functions get besides the request.
+ * How to read a framework's request and write its response: see docs/write-a-store.md. The
+ * functions are called without their object, so they must not use `this`. `Rest`: what the options'
+ * functions get besides the request.
  *
- * Where a response is made after the decision, as over Fetch, `Res` is an object of the adapter's
- * that stands for it: it keeps the headers and gives them to the response, and calls those that
- * `afterResponse` has given it when the response's body has been read or cancelled, or when the
- * client leaves before. `hasConnection` is false while it is not certain that a response follows.
+ * Where a response is made after the decision, as over Fetch, `Res` stands for it: it keeps the
+ * headers, and calls what `afterResponse` was given when the body has been read or cancelled, or
+ * when the client leaves before. `hasConnection` is false while it is not certain that a response
+ * follows.
+ *
  * @experimental
  */
 export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
   /** True: limiters are made at start, and a request passes each of them once. Weir warns of
    *  anything else. */
   readonly isMiddleware?: boolean
-  /** The client's address, by the framework's own proxy settings. */
+  /** The client's address, by the framework's proxy settings. */
   address(request: Req): string | undefined
   /** The address of the other end of the connection. */
   peer(request: Req): string | undefined
   /** Which proxies the framework trusts; for warnings only. */
   trust(request: Req): Trust
-  /** Method in upper case; `''` where there is none. */
+  /** In upper case; `''` where there is none. */
   method(request: Req): string
-  /** Path and query. Used only to find out whether equal requests make a limiter each. */
+  /** Path and query, to find out whether equal requests make a limiter each. */
   url?(request: Req): string
   /** A header by its lower-case name; several lines are joined by commas. */
   header(request: Req, name: string): string | undefined
-  /** All headers, by lower-case name. Saves calls of `header` where several are needed. */
+  /** All headers, by lower-case name, instead of many calls of `header`. */
   headers?(request: Req): Readonly<Record<string, unknown>>
-  /** Reads the property in which the framework's users find the decision, whoever has set it. */
+  /** Reads the request's property in which the decision is. */
   placed(request: Req, rest: Rest, property: string): unknown
-  /** Sets that property. */
+  /** Sets it. */
   place(request: Req, decision: RequestDecision, rest: Rest, property: string): void
   /** True: the request makes several calls that are limited one by one, such as fields of GraphQL,
-   *  so a refusal gives nothing back that may have been charged for another call. */
+   *  so a refusal gives nothing back. */
   isShared?(request: Req, rest: Rest): boolean
   /** Whether it is too late to set headers. */
   headersSent(response: Res): boolean
   /** Replaces the header. */
   setHeader(response: Res, name: string, value: string): void
-  /** Removes a header that an earlier limiter has set. Missing: it stays, though another limiter
-   *  now binds, whose headers do not have it. */
+  /** Removes a header that an earlier limiter has set. Missing: it stays. */
   removeHeader?(response: Res, name: string): void
   /** Calls back exactly once, when the response has ended or its connection has closed: see
    *  `afterNodeResponse`. */
   afterResponse(response: Res, done: (outcome: ResponseOutcome) => void): void
-  /** False: `afterResponse` may never call back for this response, so its slots are not renewed.
-   *  See `hasNodeConnection`. */
+  /** False: `afterResponse` may never call back, so slots are not renewed. See
+   *  `hasNodeConnection`. */
   hasConnection?(response: Res): boolean
-  /** Closes a response's connection or stream. Missing: a response that takes too long goes on. */
+  /** Closes the connection or stream. Missing: a response that takes too long goes on. */
   cutOff?(response: Res): void
-  /** The object that the adapter gives to `beginHandler` for this request. Default: the request. */
+  /** What the adapter gives to `beginHandler` for this request. Default: the request. */
   call?(request: Req, rest: Rest): object
 }
 

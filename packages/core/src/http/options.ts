@@ -31,7 +31,7 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
     AddressOptions {
   /**
    * Returns who is limited. A string of more than 8,192 characters is answered with 400. Default:
-   * the client's address, for IPv6 its network of `ipv6Prefix` bits.
+   * the client's address, of an IPv6 client its network.
    */
   readonly key?: Asked<Req, Rest, MaybeKey> | undefined
   /**
@@ -43,9 +43,8 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
    * - a function: it returns a key
    */
   readonly onMissingKey?: 'shared' | 'skip' | 'deny' | Asked<Req, Rest, MaybeKey> | undefined
-  /** Units that a request takes from each policy, or units by policy name. Whole numbers from 0.
-   *  Default 1. Where a function returns no valid cost, 1 is charged and the request is answered
-   *  with 400. */
+  /** Units of each policy, or by the names of policies: whole numbers from 0. Default 1. Where a
+   *  function returns no valid cost, 1 is charged and the request is answered with 400. */
   readonly cost?: Cost | Asked<Req, Rest, Cost> | undefined
   /**
    * Classes of requests, by name, each with the fraction of every limit that it leaves to others,
@@ -53,33 +52,31 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
    */
   readonly reserve?: Readonly<Record<Class, number>> | undefined
   /**
-   * The class of requests, one of `reserve` or `'critical'`, or a function that returns the class
-   * of each. Anything else is the class that leaves most to others, with a warning. Default: no
-   * class, which leaves nothing to others.
+   * The class of requests, one of `reserve` or `'critical'`, or a function that returns it.
+   * Anything else is the class that leaves most to others, with a warning. Default: no class, which
+   * leaves nothing.
    */
   readonly priority?: ClassName<Class> | Asked<Req, Rest, ClassName<Class>> | undefined
   /**
-   * How long a request may wait for its turn instead of being refused: see docs/waiting.md. If the
-   * only policy is a bucket without a `maxWait`, and not a function, a `wait` longer than the
-   * bucket takes to fill up becomes its `maxWait`. 0, the default: nobody waits.
+   * How long a request may wait for its turn instead of being refused: see docs/waiting.md. 0, the
+   * default: nobody waits.
    */
   readonly wait?: Duration | undefined
   /** True: this request is not limited. */
   readonly skip?: Asked<Req, Rest, boolean> | undefined
   /** Addresses and CIDR ranges whose clients are not limited. */
   readonly allow?: readonly string[] | undefined
-  /** Addresses and CIDR ranges whose clients are refused (403). Takes precedence over `allow`. */
+  /** Addresses and CIDR ranges whose clients are refused (403), before `allow`. */
   readonly deny?: readonly string[] | undefined
   /**
-   * What becomes of CORS preflights. `'skip'`, the default: they are not limited; `'count'`: they
-   * count as any other request. Anybody can make a request that looks like one, so count them where
-   * a handler does work for `OPTIONS`.
+   * Whether CORS preflights are limited: `'skip'`, the default, or `'count'`. Anybody can make a
+   * request that looks like one, so count them where a handler does work for `OPTIONS`.
    */
   readonly preflight?: 'skip' | 'count' | undefined
-  /** The name of the decision on the request (on `ctx.state` of Koa). Default `'rateLimit'`. */
+  /** Where the decision is on the request (on `ctx.state` of Koa). Default `'rateLimit'`. */
   readonly requestProperty?: string | undefined
-  /** The formats in which headers show limits. Default `'draft-8'`; `false` or `[]`: none.
-   *  `Retry-After` is always sent. */
+  /** The formats of headers. Default `'draft-8'`; `false` or `[]`: none, but `Retry-After` is
+   *  always sent. */
   readonly headers?: HeaderFormat | readonly HeaderFormat[] | false | undefined
   /**
    * Names of policies that headers and problem documents do not mention. Where one of them refuses,
@@ -90,22 +87,21 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
   readonly refundWhen?: RefundWhen<Req, Rest> | undefined
   /**
    * What an allowed request turned out to cost, once its response has ended or its connection has
-   * closed: a cost, costs by policy name, or undefined, which leaves the charge as it was. See
-   * docs/settling.md.
+   * closed: a cost, costs by policy name, or undefined for no change. See docs/settling.md.
    */
   readonly settle?: Settle<Req, Rest> | undefined
   /**
-   * True: what this limiter charged is given back when a later limiter refuses the request. Default
-   * false: it stays charged, as it always does in GraphQL.
+   * True: what this limiter charged is given back when a later limiter refuses the request, except
+   * in GraphQL. Default false.
    */
   readonly refundWhenRefused?: boolean | undefined
   /**
    * How long a request may hold its slots of `concurrency`. Then its connection or stream is
-   * closed, and `held.signal` of its decision aborts. Default: as long as the request takes.
+   * closed, and `held.signal` of its decision aborts. Default: as long as it takes.
    */
   readonly maxHold?: Duration | undefined
-  /** What happens if a slot expires because it could not be renewed in time: `'renew'`, the
-   *  default, lets the request go on; `'abort'` ends it as `maxHold` does. */
+  /** What happens if a slot could not be renewed in time: `'renew'`, the default, lets the request
+   *  go on; `'abort'` ends it as `maxHold` does. */
   readonly onExpiry?: 'renew' | 'abort' | undefined
   /** True: count and send headers, but never refuse, not even when the store fails. */
   readonly shadow?: boolean | undefined
@@ -121,10 +117,9 @@ interface WithPolicy<Req, Rest extends unknown[]> {
 }
 
 interface WithLimit<Req, Rest extends unknown[]> {
-  /** Units allowed in any window: short for `policy: slidingWindow({ limit, window })`, named after
-   *  the limiter. */
+  /** Units allowed in any window: short for `policy: slidingWindow({ limit, window })`. */
   readonly limit: number | Asked<Req, Rest, number>
-  /** The window of `limit`, from 1 ms to 3,650 days: `60_000` or `'1m'`. */
+  /** From 1 ms to 3,650 days: `60_000` or `'1m'`. */
   readonly window: Duration | Asked<Req, Rest, Duration>
   readonly policy?: undefined
 }

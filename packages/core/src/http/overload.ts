@@ -31,14 +31,14 @@ export interface NodeServerRequest {
  *  `reserve`. */
 export interface OverloadOptions<Req = NodeServerRequest, Class extends string = string>
   extends ClassOptions<Req, Class> {
-  /** The mean response time to keep to under load. Default: Weir finds it out, so that responses
-   *  take about a quarter longer than without load. */
+  /** The mean response time to keep to under load. Default: about a quarter longer than without
+   *  load, which Weir finds out. */
   readonly target?: Duration | undefined
 }
 
 /** What overload protection knows about its process. */
 export interface OverloadState {
-  /** The most requests that may be in flight now. */
+  /** The most requests that may be in flight. */
   readonly limit: number
   /** Requests in flight. */
   readonly inFlight: number
@@ -46,7 +46,7 @@ export interface OverloadState {
   readonly refused: number
   /** Mean response time where nothing queues, in ms; undefined: not known yet. */
   readonly baselineMs: number | undefined
-  /** What became of each class's requests since the start; empty without `reserve`. */
+  /** What became of each class's requests; empty without `reserve`. */
   readonly priorities: readonly OverloadPriority[]
 }
 

@@ -10,45 +10,45 @@ interface DecisionBase {
   /** Name of the limiter that decided. */
   readonly limiter: string
   /** The binding policy: when denied, the one with the longest wait; else the one with the smallest
-   *  share of its limit left. */
+   *  share left. */
   readonly policy: Policy
-  /** Who was limited: the key as it was given, as text. */
+  /** The key, as text. */
   readonly key: string
-  /** The limit of the binding policy; `policies` has all limits. */
+  /** The limit of the binding policy. */
   readonly limit: number
-  /** Units of the binding policy that can still be taken now. */
+  /** Units of the binding policy that can still be taken. */
   readonly remaining: number
   /** Ms until the binding policy has forgotten all that was taken. */
   readonly resetAfterMs: number
   /**
-   * Units of the binding policy that are in use. Computed when it is read, so copies of the
-   * decision do not have it.
+   * Units of the binding policy in use. Computed when read, so copies of the decision do not have
+   * it.
    */
   readonly used: number
   /**
-   * When the binding policy has forgotten all that was taken, by the store's clock; undefined: no
-   * store has decided. Computed when it is read.
+   * The same as an instant of the store's clock; undefined: no store has decided. Computed when
+   * read.
    */
   readonly resetTime: Date | undefined
-  /** The result of each policy, in the order in which the policies were given. */
+  /** The result of each policy, in the order in which they were given. */
   readonly policies: readonly PolicyResult[]
-  /** What decided, in the words of `stats()` and of the metrics:
-   *  - `store`: the store, which was asked for this decision
-   *  - `cache`: the deny cache; the store denied the same request less than a second ago
-   *  - `lease`: a lease; its units were taken in the store ahead of the request
-   *  - `local`: this process, as the store could not be asked, or as the policy function failed and
-   *    `whenPolicyFails` says `'allow'` or `'deny'`
-   *  - `none`: nothing; the policy is `unlimited()`, or the limiter is switched off */
-  readonly source: 'store' | 'cache' | 'lease' | 'local' | 'none'
   /**
-   * True if the shared store was not asked, because it could not be or the limiter is switched off.
+   * What decided, in the words of `stats()` and of the metrics:
+   * - `store`: the store, which was asked for this decision
+   * - `cache`: a denial by the store less than a second ago, which still holds
+   * - `lease`: units that were taken in the store ahead of the request
+   * - `local`: this process, as the store could not be asked, or as the policy function failed and
+   *   `whenPolicyFails` says `'allow'` or `'deny'`
+   * - `none`: nothing; the policy is `unlimited()`, or the limiter is switched off
    */
+  readonly source: 'store' | 'cache' | 'lease' | 'local' | 'none'
+  /** True: the shared store was not asked, as it could not be or the limiter is switched off. */
   readonly degraded: boolean
-  /** The request's class, if it was given one and something limits it. */
+  /** The request's class, if it has one and something limits it. */
   readonly priority?: string | undefined
 }
 
-/** A decision that lets the request pass. What it cost has been charged. */
+/** A decision that lets the request pass. Its cost has been charged. */
 export interface Allowed extends DecisionBase {
   /** True. */
   readonly allowed: true
@@ -56,7 +56,7 @@ export interface Allowed extends DecisionBase {
   readonly reason?: undefined
   /** Absent as well. */
   readonly retryAfterMs?: undefined
-  /** What was charged, and when: pass the decision to `refund` to give it back. */
+  /** What was charged: pass the decision to `refund` to give it back. */
   readonly receipt: Receipt
 }
 
@@ -64,14 +64,16 @@ export interface Allowed extends DecisionBase {
 export interface Denied extends DecisionBase {
   /** False. */
   readonly allowed: false
-  /** Why:
-   *  - `limit`: wait `retryAfterMs`; `Infinity`: a budget is used up, and no time gives it back
-   *  - `cost-exceeds-limit`: the cost is above what can ever pass, so waiting cannot help
-   *  - `store-unavailable`: the store could not decide, and `whenUnavailable` is `'deny'`
-   *  - `policy-failed`: the policy function failed, and `whenPolicyFails` is `'deny'`
-   *  - `blocked`: by a lock-out, whose block ends after `retryAfterMs`
+  /**
+   * Why:
+   * - `limit`: wait `retryAfterMs`; `Infinity`: a budget is used up
+   * - `cost-exceeds-limit`: the cost is above what can ever pass
+   * - `store-unavailable`: the store could not decide, and `whenUnavailable` is `'deny'`
+   * - `policy-failed`: the policy function failed, and `whenPolicyFails` is `'deny'`
+   * - `blocked`: by a lock-out, until `retryAfterMs` are over
    *
-   *  Later versions may have more: treat one that you do not know as `limit`. */
+   * Later versions may have more: treat one that you do not know as `limit`.
+   */
   readonly reason:
     | 'limit'
     | 'cost-exceeds-limit'
@@ -82,7 +84,7 @@ export interface Denied extends DecisionBase {
   readonly retryAfterMs: number
 }
 
-/** What a limiter answers. A denial is a value like any other, not an error: look at `allowed`. */
+/** What a limiter answers. A denial is no error: look at `allowed`. */
 export type Decision = Allowed | Denied
 
 /** A decision of `wait`. */

@@ -40,11 +40,11 @@ import { type LimiterStats, statsOf } from './stats.js'
  * Methods throw, and the asynchronous ones reject with:
  * - WEIR_INVALID_KEY, WEIR_INVALID_COST, WEIR_INVALID_PRIORITY or WEIR_INVALID_OPTION, as TypeError
  *   or RangeError, before the store is asked
- * - WEIR_POLICY_FAILED if a policy function fails for a key that it has never been asked about, and
- *   `whenPolicyFails` does not say what holds then
+ * - WEIR_POLICY_FAILED if a policy function fails and `whenPolicyFails` says nothing
  * - WEIR_INVALID_POLICY if the policy is a function of the request, and a call gives a key without
  *   `{ policy }`
  * - a `StoreError` if the store cannot decide
+ *
  * @example
  * const policy = slidingLog({ limit: 5, window: '15m' })
  * const limiter = new RateLimiter({ name: 'login', policy })
@@ -69,8 +69,8 @@ export class RateLimiter {
     holders.set(this, holdingOf.bind(null, parts))
   }
 
-  /** False switches the limiter off, for an emergency: everything is allowed, nothing is counted,
-   *  and all waiting calls pass. Default true. Throws WEIR_INVALID_OPTION for any other value. */
+  /** False, in an emergency: everything is allowed, nothing is counted, and all waiting calls pass.
+   *  Default true. Throws WEIR_INVALID_OPTION for any other value. */
   get enabled(): boolean {
     return this.#parts.isEnabled
   }
@@ -81,18 +81,19 @@ export class RateLimiter {
     if (!enabled) this.#parts.waiting.release()
   }
 
-  /** Takes `cost` units of every policy if all allow it; if not, takes nothing. */
+  /** Takes `cost` units of every policy if all allow it, else nothing. */
   consume(key: Key, options?: DecideOptions): Promise<Decision> {
     return this.#promised('consume', key, options)
   }
 
   /**
-   * Waits for a turn instead of being refused: allowed once the request may pass, or denied at once
-   * if that would take longer than `timeout`. See docs/waiting.md. A wait may exceed `timeout` by
-   * the time of one call to the store for a turn of a bucket, otherwise of two, and of one more for
-   * each change of cost in the queue ahead.
+   * Waits for a turn: allowed once the request may pass, or denied at once if that would take
+   * longer than `timeout`. See docs/waiting.md. A wait may exceed `timeout` by the time of one call
+   * to the store for a turn of a bucket, else of two, and of one more for each change of cost in
+   * the queue ahead.
    *
    * Rejects with the signal's reason, and with WEIR_CLOSED once the limiter is closed.
+   *
    * @example const { waitedMs } = await limiter.wait('u42', { timeout: '2s' })
    */
   wait(key: Key, options?: WaitOptions): Promise<WaitDecision> {
@@ -100,20 +101,21 @@ export class RateLimiter {
   }
 
   /**
-   * Takes as many units as there are, up to `n`, at once: `granted` says how many. Denied if there
-   * are fewer than `atLeast`.
+   * Takes as many units as there are, up to `n`: `granted` says how many. Denied if there are fewer
+   * than `atLeast`.
+   *
    * @example const { granted } = await limiter.consumeUpTo('u42', 100, { atLeast: 10 })
    */
   consumeUpTo(key: Key, n: number, options?: UpToOptions): Promise<PartialDecision> {
     return decideUpTo(this.#parts, key, n, options)
   }
 
-  /** What `consume` would answer now. Takes nothing. */
+  /** What `consume` would answer now. */
   peek(key: Key, options?: DecideOptions): Promise<Decision> {
     return this.#promised('peek', key, options)
   }
 
-  /** `consume` without a promise where the store answers at once, as the memory store does. */
+  /** `consume`, without a promise where the store answers at once, as the memory store does. */
   decide(key: Key, options?: DecideOptions): Decision | Promise<Decision> {
     return observed(this.#parts, 'consume', decide(this.#parts, 'consume', key, options))
   }
@@ -121,15 +123,13 @@ export class RateLimiter {
   /**
    * Gives units back, as far as they still count, and never into a later window.
    *
-   * For a decision, gives back what it charged, or `cost`: at most what it charged each policy. A
-   * decision is good for one refund, of all or of a part; another does nothing.
+   * Of a decision: what it charged, or `cost`, at most what it charged each policy. A decision is
+   * good for one refund, of all or of a part; another does nothing. Throws WEIR_INVALID_COST for a
+   * `cost` above what was charged, and WEIR_INVALID_RECEIPT for a copy of a decision
+   * (`structuredClone`, JSON) and for one of a limiter with another name or on another store.
    *
-   * Throws WEIR_INVALID_COST for a `cost` above what was charged. Throws WEIR_INVALID_RECEIPT for a
-   * copy of a decision (`structuredClone`, JSON), and for a decision of a limiter with another name
-   * or on another store.
+   * Of a key: `cost`, default 1, of each policy, or by the names of some.
    *
-   * For a key, gives back `cost`, default 1, of each policy, or by the names of some, as far as
-   * there is anything to give back.
    * @example await limiter.refund(decision)
    * @example await limiter.refund(decision, { cost: 1 })
    * @example await limiter.refund('u42', { cost: 2 })
@@ -143,10 +143,11 @@ export class RateLimiter {
 
   /**
    * Corrects what a decision was charged to what it cost: for each policy without its own cost, or
-   * by the names of policies (others stay). See docs/settling.md. Resolves to what that did.
+   * by the names of policies (others stay). See docs/settling.md.
    *
    * Throws WEIR_INVALID_COST for an `actual` that is no cost or names another policy, and
    * WEIR_INVALID_RECEIPT as `refund` does.
+   *
    * @example await limiter.settle(decision, 12)
    */
   settle(decision: Decision, actual: Cost): Promise<Settlement> {
@@ -154,9 +155,8 @@ export class RateLimiter {
   }
 
   /**
-   * Releases the slots that a decision took, once its work has ended. Units stay charged. Does
-   * nothing the second time, or for a decision that took no slots. Throws WEIR_INVALID_RECEIPT as
-   * `refund` does.
+   * Releases the slots that a decision took, once its work has ended; units stay charged. A second
+   * release does nothing. Throws WEIR_INVALID_RECEIPT as `refund` does.
    */
   release(decision: Decision): Promise<void> {
     return releaseDecision(this.#parts, decision)
@@ -166,6 +166,7 @@ export class RateLimiter {
    * Takes units and slots as `consume` does or, with a `timeout`, as `wait` does, and renews the
    * slots until they are released, by `release()` or `await using`. Rejects with
    * WEIR_INVALID_POLICY if no policy is a `concurrency`.
+   *
    * @example
    * const limiter = new RateLimiter({ policy: concurrency({ limit: 5, holdTimeout: '30s' }) })
    * await using held = await limiter.acquire('u42', { timeout: '2s' })
@@ -177,6 +178,7 @@ export class RateLimiter {
   /**
    * Holds slots, as `acquire` does, until `work`'s promise, and all that it passed to `until`, have
    * settled. Resolves to what `work` returned, or to the denial; rejects with what it threw.
+   *
    * @example
    * const limiter = new RateLimiter({ policy: concurrency({ limit: 5, holdTimeout: '30s' }) })
    * const held = await limiter.hold('u42', async ({ signal }) => signal.throwIfAborted())
@@ -190,15 +192,15 @@ export class RateLimiter {
     return hold(this.#parts, key, work, options)
   }
 
-  /** What the limiter has counted in this process since it was made. Does not ask the store. */
+  /** What the limiter has counted in this process since it was made. */
   stats(): LimiterStats {
     return statsOf(this.#parts)
   }
 
   /**
    * Closes the limiter: waiting calls reject with WEIR_CLOSED, their turns go to others, and
-   * another limiter may have its name. Slots whose work is in progress are renewed until they are
-   * released (`slots: 'drain'`, the default), or expire (`'expire'`). You close the store yourself.
+   * another limiter may have its name. Slots in use are renewed until they are released (`slots:
+   * 'drain'`, the default), or expire (`'expire'`). You close the store yourself.
    */
   close(options: { readonly slots?: 'drain' | 'expire' | undefined } = {}): void {
     checkAll(options, 'close()', CLOSE_CHECKS)
@@ -209,16 +211,16 @@ export class RateLimiter {
     parts.waiting.close(() => closedError(parts))
   }
 
-  /** Takes units unconditionally, past the limit if need be: a punishment, or a cost known only
-   *  afterwards. */
+  /** Takes units, past the limit if need be: a punishment, or a cost known only afterwards. */
   async penalty(key: Key, options?: Pick<DecideOptions, 'cost' | 'policy'>): Promise<Decision> {
     return decide(this.#parts, 'penalty', key, options)
   }
 
   /**
    * Forgets what was taken under a key: by policies without a policy key, and by those whose policy
-   * key it is. `reset('u42')` leaves what a policy with the policy key `'all'` counts, and
+   * key it is. `reset('u42')` leaves what a policy with the policy key `'all'` counts;
    * `reset('all')` forgets it.
+   *
    * @example await limiter.reset('u42')
    */
   async reset(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
@@ -232,13 +234,13 @@ export class RateLimiter {
   }
 
   /**
-   * Blocks a key by hand, under the lock-outs among the policies without a policy key, or with this
-   * one: nothing passes until the block ends, and no refund lifts it. A block that lasts longer
-   * stays.
+   * Blocks a key under the lock-outs among the policies without a policy key, or with this one:
+   * nothing passes until the block ends, and no refund lifts it. A block that lasts longer stays.
    *
    * Rejects with WEIR_INVALID_POLICY if there is no such lock-out, with WEIR_INVALID_DURATION if
    * the block would last longer than the lock-out takes to forget, and with a `StoreError` if the
    * store is away: the block then holds in this process until the store is back.
+   *
    * @example
    * const guesses = lockout({ limit: 5, window: '15m', block: ['1m', '5m', '1h'], forget: '1d' })
    * const limiter = new RateLimiter({ name: 'login', policy: guesses })
@@ -249,9 +251,8 @@ export class RateLimiter {
   }
 
   /**
-   * Ends a key's blocks, begun by hand or not, under the same lock-outs as `block`. Levels stay;
-   * `reset` forgets them as well. Other processes learn of that within a second. Rejects as `block`
-   * does.
+   * Ends a key's blocks, begun by hand or not. Levels stay; `reset` forgets them as well. Other
+   * processes learn of it within a second. Rejects as `block` does.
    */
   unblock(key: Key, options?: Pick<DecideOptions, 'policy'>): Promise<void> {
     return unblockKey(this.#parts, key, options)

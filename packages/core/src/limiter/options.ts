@@ -8,48 +8,42 @@ import type { Cost } from './costs.js'
 import type { Decision } from './decision.js'
 
 export interface RateLimiterOptions {
-  /**
-   * The limiter's identity across processes: same name on one store, same counters. Default
-   * `'default'`.
-   */
+  /** The same name on one store: the same counters, in all processes. Default `'default'`. */
   readonly name?: string | undefined
-  /** Where counters live. Default: a `memoryStore()` of its own, which other processes do not
-   *  see. */
+  /** Where counters live. Default: a `memoryStore()` of its own. */
   readonly store?: Store | undefined
   /** What is allowed, or a function of the key (as text) that returns it. */
   readonly policy: PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
   /**
    * What to do when the store cannot decide, for policies that do not say. Only on stores made by
-   * `redisStore`, `resilient` and `memoryStore`. Default: the store's own option, which is
-   * `'local'` for a Redis store.
+   * `redisStore`, `resilient` and `memoryStore`. Default: the store's own option.
    */
   readonly whenUnavailable?: WhenUnavailable | undefined
   /**
-   * What holds when the policy function fails for a key that it has never been asked about:
-   * `'deny'`, `'allow'`, or other policies. Default: calls throw WEIR_POLICY_FAILED. For a key that
-   * it was asked about, its last answer holds.
+   * What holds when the policy function fails for a key that it has never been asked about; for
+   * others, its last answer holds. Default: calls throw WEIR_POLICY_FAILED.
    */
   readonly whenPolicyFails?: 'deny' | 'allow' | PolicyInput | undefined
   /**
    * Called with a copy of each decision of `consume`, `wait` and `consumeUpTo` (mode `'consume'`),
-   * and of `peek` (`'peek'`). What it throws becomes a warning.
+   * and of `peek`. What it throws becomes a warning.
    */
   readonly onDecision?:
     | ((decision: Decision, key: string, mode: 'consume' | 'peek') => void)
     | undefined
   /**
-   * Called when usage crosses a share of a policy's `notifyAt`, once for each share: see
-   * docs/budgets.md. What it throws becomes a warning.
+   * Called once for each share of a policy's `notifyAt` that usage crosses: see docs/budgets.md.
+   * What it throws becomes a warning.
    */
   readonly onCrossing?: ((crossing: Crossing) => void) | undefined
   /**
-   * True: another limiter of this name in this process is meant to share its counters: do not warn
-   * of it (WEIR_SHARED_NAME). Default false.
+   * True: do not warn (WEIR_SHARED_NAME) that another limiter of this process has its name. Default
+   * false.
    */
   readonly shared?: boolean | undefined
   /**
-   * How many calls may wait in this process: `perKey`, of one class under one key, and `total`, in
-   * all. Each 0 to 1,000,000. Default 1,000 and 10,000.
+   * How many calls may wait in this process, from 0 to 1,000,000: `perKey`, of one class under one
+   * key (default 1,000), and `total` (default 10,000).
    */
   readonly maxWaiting?:
     | { readonly perKey?: number | undefined; readonly total?: number | undefined }
@@ -64,14 +58,14 @@ export interface RateLimiterOptions {
 
 /** Options of one call of a limiter. */
 export interface DecideOptions {
-  /** Units that the request takes, of each policy, or by the names of policies. Whole, >= 0; 0 is
-   *  always allowed. Default 1, also for a policy that is not named. */
+  /** Units of each policy, or by the names of policies: whole numbers from 0. 0 is always allowed.
+   *  Default 1, also for a policy that is not named. */
   readonly cost?: Cost | undefined
   /** What is allowed, for this call only, or a function that returns it. */
   readonly policy?: PolicyInput | (() => PolicyInput | Promise<PolicyInput>) | undefined
   /**
-   * For calls that consume, wait or peek: the request's class, one of the limiter's `reserve` or
-   * `'critical'`. Default: no class, which leaves nothing.
+   * The request's class, one of the limiter's `reserve` or `'critical'`, for calls that consume,
+   * wait or peek. Default: no class, which leaves nothing.
    */
   readonly priority?: string | undefined
 }

@@ -25,24 +25,23 @@ import type { LimiterParts } from './parts.js'
 
 /** What a limiter has counted since it was made, in this process: `limiter.stats()`. */
 export interface LimiterStats {
-  /** Name of the limiter. */
+  /** The limiter's name. */
   readonly limiter: string
   /** False: it is switched off. */
   readonly enabled: boolean
   /** True: its denials are not enforced. */
   readonly shadow: boolean
-  /** Decisions of `consume`, `decide`, `wait` and `consumeUpTo`. Each is counted once, so they may
-   *  be added up. */
+  /** Decisions of `consume`, `decide`, `wait` and `consumeUpTo`, each counted once. */
   readonly decisions: readonly DecisionStats[]
-  /** The same decisions again, by class, for those that have one. Empty without `reserve`. */
+  /** The same by class, for those that have one. Empty without `reserve`. */
   readonly priorities: readonly PriorityStats[]
-  /** For each policy, at most 200; all further ones are counted together, as `_other`. */
+  /** For each policy, at most 200; all others together, as `_other`. */
   readonly policies: readonly PolicyStats[]
   /** HTTP requests on which no decision was made, by reason. */
   readonly undecided: UndecidedStats
-  /** How many calls wait for their turn now. */
+  /** Calls that wait for their turn now. */
   readonly waiting: number
-  /** How long each decided `wait` took, including those that were denied. */
+  /** How long each decided `wait` took, denied or not. */
   readonly waits: HistogramStats
 }
 

@@ -15,38 +15,34 @@ import type { PolicyOfKey } from './types.js'
 
 export interface LimitsFromOptions {
   /**
-   * Returns a key's policy, or an array of policies. Undefined: the key gets the default. A policy
-   * that shares its name with one of the default must have the same algorithm, or limit nothing.
+   * Returns a key's policy or policies; undefined: the default. One that shares its name with a
+   * default must have its algorithm, or limit nothing.
    */
   readonly load: (key: string) => Awaitable<PolicyInput | undefined>
-  /** Limits keys that have no policy of their own, and keys whose policy cannot be loaded: a
-   *  policy, or an array of policies. */
+  /** For keys that have no policy of their own, or whose policy cannot be loaded: one or
+   *  several. */
   readonly default: PolicyInput
   /** How long a loaded policy is used before it is loaded again. Default `'1m'`. */
   readonly ttl?: Duration | undefined
-  /** How many keys are remembered: at least half of this number, and about this number at most.
-   *  From 2 to 10,000,000. Default 10,000. */
+  /** How many keys are remembered, from 2 to 10,000,000: at least half of this number, and about
+   *  this number at most. Default 10,000. */
   readonly maxKeys?: number | undefined
-  /** How long a load may take, in ms, from 1 to 60,000; a longer one fails. Default 1,000. */
+  /** How long a load may take, in ms, from 1 to 60,000. Default 1,000. */
   readonly deadlineMs?: number | undefined
-  /**
-   * Called when a load fails: it threw, took too long, or returned something that is not a policy.
-   */
+  /** Called when a load threw, took too long, or returned no policy. */
   readonly onFailure?: ((error: Error, key: string) => void) | undefined
 }
 
 /** What `limitsFrom` returns. */
 export interface LimitsFrom {
-  /** For the option `policy` of limiters and middlewares: returns what holds for a key, at once if
-   *  the key is known, else as a promise that never rejects. */
+  /** For the option `policy`: returns what holds for a key, at once if it is known, else as a
+   *  promise that never rejects. */
   readonly policy: PolicyOfKey<PolicyInput | Promise<PolicyInput>>
-  /** The same for one key: what `load` or `default` gave, a policy or an array. */
+  /** The same for one key. */
   for(key: string | number | bigint): PolicyInput | Promise<PolicyInput>
-  /**
-   * Forgets a key, or all keys, so that the next request waits for a new load, in this process.
-   */
+  /** Forgets a key, or all keys, in this process: the next request waits for a load. */
   forget(key?: string | number | bigint): void
-  /** The state of the source, for a metric. */
+  /** For a metric. */
   status(): LimitsFromStatus
 }
 
@@ -79,10 +75,10 @@ const CHECKS: Checks<LimitsFromOptions> = {
 const RETRY_MS = 1_000
 
 /**
- * Policies by key from a database or any other source: one policy for each key, or an array. A key
- * is loaded once, and the first request after `ttl` starts a refresh in the background. When a load
- * fails, the key keeps what was loaded last, or the default, and is loaded again after a second at
- * the earliest (or after `ttl`, if that is shorter).
+ * Policies by key from a database or any other source. A key is loaded once, and the first request
+ * after `ttl` starts a refresh in the background. When a load fails, the key keeps what was loaded
+ * last, or the default, and is loaded again after a second (or `ttl`, if that is shorter).
+ *
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION
  * @example
  * const rows = new Map([['u42', '{"algorithm":"sliding-window","limit":500,"window":"1m"}']])

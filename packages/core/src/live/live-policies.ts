@@ -25,8 +25,9 @@ import { processesOf } from './reports.js'
 import type { LivePolicies, LivePoliciesOptions, OverrideKey, PolicyAnswer } from './types.js'
 
 /**
- * Named policies whose numbers are kept in the store, and can be changed for all processes by one
+ * Named policies whose numbers are kept in the store, and are changed for all processes by one
  * call, here or by `npx weir limits`: see docs/live-limits.md.
+ *
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, WEIR_INVALID_POLICY
  * @example
  * const limits = livePolicies(store, {

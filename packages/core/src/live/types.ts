@@ -4,15 +4,15 @@ import type { Policy } from '../algorithms/policy.js'
 import type { Override } from './overrides.js'
 
 export interface LivePoliciesOptions<Name extends string = string> {
-  /** The settings' name in the store: same name on one store, same policies. */
+  /** Their name in the store: same name on one store, same policies. */
   readonly name: string
   /** The policies that hold until others are set, by the names that `policy` and `set` take. Each
-   *  needs an explicit `name`, which names its counter; several policies may share one. */
+   *  needs an explicit `name`, which names its counter; several may share one. */
   readonly defaults: Readonly<Record<Name, Policy>>
   /** Called when a change takes effect in this process. */
   readonly onChange?: ((change: LiveChange) => void) | undefined
-  /** Called when the store cannot be read, has lost the policies, or holds one that is refused; not
-   *  called again until that is over. */
+  /** Called once until it is over: the store cannot be read, has lost the policies, or holds one
+   *  that is refused. */
   readonly onFailure?: ((error: Error) => void) | undefined
 }
 
@@ -127,17 +127,17 @@ export interface LiveList {
 
 /**
  * What `livePolicies` returns. Methods that change something reject with WEIR_INVALID_POLICY,
- * WEIR_INVALID_NAME, WEIR_INVALID_KEY, WEIR_INVALID_OPTION or WEIR_TOO_MANY_OVERRIDES, as TypeError
- * or RangeError, and with a `StoreError` if the store does not answer.
+ * WEIR_INVALID_NAME, WEIR_INVALID_KEY, WEIR_INVALID_OPTION or WEIR_TOO_MANY_OVERRIDES, and with a
+ * `StoreError` if the store does not answer.
  */
 export interface LivePolicies<Name extends string = string> {
-  /** A function for the option `policy`: returns what holds for a key at the moment, overrides
-   *  included. The same function for each call. */
+  /** For the option `policy`: the same function for each call, which returns what holds for a key,
+   *  overrides included. */
   policy(name: Name): PolicyOfKey
-  /** The policy that holds at the moment, for a key, or without overrides if no key is given. The
-   *  same frozen object as long as nothing changes. */
+  /** What holds for a key, or without overrides: the same frozen object as long as nothing
+   *  changes. */
   for(name: Name, key?: string | number | bigint): Policy
-  /** Sets a policy for all processes. It must have the name and the algorithm of the default. */
+  /** Sets a policy, with the name and the algorithm of the default, for all processes. */
   set(name: Name, policy: Policy): Promise<PolicyAnswer>
   /** Sets a policy back to its default. */
   unset(name: Name): Promise<PolicyAnswer>
@@ -147,8 +147,8 @@ export interface LivePolicies<Name extends string = string> {
    * shorter one's.
    */
   override(key: OverrideKey, policy: Policy): Promise<PolicyAnswer>
-  /** Ends an override. `name`: the name of the policies that it replaced; needed where the defaults
-   *  have several names. */
+  /** Ends an override of the policies with this name, which is needed where the defaults have
+   *  several. */
   remove(key: OverrideKey, name?: string): Promise<PolicyAnswer>
   /** Sets everything back to one of the last 100 versions, by new changes. */
   rollback(version: number): Promise<readonly PolicyAnswer[]>
@@ -156,11 +156,11 @@ export interface LivePolicies<Name extends string = string> {
   list(): Promise<LiveList>
   /** The overrides that hold. */
   overrides(): readonly Override[]
-  /** The last 100 changes, latest first, including those that do not hold yet. */
+  /** The last 100 changes, latest first, also those that do not hold yet. */
   history(): Promise<readonly PolicyChange[]>
-  /** Reads the store now, besides the two reads a second. False: it could not be read. */
+  /** Reads the store now, besides twice a second. False: it could not be read. */
   refresh(): Promise<boolean>
-  /** The state, for a health check or a metric. */
+  /** For a health check or a metric. */
   status(): LiveStatus
   /** Ends the timers. The policies that hold stay in use. */
   close(): void

@@ -19,22 +19,20 @@ import { type Bounds, MemoryTable } from './table.js'
 
 export interface MemoryStoreOptions {
   /**
-   * The most keys that each policy keeps, from 1 to 16,777,216. Beyond that, the least used keys
-   * make room, but never an exhausted one; when all are exhausted, new keys share one counter.
-   * Default 100,000. A key takes about 35 bytes besides its text, 80 for a sliding window.
-   *
-   * A store also remembers the resets and refunds of as many keys (at least 10,000), of 56 bytes
-   * each.
+   * The most keys that each policy keeps, from 1 to 16,777,216. Default 100,000. Beyond that, the
+   * least used keys make room, but never an exhausted one; when all are exhausted, new keys share
+   * one counter. A key takes about 35 bytes besides its text, 80 for a sliding window. The store
+   * also remembers the resets and refunds of as many keys (at least 10,000), of 56 bytes each.
    */
   readonly maxKeys?: number | undefined
   /**
    * How keys are told apart.
-   *  - `'exact'`, the default: by their texts, which are kept.
-   *  - `'fingerprint'`: by a hash of 64 bits with a secret of this process, so no text is kept. Two
-   *    of n keys share a counter with a probability of n² / 2⁶⁵: 0.000003 % for a million.
+   * - `'exact'`, the default: by their texts, which are kept.
+   * - `'fingerprint'`: by a hash of 64 bits with a secret of this process. Two of n keys share a
+   * counter with a probability of n² / 2⁶⁵: 0.000003 % for a million.
    */
   readonly keys?: 'exact' | 'fingerprint' | undefined
-  /** The clock, for tests and simulations. Default: the host's clock. */
+  /** For tests and simulations. Default: the host's. */
   readonly clock?: Clock | undefined
 }
 
@@ -48,8 +46,8 @@ export interface MemoryStore extends Store {
 }
 
 /**
- * Keeps counters in this process: no set-up, no round trip, and each process has its own limits.
- * Answers at once.
+ * Keeps counters in this process, and answers at once. Each process has its own limits.
+ *
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK
  */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {

@@ -13,8 +13,8 @@ import { inSteps, STEPS, steering } from './factor.js'
 import type { Signal } from './signals.js'
 
 export interface AdaptiveOptions {
-  /** What the factor follows: `eventLoopDelay()`, `eventLoopUtilization()`, `responses({ ... })`,
-   *  or a function of your own. Default: none, for `warmUp` alone. */
+  /** What the factor follows: a signal, or a function of your own. Default: none, for `warmUp`
+   *  alone. */
   readonly signal?: Signal | undefined
   /** The smallest factor, from 1/32 to `max`. Default 1/8. */
   readonly min?: number | undefined
@@ -23,7 +23,7 @@ export interface AdaptiveOptions {
   /** How long the factor takes to climb from `min` to `max` after a start, and after the policy was
    *  not used for that long. Default: it starts at `max`. */
   readonly warmUp?: Duration | undefined
-  /** Called when the factor has changed. An error that it throws becomes a warning. */
+  /** Called when the factor has changed. What it throws becomes a warning. */
   readonly onChange?: ((factor: number, before: number) => void) | undefined
 }
 
@@ -45,10 +45,9 @@ const SOON_MS = 100
 const PAUSE_MS = 2_000
 
 /**
- * A policy whose limit and rate follow this process's load. Both are multiplied by a factor from
- * `min` to `max`, in steps of 1/32; the limit is rounded to a whole number, at least 1. The factor
- * is halved at most twice a second (ten times a second if `responses()` are slow), and rises by
- * 1/32 twice a second.
+ * A policy whose limit and rate follow this process's load: both are multiplied by a factor from
+ * `min` to `max`, in steps of 1/32. The limit is a whole number, at least 1. The factor is halved
+ * at most twice a second (ten times if `responses()` are slow), and rises by 1/32 twice a second.
  *
  * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_OPTION, WEIR_INVALID_DURATION

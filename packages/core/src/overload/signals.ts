@@ -6,9 +6,9 @@ import { invalid, typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'
 
 /**
- * Returns the load since the last call, at once: 1 is the right load, above 1 is too much, below
- * 0.9 leaves room for more. Undefined: nothing was measured, so the factor stays. Weir calls it at
- * most twice a second while requests come in, and the signal of `responses()` up to ten times.
+ * Returns the load since the last call, at once: 1 is right, above 1 is too much, below 0.9 leaves
+ * room for more. Undefined: nothing was measured, so the factor stays. Called at most twice a
+ * second while requests come in, that of `responses()` ten times.
  */
 export type Signal = () => number | undefined
 
@@ -34,8 +34,7 @@ export interface EventLoopDelayOptions {
 }
 
 export interface EventLoopUtilizationOptions {
-  /** The fraction of the time for which the event loop may be busy, above 0 and at most 1. Default
-   *  0.9. */
+  /** The fraction that is right, above 0 and at most 1. Default 0.9. */
   readonly target?: number | undefined
 }
 
@@ -59,8 +58,8 @@ const MOST_TIMES = 4
 const RESOLUTION_MS = 10
 
 /**
- * How late timers fire, at the 90th percentile: the signal for work that holds up the event loop.
- * Only in Node.
+ * How late timers fire, at the 90th percentile. Only in Node.
+ *
  * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
  */
@@ -78,7 +77,8 @@ export function eventLoopDelay(options: EventLoopDelayOptions = {}): Signal {
 }
 
 /**
- * The fraction of the time for which the event loop was busy. Only in Node.
+ * The fraction of the time in which the event loop was busy. Only in Node.
+ *
  * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
  */
@@ -97,8 +97,9 @@ export function eventLoopUtilization(options: EventLoopUtilizationOptions = {}):
 }
 
 /**
- * How long responses take, how many fail, or both: the larger load of the two. Report responses to
- * it by `record`, or by an adapter's middleware `recordResponses`.
+ * How long responses take, or how many fail: the larger load. Report responses by `record`, or by
+ * an adapter's middleware `recordResponses`.
+ *
  * @experimental
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_DURATION
  */

@@ -21,39 +21,37 @@ import {
 import { type KeyFormat, keyFormat, spreadHashTags } from './transport/keys.js'
 
 export interface RedisStoreOptions extends ResilientOptions {
-  /** The first part of every key. Letters, digits, '_', '.', ':' and '-', at most 64. Default
+  /** The first part of every key: at most 64 letters, digits, '_', '.', ':' and '-'. Default
    *  `'weir'`. */
   readonly prefix?: string | undefined
-  /** The clock, for tests and simulations. Default: the Redis server's, which all processes
-   *  share. */
+  /** For tests and simulations. Default: the Redis server's, which all processes share. */
   readonly clock?: Clock | undefined
   /**
-   * For a Cluster: keys share this many hash tags, so that decisions share calls: see
-   * docs/redis.md. 2 to 1,024; 16 is good for up to 6 masters. A change forgets what was counted.
-   * Default: each key has its own tag.
+   * For a Cluster: how many hash tags keys share, so that decisions share calls: see docs/redis.md.
+   * 2 to 1,024; 16 is good for up to 6 masters. A change forgets what was counted. Default: each
+   * key has its own.
    */
   readonly hashTags?: number | undefined
   /**
-   * A secret of at least 16 characters. Keys then reach Redis only as 128 bits of their
-   * HMAC-SHA-256 with it. All processes need the same secret, and another one forgets what was
-   * counted. Default: keys are readable.
+   * A secret of at least 16 characters, the same in all processes: Redis then sees keys only as 128
+   * bits of their HMAC-SHA-256. Another secret forgets what was counted. Default: keys are
+   * readable.
    */
   readonly hashKeys?: string | undefined
-  /** How many calls may wait for a Redis node at once; beyond that, decisions are made as if the
-   *  node were down. 1 to 1,000,000. Default 1,000. */
+  /** How many calls may wait for a Redis node, from 1 to 1,000,000; beyond that, decisions are made
+   *  as if it were down. Default 1,000. */
   readonly maxInFlight?: number | undefined
   /** How many processes share the limits and, as `rank` from 0, which of them this one is. Default:
    *  a heartbeat in Redis counts them. */
   readonly instances?: number | { readonly count: number; readonly rank: number } | undefined
   /**
-   * Whether memory answers a request like one that was just denied, for up to a second. What other
-   * processes refund or reset under its key shows after that second. Default true.
+   * Whether memory repeats a denial, for up to a second. What other processes refund or reset under
+   * its key shows after that second. Default true.
    */
   readonly denyCache?: boolean | undefined
   /**
-   * Takes up to `units` of a hot key ahead in one call, and hands them out for up to `holdMs`
-   * without asking Redis: see docs/scaling.md. `units` is 2 to 10,000, `holdMs` 5 to 1,000 (ms).
-   * Default: no leases.
+   * Takes up to `units` of a hot key ahead (2 to 10,000), and hands them out for up to `holdMs` (5
+   * to 1,000 ms) without asking Redis: see docs/scaling.md. Default: no leases.
    */
   readonly leases?: LeaseOptions | undefined
 }

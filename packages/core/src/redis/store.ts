@@ -28,6 +28,7 @@ export interface RedisStore extends ResilientStore {}
 /**
  * Keeps counters in Redis, so that limits hold across processes: see docs/redis.md. You close the
  * client yourself.
+ *
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_CLOCK
  * @example redisStore(new Redis('redis://localhost:6379', recommendedRedisOptions))
  */

@@ -32,17 +32,17 @@ export interface ConformanceCase {
 
 /** What to check a store for. */
 export interface ConformanceOptions {
-  /** The algorithms that it knows. Default: all. */
+  /** Those that it knows. Default: all. */
   readonly algorithms?: readonly Algorithm[] | undefined
-  /** What the store supports: modes, and `reset`. Default: all. Nothing can be checked without
-   *  `consume`. */
+  /** The modes that it supports, and `reset`; `consume` is needed. Default: all. */
   readonly modes?: readonly (Mode | 'reset')[] | undefined
 }
 
 /**
  * The cases of the suite. Each makes its own store, on its own clock, and uses keys that no other
  * run uses, so the stores may share a server. With options, only the cases that need no other
- * algorithm or mode are returned.
+ * algorithm or mode.
+ *
  * @throws {TypeError} WEIR_INVALID_OPTION
  * @example
  * const known = { algorithms: ['fixed-window'] } as const

@@ -8,34 +8,36 @@ import { type Algorithm, changed, checkedCount, makePolicy, type Policy } from '
 import { type BucketNumbers, bucket } from './kernel.js'
 
 export interface TokenBucketOptions {
-  /** Part of the counter's identity. Default: one such as `token-bucket-10s`. */
+  /**
+   * Part of the counter's identity. Default: algorithm and time scale, such as `sliding-window-1m`;
+   * in a limiter without a name, also the limit, such as `sliding-window-100-per-1m`.
+   */
   readonly name?: string | undefined
   /**
-   * What is counted, as the `RateLimit-Policy` header says: `'tokens'`. Default: requests, which
-   * the header does not mention.
+   * What is counted, for the `RateLimit-Policy` header: `'tokens'`. Default: requests, which the
+   * header does not mention.
    */
   readonly unit?: string | undefined
-  /** The most units that can pass at once. A whole number from 0, which denies all. The bucket may
-   *  take at most 1,826 days to fill up. */
+  /** The most units that can pass at once: a whole number from 0, which denies all. All of them may
+   *  take at most 1,826 days to come back. */
   readonly capacity: number
-  /** Units that come back every `every`, one by one and not in steps. Above 0; a fraction is
-   *  allowed. */
+  /** Units that come back every `every`, one by one. Above 0; a fraction is allowed. */
   readonly refill: number
-  /** The time in which `refill` units come back, from 1 ms to 3,650 days. */
+  /** From 1 ms to 3,650 days. */
   readonly every: Duration
-  /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days. If given, it is part of the
-   *  time scale. Default: the time in which all units come back. */
+  /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days; part of the time scale, if
+   *  given. Default: the time in which all units come back. */
   readonly maxWait?: Duration | undefined
   /**
-   * Shares of the limit, such as `[0.8, 1]`: a request that carries usage over one says so. Up to
-   * 10, above 0 and at most 1, the least one first. Default: none. See docs/budgets.md.
+   * Shares of the limit, such as `[0.8, 1]`, whose crossing is reported: see docs/budgets.md. Up to
+   * 10, above 0 and at most 1, in rising order. Default: none.
    */
   readonly notifyAt?: readonly number[] | undefined
 }
 
 /**
- * A bucket of `capacity` units that starts full, and fills up at a steady rate. At most `capacity +
- * refill * t / every` units pass in any time t.
+ * A bucket that starts full and fills up at a steady rate. At most `capacity + refill * t / every`
+ * units pass in any time t.
  *
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example tokenBucket({ capacity: 20, refill: 10, every: '1s' }) // 20 at once, 10 a second
@@ -45,33 +47,36 @@ export function tokenBucket(options: TokenBucketOptions): Policy {
 }
 
 export interface GcraOptions {
-  /** Part of the counter's identity. Default: one such as `gcra-10s`. */
+  /**
+   * Part of the counter's identity. Default: algorithm and time scale, such as `sliding-window-1m`;
+   * in a limiter without a name, also the limit, such as `sliding-window-100-per-1m`.
+   */
   readonly name?: string | undefined
   /**
-   * What is counted, as the `RateLimit-Policy` header says: `'tokens'`. Default: requests, which
-   * the header does not mention.
+   * What is counted, for the `RateLimit-Policy` header: `'tokens'`. Default: requests, which the
+   * header does not mention.
    */
   readonly unit?: string | undefined
   /** Units per `period` in the long run. A fraction is allowed; 0 denies all. */
   readonly limit: number
-  /** The time in which `limit` units come back, from 1 ms to 3,650 days. */
+  /** From 1 ms to 3,650 days. */
   readonly period: Duration
-  /** The most units that can pass at once. A whole number from 0; with a `limit` of 0, only 0.
-   *  Default: `limit`, rounded down, and at least 1 if `limit` is above 0. */
+  /** The most units that can pass at once: a whole number from 0; with a `limit` of 0, only 0.
+   *  Default: `limit`, rounded down, but at least 1 if `limit` is above 0. */
   readonly burst?: number | undefined
-  /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days. If given, it is part of the
-   *  time scale. Default: the time in which all units come back. */
+  /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days; part of the time scale, if
+   *  given. Default: the time in which all units come back. */
   readonly maxWait?: Duration | undefined
   /**
-   * Shares of the limit, such as `[0.8, 1]`: a request that carries usage over one says so. Up to
-   * 10, above 0 and at most 1, the least one first. Default: none. See docs/budgets.md.
+   * Shares of the limit, such as `[0.8, 1]`, whose crossing is reported: see docs/budgets.md. Up to
+   * 10, above 0 and at most 1, in rising order. Default: none.
    */
   readonly notifyAt?: readonly number[] | undefined
 }
 
 /**
- * `limit` units per `period`, evenly spaced except for bursts of up to `burst`: `tokenBucket` in
- * the words of traffic shaping. At most `burst + limit * t / period` units pass in any time t.
+ * `tokenBucket` in the words of traffic shaping: `limit` units per `period`, evenly spaced except
+ * for bursts. At most `burst + limit * t / period` units pass in any time t.
  *
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example gcra({ limit: 10, period: '1s', burst: 3 }) // one every 100 ms, 3 at once after a pause
@@ -90,26 +95,29 @@ export function gcra(options: GcraOptions): Policy {
 }
 
 export interface LeakyBucketOptions {
-  /** Part of the counter's identity. Default: one such as `leaky-bucket-10s`. */
+  /**
+   * Part of the counter's identity. Default: algorithm and time scale, such as `sliding-window-1m`;
+   * in a limiter without a name, also the limit, such as `sliding-window-100-per-1m`.
+   */
   readonly name?: string | undefined
   /**
-   * What is counted, as the `RateLimit-Policy` header says: `'tokens'`. Default: requests, which
-   * the header does not mention.
+   * What is counted, for the `RateLimit-Policy` header: `'tokens'`. Default: requests, which the
+   * header does not mention.
    */
   readonly unit?: string | undefined
-  /** How much the bucket holds. A whole number from 0, which denies all. A full bucket may take at
-   *  most 1,826 days to leak out. */
+  /** The most units that can pass at once: a whole number from 0, which denies all. All of them may
+   *  take at most 1,826 days to come back. */
   readonly capacity: number
   /** Units that leak out every `every`, steadily. Above 0; a fraction is allowed. */
   readonly leak: number
-  /** The time in which `leak` units leak out, from 1 ms to 3,650 days. */
+  /** From 1 ms to 3,650 days. */
   readonly every: Duration
-  /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days. If given, it is part of the
-   *  time scale. Default: the time in which all units come back. */
+  /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days; part of the time scale, if
+   *  given. Default: the time in which all units come back. */
   readonly maxWait?: Duration | undefined
   /**
-   * Shares of the limit, such as `[0.8, 1]`: a request that carries usage over one says so. Up to
-   * 10, above 0 and at most 1, the least one first. Default: none. See docs/budgets.md.
+   * Shares of the limit, such as `[0.8, 1]`, whose crossing is reported: see docs/budgets.md. Up to
+   * 10, above 0 and at most 1, in rising order. Default: none.
    */
   readonly notifyAt?: readonly number[] | undefined
 }

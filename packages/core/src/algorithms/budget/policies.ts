@@ -6,18 +6,19 @@ import { checkedCount, makePolicy, type Policy } from '../policy.js'
 import { budgetOfHolds, budget as kernel } from './kernel.js'
 
 export interface BudgetOptions {
-  /** Part of the counter's identity. Default: `budget-lifetime`; in a limiter without a name, also
-   *  the limit, such as `budget-500-per-lifetime`. */
+  /**
+   * Part of the counter's identity. Default: algorithm and time scale, such as `sliding-window-1m`;
+   * in a limiter without a name, also the limit, such as `sliding-window-100-per-1m`.
+   */
   readonly name?: string | undefined
-  /** What is counted, for clients that read the `RateLimit-Policy` header: `'micro-dollars'`.
-   *  Default: requests, which the header does not mention. */
+  /** What is counted, for the `RateLimit-Policy` header: `'tokens'`. Default: requests, which the
+   *  header does not mention. */
   readonly unit?: string | undefined
-  /** Units that may be spent. Whole, from 0, which denies all, to 2^50 - 1. */
+  /** Units that may be spent: a whole number from 0, which denies all, to 2^50 - 1. */
   readonly limit: number
   /**
-   * How long an estimate is held: its units come back after this time, rounded up by at most a
-   * sixtieth of it, unless `settle` says what was used. 1 s to 1 d; `'10m'` suits most calls.
-   * Default: nothing is held, and a cost is spent at once.
+   * When an estimate's units come back, unless `settle` says what was used: 1 s to 1 d, rounded up
+   * by at most a sixtieth; `'10m'` suits most calls. Default: a cost is spent at once.
    */
   readonly holdTimeout?: Duration | undefined
   /**
@@ -26,8 +27,8 @@ export interface BudgetOptions {
    */
   readonly forgetAfter?: Duration | undefined
   /**
-   * Shares of the limit, such as `[0.8, 1]`: a request that carries usage over one says so. Up to
-   * 10, above 0 and at most 1, the least one first. Default: none. See docs/budgets.md.
+   * Shares of the limit, such as `[0.8, 1]`, whose crossing is reported: see docs/budgets.md. Up to
+   * 10, above 0 and at most 1, in rising order. Default: none.
    */
   readonly notifyAt?: readonly number[] | undefined
 }

@@ -5,17 +5,17 @@ import { checkedCount, makePolicy, type Policy } from '../policy.js'
 import { concurrency as kernel } from './kernel.js'
 
 export interface ConcurrencyOptions {
-  /** Part of the counter's identity. Default: one such as `concurrency-30s`. */
+  /**
+   * Part of the counter's identity. Default: algorithm and time scale, such as `sliding-window-1m`;
+   * in a limiter without a name, also the limit, such as `sliding-window-100-per-1m`.
+   */
   readonly name?: string | undefined
-  /** What is counted, for clients that read the `RateLimit-Policy` header. Default
-   *  `'concurrent-requests'`. */
+  /** What is counted, for the `RateLimit-Policy` header. Default `'concurrent-requests'`. */
   readonly unit?: string | undefined
-  /** Slots: how many requests may be in progress at once. A whole number from 0, which denies all,
-   *  to 1,000,000. */
+  /** How many slots there are: a whole number from 0, which denies all, to 1,000,000. */
   readonly limit: number
   /**
-   * The time after which a crashed process's slots are free again. Slots of work that takes longer
-   * are renewed. 1 s to 1 d.
+   * When a crashed process's slots are free again, 1 s to 1 d. Slots of longer work are renewed.
    */
   readonly holdTimeout: Duration
 }
@@ -26,7 +26,7 @@ const MOST_HOLD_MS = 86_400_000
 
 /**
  * Limits how many requests are in progress at once, over all processes: see docs/concurrency.md. A
- * request takes a slot, and gives it back when its work has ended.
+ * request gives its slot back when its work has ended.
  *
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example concurrency({ limit: 5, holdTimeout: '30s' })

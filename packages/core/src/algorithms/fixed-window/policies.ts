@@ -10,21 +10,21 @@ import { fixedWindow as kernel } from './kernel.js'
 
 export interface FixedWindowOptions extends Omit<WindowOptions, 'window'> {
   /**
-   * How long a window is, from 1 ms to 3,650 days; or a calendar period. A `'1d'` begins with a
-   * key's first request, a `'day'` at midnight.
+   * From 1 ms to 3,650 days, or a calendar period. A `'1d'` begins with a key's first request, a
+   * `'day'` at midnight.
    */
   readonly window: Duration | 'hour' | 'day' | 'week' | 'month' | 'year'
   /**
-   * True: windows start at multiples of `window` since 1970 (UTC days, for example). False, the
-   * default: a key's window starts with its first request.
+   * True: windows start at multiples of `window` since 1970 in UTC, instead of with a key's first
+   * request. Default false.
    */
   readonly aligned?: boolean | undefined
   /**
-   * For a calendar period: the time zone, by a name that `Intl` knows, such as `'Europe/Berlin'`.
+   * The time zone of a calendar period, by a name that `Intl` knows, such as `'Europe/Berlin'`.
    * Default `'UTC'`. Two names of one zone are two counters.
    */
   readonly timeZone?: string | undefined
-  /** For the period `'week'`: its first day. Default `'monday'`. */
+  /** The first day of a `'week'`. Default `'monday'`. */
   readonly weekStart?:
     | 'sunday'
     | 'monday'
@@ -37,8 +37,8 @@ export interface FixedWindowOptions extends Omit<WindowOptions, 'window'> {
 }
 
 /**
- * `limit` units in each window; then nothing until the window ends. Usual for long quotas. Up to
- * twice the limit can pass around the edge of two windows.
+ * `limit` units in each window, then nothing until it ends: usual for long quotas. Up to twice the
+ * limit can pass around the edge of two windows.
  *
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example fixedWindow({ name: 'daily', limit: 10_000, window: '1d', aligned: true })

@@ -5,17 +5,20 @@ import { checkedCount, makePolicy, type Policy } from '../policy.js'
 import { lockout as kernel } from './kernel.js'
 
 export interface LockoutOptions {
-  /** Part of the counter's identity. Default: one such as `lockout-15m-forget-1d`. */
+  /**
+   * Part of the counter's identity. Default: algorithm and time scale, such as `sliding-window-1m`;
+   * in a limiter without a name, also the limit, such as `sliding-window-100-per-1m`.
+   */
   readonly name?: string | undefined
   /**
-   * What is counted, as the `RateLimit-Policy` header says: `'tokens'`. Default: requests, which
-   * the header does not mention.
+   * What is counted, for the `RateLimit-Policy` header: `'tokens'`. Default: requests, which the
+   * header does not mention.
    */
   readonly unit?: string | undefined
-  /** Attempts in a window, before a block begins. A whole number from 0, which denies all and
+  /** Attempts in a window, before a block begins: a whole number from 0, which denies all and
    *  blocks nobody, to 1,000,000. */
   readonly limit: number
-  /** How long attempts are counted together, from the first one. 1 ms to 3,650 days. */
+  /** How long attempts are counted together, from the first one: 1 ms to 3,650 days. */
   readonly window: Duration
   /**
    * How long the first block lasts, the second, and so on; the last length repeats. One to eight,
@@ -23,13 +26,13 @@ export interface LockoutOptions {
    */
   readonly block: readonly Duration[]
   /**
-   * How long after the end of the last block the next one is as long as the first again. At least
-   * as long as the longest block.
+   * How long after a block's end the next one is as long as the first again: at least the longest
+   * block.
    */
   readonly forget: Duration
   /**
-   * What starts a block: the attempt that brings the count to the limit, which is still granted, or
-   * (`'excess'`) the first one after it, which is refused. Default `'limit'`.
+   * What starts a block: the attempt that brings the count to the limit, which is granted, or
+   * (`'excess'`) the next one, which is refused. Default `'limit'`.
    */
   readonly starts?: 'limit' | 'excess' | undefined
 }
@@ -39,9 +42,8 @@ const MOST_ATTEMPTS = 1_000_000
 const MOST_BLOCKS = 8
 
 /**
- * Allows a number of attempts in a window, and then blocks, for longer each time, for what can be
- * guessed: see docs/lock-outs.md. Each request is one attempt, whatever it costs, or none if its
- * cost is 0.
+ * Allows a number of attempts in a window, then blocks, longer each time: for what can be guessed.
+ * See docs/lock-outs.md. Each request is one attempt, whatever it costs, or none at a cost of 0.
  *
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example lockout({ limit: 5, window: '15m', block: ['1m', '5m', '1h'], forget: '1d' })

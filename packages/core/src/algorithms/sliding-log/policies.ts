@@ -9,7 +9,7 @@ const MAX_ENTRIES = 100_000
 /**
  * Never more than `limit` units in any window, exact to the millisecond. A key's memory grows with
  * each unit taken, so use it for limits up to a few thousand; `slidingWindow` is as strict and
- * takes a fraction of the memory.
+ * takes a fraction.
  *
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example slidingLog({ limit: 5, window: '15m' }) // log-in attempts
@@ -24,8 +24,8 @@ export function slidingLog(options: WindowOptions): Policy {
 
 export interface SlidingWindowOptions extends WindowOptions {
   /**
-   * The parts of the window, 2 to 10,000. Default 60. With more, a key takes more memory, and units
-   * come back sooner after they are due.
+   * The parts of the window, 2 to 10,000. Default 60. More take more memory, and give units back
+   * sooner.
    */
   readonly parts?: number | undefined
 }

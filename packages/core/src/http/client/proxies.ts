@@ -9,14 +9,14 @@ import { checkedOptions } from '../../base/options.js'
 import { warnOnce } from '../../base/warnings.js'
 import { networkList } from './lists.js'
 
-/** Which proxies are in front of the server, and how they say who the client is. */
+/** Which proxies are in front of the server: see docs/behind-a-proxy.md. */
 export interface ProxyOptions {
-  /** The proxies in front of this server: addresses, CIDR ranges, `'loopback'`, `'link-local'`,
-   *  `'private'`, `'unix'` (whoever connects through a Unix socket), or a function that decides. */
+  /** Addresses, CIDR ranges, `'loopback'`, `'link-local'`, `'private'`, `'unix'` (whoever connects
+   *  through a Unix socket), or a function that decides. */
   readonly trusted: readonly string[] | ((address: string) => boolean)
   /**
-   * The header in which they send the client's address. `x-forwarded-for` and `forwarded` hold
-   * lists; any other header holds one address. Default `x-forwarded-for`.
+   * The header with the client's address. `x-forwarded-for` and `forwarded` hold lists, any other
+   * one address. Default `x-forwarded-for`.
    */
   readonly header?: string | undefined
 }

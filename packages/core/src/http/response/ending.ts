@@ -7,8 +7,7 @@ import { warnOnce } from '../../base/warnings.js'
 export interface ResponseOutcome {
   /** The status that was sent, or would have been. */
   readonly status: number
-  /** False: the connection closed before the whole response was handed over, so the status may not
-   *  have been sent. */
+  /** False: the connection closed before the whole response was handed over. */
   readonly finished: boolean
 }
 

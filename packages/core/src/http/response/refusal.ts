@@ -30,8 +30,8 @@ export interface Refusal {
 export interface DenialOptions<Req, Rest extends unknown[] = []> {
   /** Status of a denial. Default 429. */
   readonly status?: number | undefined
-  /** Body of a denial: a text, an object to send as JSON, or a function that makes either. Default:
-   *  a problem document. */
+  /** Body of a denial: a text, an object for JSON, or a function that makes either. Default: a
+   *  problem document. */
   readonly body?:
     | string
     | object

@@ -17,8 +17,9 @@ interface HeadersLike {
 }
 
 /**
- * Sets the header fields that an adapter would set: those of the limits and, where a decision
- * denies, `Retry-After` and `Cache-Control`.
+ * Sets the header fields that an adapter would set, with `Retry-After` and `Cache-Control` where a
+ * decision denies.
+ *
  * @param headers Fetch's `Headers`, or any object with a method `set`
  * @param decisions one, or all that were made on the request
  * @param options `headers` and `hide`, as adapters take them

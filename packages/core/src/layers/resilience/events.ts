@@ -6,7 +6,7 @@ import { notify, warn } from '../../base/warnings.js'
 import type { WhenUnavailable } from '../../store.js'
 import { kindOfFailure, reasonOf } from './failures.js'
 
-/** The events of a store, for `store.on(name, listener)`, each with its fields. */
+/** The events of a store, for `store.on(name, listener)`: see docs/operating.md. */
 export interface StoreEvents {
   /** A node's breaker changed its state. `open`: its keys are decided without it. `half-open`: it
    *  decides again, and for 5 s local quotas stay a ceiling. `closed`: it alone decides. */
@@ -20,10 +20,10 @@ export interface StoreEvents {
   readonly fallback: { readonly limiter: string; readonly key: string; readonly cause: unknown }
   /** A key cannot be decided, such as one that holds something that Weir did not write. */
   readonly 'key-error': { readonly limiter: string; readonly key: string; readonly cause: unknown }
-  /** Units admitted without the store have been counted in it, under this number of keys; a key
-   *  counts once for each policy. */
+  /** Units admitted without the store have been counted in it, under this number of keys, for each
+   *  policy. */
   readonly reconciled: { readonly node: string; readonly keys: number }
-  /** The store had lost a key before its time, and what was last seen of the key was restored. */
+  /** The store had lost a key before its time; what was last seen of it was restored. */
   readonly 'data-loss': { readonly limiter: string; readonly key: string }
 }
 

@@ -23,19 +23,19 @@ import { Resilience, type ResilienceOptions } from './resilience.js'
 import type { StoreHealth } from './status.js'
 
 export interface ResilientOptions {
-  /** How long a decision may wait for the store, in ms. 1 to 60,000. Default 100. */
+  /** How long a decision may wait for the store, in ms: 1 to 60,000. Default 100. */
   readonly deadlineMs?: number | undefined
-  /** What to do when the store cannot decide; a limiter or a policy may say otherwise. Default
+  /** What to do when the store cannot decide, unless a limiter or a policy says. Default
    *  `'local'`. */
   readonly whenUnavailable?: WhenUnavailable | undefined
   /**
-   * How many keys this process remembers for decisions without the store: see docs/resilience.md. A
-   * key of one policy takes 50 bytes if it was last seen in the store, and 600 if it was decided
-   * here, until it is counted in the store. 1,000 to 10,000,000; default 100,000.
+   * How many keys this process remembers for decisions without the store: 1,000 to 10,000,000,
+   * default 100,000. A key of one policy takes 50 bytes, and 600 from a local decision until it is
+   * counted in the store.
    */
   readonly maxLocalKeys?: number | undefined
   /** How many processes share the limits and, as `rank` from 0, which of them this one is. Default
-   *  1: each process takes itself for the only one. */
+   *  1. */
   readonly instances?: number | { readonly count: number; readonly rank: number } | undefined
   /** Called with a line of text when something happens, at most once a second for each kind. */
   readonly log?: ((line: string) => void) | undefined
@@ -55,8 +55,9 @@ export interface ResilientStore extends Store {
 }
 
 /**
- * Gives any store what `redisStore` has by itself: a deadline for each decision, a circuit breaker,
- * and `whenUnavailable`. See docs/resilience.md.
+ * Gives any store what `redisStore` has by itself: a deadline, a circuit breaker, and
+ * `whenUnavailable`. See docs/resilience.md.
+ *
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION
  * @example const store = resilient(memoryStore(), { deadlineMs: 50 })
  */

@@ -11,10 +11,10 @@ import type { Guard } from './recovery.js'
 
 /** A store's state, as far as this process knows. */
 export interface StoreHealth {
-  /** `never-connected` until the store has answered once, be it with a refusal; else the worst
-   *  state of a node's breaker. */
+  /** `never-connected` until the store has answered once, even with a refusal; else the worst state
+   *  of a node's breaker. */
   readonly state: BreakerState | 'never-connected'
-  /** The servers behind it, each with the state of its breaker and its calls under way. */
+  /** The servers behind it, each with its breaker and its calls under way. */
   readonly nodes: readonly {
     readonly name: string
     readonly state: BreakerState
@@ -22,7 +22,7 @@ export interface StoreHealth {
   }[]
   /** Processes that share the limits, as far as this one knows. */
   readonly instances: number
-  /** Keys under which units were admitted locally that are yet to be counted in the store. */
+  /** Keys with units that were admitted locally and are yet to be counted in the store. */
   readonly localKeys: number
 }
 

@@ -27,8 +27,8 @@ export * from './node-redis/recommended.js'
 
 /**
  * A client of node-redis, version 5 or 6, for `redisStore`. You connect and close it yourself. Weir
- * listens to its `error` event, so that an outage does not end the process; listen to it yourself
- * to hear of one.
+ * listens to its `error` event, so that an outage does not end the process.
+ *
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION: it is none of these clients, or subscribes
  * with RESP2, so that it can send no commands
  * @example

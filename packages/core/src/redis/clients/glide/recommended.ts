@@ -5,13 +5,12 @@
  * Options for `GlideClient.createClient({ addresses, ...recommendedGlideOptions })`, and for a
  * `GlideClusterClient`.
  *
- * - lazyConnect: an application can start without Redis; otherwise, `createClient` fails
+ * - lazyConnect: an application can start without Redis
  * - requestTimeout 1,000 (ms; GLIDE's default is 250): Weir decides by its own deadline, and learns
  *   from a later reply that Redis has counted the request. For this long, GLIDE also keeps a
  *   command while it has no connection, and a closed client keeps the process alive.
  * - connectionTimeout 500 (ms): a host that drops packets is given up
- * - connectionBackoff: reconnects after 50 ms, doubling up to 0.8 s, with jitter of 40 %, so that
- *   processes do not come back all at once
+ * - connectionBackoff: reconnects after 50 ms, doubling up to 0.8 s, with jitter
  *
  * With options of your own for `advancedConfiguration`, spread both.
  */

@@ -12,14 +12,11 @@ const OF_NODES = {
 /**
  * Options for `new Redis(url, recommendedRedisOptions)`.
  *
- * - enableOfflineQueue false: what Redis cannot decide now is decided locally, not queued to be
- *   counted later
- * - maxRetriesPerRequest 0, autoResendUnfulfilledCommands false: a call is made once; a resent one
- *   would count twice
+ * - enableOfflineQueue false: what Redis cannot decide now is decided locally, not counted later
+ * - maxRetriesPerRequest 0, autoResendUnfulfilledCommands false: a resent call would count twice
  * - connectTimeout 500 (ms): a host that drops packets is given up, so that a Sentinel is asked
  *   again
- * - retryStrategy: reconnects after 50 ms, doubling up to 1 s, with jitter; ioredis 6 would wait up
- *   to 5 s
+ * - retryStrategy: reconnects after 50 ms, doubling up to 1 s, with jitter
  * - reconnectOnError: a primary that became a replica (READONLY) is left
  */
 export const recommendedRedisOptions: {
@@ -36,8 +33,8 @@ export const recommendedRedisOptions: {
 }
 
 /**
- * Options for `new Cluster(nodes, recommendedClusterOptions)`: the same options, at both levels of
- * ioredis. Redirections that ioredis retries itself, four times, wait 10 ms instead of 100.
+ * Options for `new Cluster(nodes, recommendedClusterOptions)`: the same, at both levels of ioredis.
+ * Redirections that ioredis retries, four times, wait 10 ms instead of 100.
  */
 export const recommendedClusterOptions: {
   readonly enableOfflineQueue: false

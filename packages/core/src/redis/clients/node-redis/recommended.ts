@@ -3,16 +3,14 @@
 /**
  * Options for `createClient({ url, ...recommendedNodeRedisOptions })`.
  *
- * - disableOfflineQueue: what Redis cannot decide now is decided locally, not queued to be counted
- *   later
+ * - disableOfflineQueue: what Redis cannot decide now is decided locally, not counted later
  * - connectTimeout 500 (ms): a host that drops packets is given up
  * - socketTimeout 5,000, pingInterval 2,000 (ms): a new connection on which the server says nothing
- *   is given up, and one that is idle is kept
+ *   is given up, an idle one is kept
  * - reconnectStrategy: reconnects after 50 ms, doubling up to 1 s, with jitter
  *
  * With options of your own for `socket`, spread both: `socket: { tls: true,
- * ...recommendedNodeRedisOptions.socket }`. A client that connects by `url` gets its address from
- * there.
+ * ...recommendedNodeRedisOptions.socket }`.
  */
 export const recommendedNodeRedisOptions: {
   readonly disableOfflineQueue: true
@@ -33,8 +31,8 @@ export const recommendedNodeRedisOptions: {
 
 /**
  * Options for `createCluster({ rootNodes, ...recommendedNodeRedisClusterOptions })`: the same for
- * each node. `topologyRefreshOnReconnectionAttemptStrategy`, of version 6, asks for the nodes again
- * 200 ms after one was lost; its default is 5 s.
+ * each node. With version 6, the nodes are asked for again 200 ms after one was lost, instead of 5
+ * s.
  */
 export const recommendedNodeRedisClusterOptions: {
   readonly defaults: typeof recommendedNodeRedisOptions
