@@ -39,20 +39,20 @@ export const pages = [
       { name: 'Policy', omit: POLICY_PARTS },
       { name: 'PolicyInput' },
       { name: 'PolicyUse' },
-      { name: 'Duration' },
+      { name: 'Duration', members: false },
     ],
   },
   {
     file: 'rate-limiter.md',
     title: 'RateLimiter',
     sections: [
-      { name: 'RateLimiter' },
+      { name: 'RateLimiter', plain: ['name', 'store'] },
       { name: 'DecideOptions' },
-      { name: 'Key' },
+      { name: 'Key', members: false },
       { name: 'WhenUnavailable' },
       { name: 'Decision' },
-      { name: 'Allowed', omit: ['reason', 'retryAfterMs'] },
-      { name: 'Denied' },
+      { name: 'Allowed', omit: ['allowed', 'reason', 'retryAfterMs'] },
+      { name: 'Denied', omit: ['allowed'] },
       { name: 'PolicyResult', from: 'store' },
       { name: 'RequestDecision', from: 'http' },
     ],
@@ -60,8 +60,6 @@ export const pages = [
   {
     file: 'changing.md',
     title: 'Policies that change',
-    intro:
-      'How they work, and what a change does, is in [Changing limits](../live-limits.md#what-a-change-does).',
     sections: [
       { name: 'livePolicies', from: 'live' },
       { name: 'LivePolicies', from: 'live' },
@@ -86,7 +84,6 @@ Koa's context; what is written as \`(request, outcome)\` gets \`(req, outcome, r
         title: `rateLimit for ${titleOf(from)}`,
         members: from === 'express',
       })),
-      { name: 'HeaderFormat', from: 'http' },
       { name: 'ProxyOptions', from: 'http' },
       { name: 'ResponseOutcome', from: 'http' },
       { name: 'addressKey' },
@@ -148,11 +145,7 @@ Koa's context; what is written as \`(request, outcome)\` gets \`(req, outcome, r
     title: 'The contract of a store',
     sections: [
       { name: 'Store', from: 'store' },
-      { name: 'StoreRequest', from: 'store' },
-      { name: 'StoreRequestBase', from: 'store' },
-      { name: 'StoreResult', from: 'store' },
-      { name: 'Target', from: 'store' },
-      { name: 'PolicySet', from: 'store' },
+      { name: 'StoreRequest', from: 'store', members: false },
       { name: 'Mode', from: 'store' },
       { name: 'storeConformance', from: 'testing' },
       { name: 'fakeClock', from: 'testing' },
@@ -165,10 +158,9 @@ Koa's context; what is written as \`(request, outcome)\` gets \`(req, outcome, r
     intro:
       '[Metrics](../metrics.md) has every metric, [Dashboard](../dashboard.md) says what it costs.',
     sections: [
-      { name: 'LimiterStats' },
+      { name: 'LimiterStats', members: false },
       { name: 'prometheus', from: 'metrics/prometheus' },
       { name: 'PrometheusMetrics', from: 'metrics/prometheus' },
-      { name: 'Limiters', from: 'metrics/prometheus' },
       { name: 'observe', from: 'metrics/otel' },
       { name: 'noteOnSpan', from: 'metrics/otel' },
       { name: 'MetricsModule', from: 'metrics/nest', members: false },

@@ -13,6 +13,8 @@ import { adapters, ENTRIES, openSource } from './source.mjs'
 import { blocks, code, flow, prose, slug, titleOf, withLinks } from './text.mjs'
 
 const { displayPartsToString, SignatureKind, SymbolFlags } = typescript
+/** More members of another section are all that are not here. */
+const MANY = 12
 /** The options that readers look for first. */
 const FIRST = [
   'limit',
@@ -91,7 +93,7 @@ function pageOf({ file, title, intro, thrower, throws, sections }) {
 }
 
 function sectionOf(section, file) {
-  const { name, title = name, from = 'core', members = true, omit = [], call } = section
+  const { name, title = name, from = 'core', members = true, omit = [], plain = [], call } = section
   const symbol = exportsOf(from).get(name)
   const here = { title, file }
   const shown = (type, isGiven) => {
@@ -106,7 +108,7 @@ function sectionOf(section, file) {
   const [before, after = ''] = Array.isArray(members)
     ? ['', methodsOf(symbol, members)]
     : members && call === undefined
-      ? bodyOf(symbol, name, shown, here)
+      ? bodyOf(symbol, name, shown, here, plain)
       : [call === undefined ? '' : code(call)]
   const comment = prose(commentOf(symbol, name))
   const parts = [`## ${title}`, stageOf(symbol), comment, before, endOf(symbol, from), after]
@@ -119,11 +121,11 @@ function stageOf(symbol) {
 }
 
 /** The text before the errors and examples of an export, and the text after them. */
-function bodyOf(symbol, name, shown, here) {
+function bodyOf(symbol, name, shown, here, plain) {
   const { flags } = symbol
   const [node] = symbol.declarations
   if (flags & SymbolFlags.Function) return [callOf(symbol, name, SignatureKind.Call, shown)]
-  if (flags & SymbolFlags.Class) return classOf(symbol, name, shown, here)
+  if (flags & SymbolFlags.Class) return classOf(symbol, name, shown, here, plain)
   const written = (node.type?.getText() ?? '').replace(/readonly /g, '')
   if (flags & SymbolFlags.Variable) return [written.startsWith('{') ? code(written) : '']
   if (/^[\s|]*'/.test(written)) return ['']
@@ -155,11 +157,12 @@ function isExample({ name }) {
   return name === 'example'
 }
 
-function classOf(symbol, name, shown, here) {
+/** `plain`: properties that need no explanation. */
+function classOf(symbol, name, shown, here, plain) {
   const all = checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol))
   const members = all.filter((member) => !/^(__|#)/.test(member.name))
   const isMethod = ({ flags }) => (flags & SymbolFlags.Method) !== 0
-  const properties = members.filter((member) => !isMethod(member))
+  const properties = members.filter((one) => !isMethod(one) && !plain.includes(one.name))
   return [
     callOf(symbol, name, SignatureKind.Construct, shown),
     [
@@ -215,9 +218,9 @@ function list(symbols, owner, isGiven, here) {
   })
   const others = [...elsewhere].map(([{ file, title }, names]) => {
     const place = `${file === here.file ? '' : file}#${slug(title)}`
-    return flow(
-      `- As in [\`${title}\`](${place}): ${names.map((name) => `\`${name}\``).join(', ')}.`,
-    )
+    const other = `[\`${title}\`](${place})`
+    if (names.length > MANY) return `- All other options of ${other}.`
+    return flow(`- As in ${other}: ${names.map((name) => `\`${name}\``).join(', ')}.`)
   })
   return [...own, ...others].join('\n')
 }
@@ -255,10 +258,10 @@ function typeText(symbol) {
   const plain = written
     .replace(/([\w'\])>])\n\s+(?=(readonly )?\w+\??:)/g, '$1; ')
     .replace(/\s+/g, ' ')
-    .replace(/^\| |readonly | \| undefined$/g, '')
+    .replace(/^\| |readonly | \| undefined(?=$|;| })/g, '')
     .replace(/RefundWhen<[^>]*>/g, '(request, outcome) => boolean')
     .replace(/^Asked<\w+, \w+, ([\w ]+)>$/g, '(request) => $1')
-    .replace(/Asked<\w+, \w+, ([\w ]+)>/g, '((request) => $1)')
+    .replace(/Asked<\w+, \w+, ([\w ]+|\w+<\w+>)>/g, '((request) => $1)')
     .replace(/Awaitable<([^>]*)>/g, '$1')
     .replace(/, \.\.\.(rest|answering): \w+/g, ', ...')
     .replace(/<Req>|(?<=request): Req\b/g, '')

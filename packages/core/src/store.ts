@@ -115,14 +115,10 @@ export interface PolicySet {
 }
 
 /**
- * When the store cannot decide:
- * - `local`: decide in this process, with its local quota, starting from what was last seen of the
- *   key
- * - `allow`: decide as if the policy were not there
- * - `deny`: refuse, with reason `store-unavailable`
- * - `throw`: throw a StoreError
- * - a policy: decide by it, in each process for itself, starting with nothing taken: see
- *   docs/resilience.md
+ * What to do when the store cannot decide: `'local'`, decide in this process, with its local quota,
+ * from what was last seen of the key; `'allow'`, as if the policy were not there; `'deny'`, with
+ * reason `store-unavailable`; `'throw'`, a StoreError; or a policy, which each process decides by
+ * for itself, from nothing. See docs/resilience.md.
  */
 export type WhenUnavailable = 'local' | 'allow' | 'deny' | 'throw' | Policy
 
@@ -145,7 +141,8 @@ export interface PolicyKey {
 }
 
 /**
- * What a store is asked to decide. Each mode has fields of its own, which their types explain.
+ * What a store is asked to decide: its `target` says for whom and by which policies, `costs` what
+ * it takes of each. The types explain these, the fields of each mode, and those of a `StoreResult`.
  * Later versions may have more modes: throw for one that you do not know.
  */
 export type StoreRequest =
@@ -254,7 +251,7 @@ export interface StoreResult {
   /**
    * How many of `count` were granted; 0 is a denial. For a refund, a penalty and the like, all; for
    * a restoration 1 if something had been lost; for a renewal 1, or 0 where the key was forgotten
-   * since the slots were taken.
+   * since.
    */
   readonly granted: number
   /** The store's clock when it decided, in whole us since the Unix epoch. */

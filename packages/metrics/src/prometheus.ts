@@ -52,7 +52,8 @@ export interface PrometheusMetrics {
 }
 
 /**
- * The metrics of limiters, and of their stores, for Prometheus, read on demand.
+ * The metrics of limiters, or of what a function returns, and of their stores, for Prometheus, read
+ * on demand.
  *
  * @throws {TypeError} WEIR_INVALID_OPTION
  * @example

@@ -5,19 +5,18 @@
  * What a request does to its counters.
  *
  * - `consume`: takes units if all policies allow it
- * - `peek`: judges as `consume` would, and changes nothing
+ * - `peek`: says what `consume` would, and changes nothing
  * - `penalty`: takes units, past the limit if need be
  * - `refund`: gives units back
  * - `cancel`: gives back a reservation whose turn has not come
- * - `settle`: corrects what was charged: a cost above 0 is a penalty, one below 0 a refund
+ * - `settle`: corrects what was charged, by a penalty or, below 0, a refund
  * - `reconcile`: takes units that were taken elsewhere, as far as they still count
  * - `restore`: takes units that were seen before a loss, less those that others have restored
  *   since; the first one takes them less those that were not lost
- * - `block`: lets nothing pass for a while; a lock-out's cost is the length of its block in ms
- * - `unblock`: ends a block
- * - `release`: gives back slots whose work has ended
- * - `renew`: extends slots, or takes them anew where they are gone, past the limit if need be,
- *   unless the key was forgotten since
+ * - `block`, `unblock`: begins or ends a block; a lock-out's cost is the length of its block in ms
+ * - `release`: gives slots back
+ * - `renew`: extends slots, or takes them anew, past the limit if need be, unless the key was
+ *   forgotten since
  */
 export type Mode =
   | 'consume'

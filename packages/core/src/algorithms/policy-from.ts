@@ -11,8 +11,9 @@ const FACTORIES: typeof factories = { unlimited, ...factories }
 const LONGEST_TEXT = 1_000
 
 /**
- * The policy that data describes: its factory's options, and `algorithm`, such as `'token-bucket'`.
- * The data is an object, or its JSON as text. The factory checks it like code.
+ * The policy that data describes: `algorithm`, such as `'token-bucket'`, and its factory's options,
+ * as an object or as JSON.
+ *
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, also for text that is not JSON, names an
  * option twice or has over 1,000 characters; WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example policyFrom({ algorithm: 'sliding-window', name: 'requests', limit: 100, window: '1m' })

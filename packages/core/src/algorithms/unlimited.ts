@@ -7,7 +7,8 @@ export interface UnlimitedOptions {
 }
 
 /**
- * Allows everything and is never stored: for the tier that has no limit, or to switch a limit off.
+ * Allows everything and is never stored.
+ *
  * @throws {TypeError | RangeError} WEIR_INVALID_NAME
  * @example
  * const standard = slidingWindow({ limit: 100, window: '1m' })

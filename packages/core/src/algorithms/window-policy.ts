@@ -7,8 +7,8 @@ import { type Algorithm, checkedCount, makePolicy, type Policy } from './policy.
 
 export interface WindowOptions {
   /**
-   * Part of the counter's identity. Default: algorithm and time scale, such as `sliding-window-1m`;
-   * in a limiter without a name, also the limit, such as `sliding-window-100-per-1m`.
+   * Part of the counter's identity. Default: algorithm and time scale (`sliding-window-1m`), in a
+   * limiter without a name also the limit (`sliding-window-100-per-1m`).
    */
   readonly name?: string | undefined
   /**
@@ -21,8 +21,8 @@ export interface WindowOptions {
   /** From 1 ms to 3,650 days: `60_000` or `'1m'`. */
   readonly window: Duration
   /**
-   * Shares of the limit, such as `[0.8, 1]`, whose crossing is reported: see docs/budgets.md. Up to
-   * 10, above 0 and at most 1, in rising order. Default: none.
+   * Shares of the limit whose crossing is reported, such as `[0.8, 1]`: see docs/budgets.md. Up to
+   * 10, above 0 and at most 1, rising.
    */
   readonly notifyAt?: readonly number[] | undefined
 }

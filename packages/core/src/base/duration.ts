@@ -1,7 +1,7 @@
 import { invalid } from './errors.js'
 
 /**
- * A length of time: a whole number of milliseconds, or whole units as text: `'250ms'`, `'10s'`,
+ * A length of time: whole milliseconds as a number, or whole units as text: `'250ms'`, `'10s'`,
  * `'5m'`, `'1h'`, `'1d'`.
  */
 export type Duration = number | `${bigint}${'ms' | 's' | 'm' | 'h' | 'd'}`

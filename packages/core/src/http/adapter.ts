@@ -16,12 +16,8 @@ export type Trust = 'nobody' | 'listed' | 'everybody' | 'inert'
 /**
  * How to read a framework's request and write its response: see docs/write-a-store.md. The
  * functions are called without their object, so they must not use `this`. `Rest`: what the options'
- * functions get besides the request.
- *
- * Where a response is made after the decision, as over Fetch, `Res` stands for it: it keeps the
- * headers, and calls what `afterResponse` was given when the body has been read or cancelled, or
- * when the client leaves before. `hasConnection` is false while it is not certain that a response
- * follows.
+ * functions get besides the request. `Res`: the response or, where that is made after the decision,
+ * as over Fetch, what stands for it and keeps its headers.
  *
  * @experimental
  */
@@ -56,11 +52,14 @@ export interface HttpAdapter<Req, Res, Rest extends unknown[] = []> {
   setHeader(response: Res, name: string, value: string): void
   /** Removes a header that an earlier limiter has set. Missing: it stays. */
   removeHeader?(response: Res, name: string): void
-  /** Calls back exactly once, when the response has ended or its connection has closed: see
-   *  `afterNodeResponse`. */
+  /**
+   * Calls back exactly once, when the response has ended or its connection has closed: see
+   * `afterNodeResponse`. Where `Res` stands for a response: when the body has been read or
+   * cancelled, or when the client leaves before.
+   */
   afterResponse(response: Res, done: (outcome: ResponseOutcome) => void): void
-  /** False: `afterResponse` may never call back, so slots are not renewed. See
-   *  `hasNodeConnection`. */
+  /** False: `afterResponse` may never call back, as it is not certain that a response follows, so
+   *  slots are not renewed. See `hasNodeConnection`. */
   hasConnection?(response: Res): boolean
   /** Closes the connection or stream. Missing: a response that takes too long goes on. */
   cutOff?(response: Res): void

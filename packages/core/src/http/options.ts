@@ -35,12 +35,9 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
    */
   readonly key?: Asked<Req, Rest, MaybeKey> | undefined
   /**
-   * What becomes of a request without a usable key:
-   *
-   * - `'shared'`, the default: all such requests share one bucket, with a warning
-   * - `'skip'`: it is not limited
-   * - `'deny'`: 403
-   * - a function: it returns a key
+   * What becomes of a request without a usable key: `'shared'`, the default, all of them share one
+   * bucket, with a warning; `'skip'`, it is not limited; `'deny'`, 403; or a function that returns
+   * a key.
    */
   readonly onMissingKey?: 'shared' | 'skip' | 'deny' | Asked<Req, Rest, MaybeKey> | undefined
   /** Units of each policy, or by the names of policies: whole numbers from 0. Default 1. Where a
@@ -53,7 +50,7 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
   readonly reserve?: Readonly<Record<Class, number>> | undefined
   /**
    * The class of requests, one of `reserve` or `'critical'`, or a function that returns it.
-   * Anything else is the class that leaves most to others, with a warning. Default: no class, which
+   * Anything else counts as the class that leaves most, with a warning. Default: no class, which
    * leaves nothing.
    */
   readonly priority?: ClassName<Class> | Asked<Req, Rest, ClassName<Class>> | undefined
@@ -75,19 +72,19 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
   readonly preflight?: 'skip' | 'count' | undefined
   /** Where the decision is on the request (on `ctx.state` of Koa). Default `'rateLimit'`. */
   readonly requestProperty?: string | undefined
-  /** The formats of headers. Default `'draft-8'`; `false` or `[]`: none, but `Retry-After` is
-   *  always sent. */
+  /** The formats in which headers show limits: see docs/headers.md. Default `'draft-8'`; `false` or
+   *  `[]`: none, but `Retry-After` is always sent. */
   readonly headers?: HeaderFormat | readonly HeaderFormat[] | false | undefined
   /**
    * Names of policies that headers and problem documents do not mention. Where one of them refuses,
    * the wait shown is its whole window.
    */
   readonly hide?: readonly string[] | undefined
-  /** Whether the cost of an allowed request is refunded, once its response is known. */
+  /** Whether an allowed request gets its cost back, once its response is known. */
   readonly refundWhen?: RefundWhen<Req, Rest> | undefined
   /**
-   * What an allowed request turned out to cost, once its response has ended or its connection has
-   * closed: a cost, costs by policy name, or undefined for no change. See docs/settling.md.
+   * What an allowed request turned out to cost, once its response or its connection has ended: a
+   * cost, costs by policy name, or undefined for no change. See docs/settling.md.
    */
   readonly settle?: Settle<Req, Rest> | undefined
   /**
@@ -97,7 +94,7 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
   readonly refundWhenRefused?: boolean | undefined
   /**
    * How long a request may hold its slots of `concurrency`. Then its connection or stream is
-   * closed, and `held.signal` of its decision aborts. Default: as long as it takes.
+   * closed, and `held.signal` of its decision aborts. Default: any time.
    */
   readonly maxHold?: Duration | undefined
   /** What happens if a slot could not be renewed in time: `'renew'`, the default, lets the request

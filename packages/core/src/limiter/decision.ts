@@ -7,7 +7,7 @@ import type { LimiterRequest } from './limiter-request.js'
 /** What all decisions have. */
 interface DecisionBase {
   readonly allowed: boolean
-  /** Name of the limiter that decided. */
+  /** The name of the limiter. */
   readonly limiter: string
   /** The binding policy: when denied, the one with the longest wait; else the one with the smallest
    *  share left. */
@@ -30,25 +30,24 @@ interface DecisionBase {
    * read.
    */
   readonly resetTime: Date | undefined
-  /** The result of each policy, in the order in which they were given. */
+  /** The result of each policy, in the given order. */
   readonly policies: readonly PolicyResult[]
   /**
-   * What decided, in the words of `stats()` and of the metrics:
+   * What decided, as in `stats()` and in metrics:
    * - `store`: the store, which was asked for this decision
-   * - `cache`: a denial by the store less than a second ago, which still holds
+   * - `cache`: a denial by the store less than a second ago
    * - `lease`: units that were taken in the store ahead of the request
-   * - `local`: this process, as the store could not be asked, or as the policy function failed and
-   *   `whenPolicyFails` says `'allow'` or `'deny'`
+   * - `local`: this process, as the store could not be asked or the policy function failed
    * - `none`: nothing; the policy is `unlimited()`, or the limiter is switched off
    */
   readonly source: 'store' | 'cache' | 'lease' | 'local' | 'none'
-  /** True: the shared store was not asked, as it could not be or the limiter is switched off. */
+  /** True: the store was not asked, as it could not be or the limiter is switched off. */
   readonly degraded: boolean
   /** The request's class, if it has one and something limits it. */
   readonly priority?: string | undefined
 }
 
-/** A decision that lets the request pass. Its cost has been charged. */
+/** A decision that lets the request pass (`allowed` is true). Its cost has been charged. */
 export interface Allowed extends DecisionBase {
   /** True. */
   readonly allowed: true
@@ -60,7 +59,7 @@ export interface Allowed extends DecisionBase {
   readonly receipt: Receipt
 }
 
-/** A decision that refuses the request. Nothing has been charged. */
+/** A decision that refuses the request (`allowed` is false). Nothing has been charged. */
 export interface Denied extends DecisionBase {
   /** False. */
   readonly allowed: false
@@ -68,9 +67,8 @@ export interface Denied extends DecisionBase {
    * Why:
    * - `limit`: wait `retryAfterMs`; `Infinity`: a budget is used up
    * - `cost-exceeds-limit`: the cost is above what can ever pass
-   * - `store-unavailable`: the store could not decide, and `whenUnavailable` is `'deny'`
-   * - `policy-failed`: the policy function failed, and `whenPolicyFails` is `'deny'`
-   * - `blocked`: by a lock-out, until `retryAfterMs` are over
+   * - `store-unavailable`, `policy-failed`: `whenUnavailable` or `whenPolicyFails` is `'deny'`
+   * - `blocked`: by a lock-out, for `retryAfterMs`
    *
    * Later versions may have more: treat one that you do not know as `limit`.
    */
@@ -80,7 +78,7 @@ export interface Denied extends DecisionBase {
     | 'store-unavailable'
     | 'policy-failed'
     | 'blocked'
-  /** Ms until a request of this cost can pass, if nobody else takes anything. `Infinity`: never. */
+  /** Ms until this cost can pass, if nobody else takes anything. `Infinity`: never. */
   readonly retryAfterMs: number
 }
 

@@ -37,13 +37,10 @@ import { type LimiterStats, statsOf } from './stats.js'
 /**
  * Limits how often things may happen. Most callers want `consume`.
  *
- * Methods throw, and the asynchronous ones reject with:
- * - WEIR_INVALID_KEY, WEIR_INVALID_COST, WEIR_INVALID_PRIORITY or WEIR_INVALID_OPTION, as TypeError
- *   or RangeError, before the store is asked
- * - WEIR_POLICY_FAILED if a policy function fails and `whenPolicyFails` says nothing
- * - WEIR_INVALID_POLICY if the policy is a function of the request, and a call gives a key without
- *   `{ policy }`
- * - a `StoreError` if the store cannot decide
+ * Methods throw, and the asynchronous ones reject with, WEIR_INVALID_KEY, WEIR_INVALID_COST,
+ * WEIR_INVALID_PRIORITY or WEIR_INVALID_OPTION before the store is asked; WEIR_INVALID_POLICY or
+ * WEIR_POLICY_FAILED if a policy function cannot be used; and a `StoreError` if the store cannot
+ * decide.
  *
  * @example
  * const policy = slidingLog({ limit: 5, window: '15m' })
@@ -90,9 +87,8 @@ export class RateLimiter {
    * Waits for a turn: allowed once the request may pass, or denied at once if that would take
    * longer than `timeout`. See docs/waiting.md. A wait may exceed `timeout` by the time of one call
    * to the store for a turn of a bucket, else of two, and of one more for each change of cost in
-   * the queue ahead.
-   *
-   * Rejects with the signal's reason, and with WEIR_CLOSED once the limiter is closed.
+   * the queue ahead. Rejects with the signal's reason, and with WEIR_CLOSED once the limiter is
+   * closed.
    *
    * @example const { waitedMs } = await limiter.wait('u42', { timeout: '2s' })
    */
@@ -123,9 +119,8 @@ export class RateLimiter {
   /**
    * Gives units back, as far as they still count, and never into a later window.
    *
-   * Of a decision: what it charged, or `cost`, at most what it charged each policy. A decision is
-   * good for one refund, of all or of a part; another does nothing. Throws WEIR_INVALID_COST for a
-   * `cost` above what was charged, and WEIR_INVALID_RECEIPT for a copy of a decision
+   * Of a decision: what it charged, or `cost`, at most what it charged each policy; once. Throws
+   * WEIR_INVALID_COST for a `cost` above that, and WEIR_INVALID_RECEIPT for a copy of a decision
    * (`structuredClone`, JSON) and for one of a limiter with another name or on another store.
    *
    * Of a key: `cost`, default 1, of each policy, or by the names of some.
@@ -143,10 +138,8 @@ export class RateLimiter {
 
   /**
    * Corrects what a decision was charged to what it cost: for each policy without its own cost, or
-   * by the names of policies (others stay). See docs/settling.md.
-   *
-   * Throws WEIR_INVALID_COST for an `actual` that is no cost or names another policy, and
-   * WEIR_INVALID_RECEIPT as `refund` does.
+   * by the names of policies (others stay). See docs/settling.md. Throws WEIR_INVALID_COST for an
+   * `actual` that is no cost or names another policy, and WEIR_INVALID_RECEIPT as `refund` does.
    *
    * @example await limiter.settle(decision, 12)
    */
@@ -164,8 +157,8 @@ export class RateLimiter {
 
   /**
    * Takes units and slots as `consume` does or, with a `timeout`, as `wait` does, and renews the
-   * slots until they are released, by `release()` or `await using`. Rejects with
-   * WEIR_INVALID_POLICY if no policy is a `concurrency`.
+   * slots until `release()` or the end of an `await using`. Rejects with WEIR_INVALID_POLICY if no
+   * policy is a `concurrency`.
    *
    * @example
    * const limiter = new RateLimiter({ policy: concurrency({ limit: 5, holdTimeout: '30s' }) })
@@ -182,7 +175,6 @@ export class RateLimiter {
    * @example
    * const limiter = new RateLimiter({ policy: concurrency({ limit: 5, holdTimeout: '30s' }) })
    * const held = await limiter.hold('u42', async ({ signal }) => signal.throwIfAborted())
-   * if (!held.allowed) console.log(`all are in use: again in ${held.retryAfterMs} ms`)
    */
   hold<Value>(
     key: Key,
@@ -218,8 +210,7 @@ export class RateLimiter {
 
   /**
    * Forgets what was taken under a key: by policies without a policy key, and by those whose policy
-   * key it is. `reset('u42')` leaves what a policy with the policy key `'all'` counts;
-   * `reset('all')` forgets it.
+   * key it is. `reset('u42')` leaves what a policy with the policy key `'all'` counts.
    *
    * @example await limiter.reset('u42')
    */
@@ -237,9 +228,9 @@ export class RateLimiter {
    * Blocks a key under the lock-outs among the policies without a policy key, or with this one:
    * nothing passes until the block ends, and no refund lifts it. A block that lasts longer stays.
    *
-   * Rejects with WEIR_INVALID_POLICY if there is no such lock-out, with WEIR_INVALID_DURATION if
-   * the block would last longer than the lock-out takes to forget, and with a `StoreError` if the
-   * store is away: the block then holds in this process until the store is back.
+   * Rejects with WEIR_INVALID_POLICY if there is no lock-out, with WEIR_INVALID_DURATION if the
+   * block would outlast what the lock-out takes to forget, and with a `StoreError` if the store is
+   * away: the block then holds in this process until the store is back.
    *
    * @example
    * const guesses = lockout({ limit: 5, window: '15m', block: ['1m', '5m', '1h'], forget: '1d' })

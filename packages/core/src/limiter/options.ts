@@ -16,7 +16,7 @@ export interface RateLimiterOptions {
   readonly policy: PolicyInput | ((key: string) => PolicyInput | Promise<PolicyInput>)
   /**
    * What to do when the store cannot decide, for policies that do not say. Only on stores made by
-   * `redisStore`, `resilient` and `memoryStore`. Default: the store's own option.
+   * `redisStore`, `resilient` and `memoryStore`. Default: the store's option.
    */
   readonly whenUnavailable?: WhenUnavailable | undefined
   /**
@@ -25,8 +25,8 @@ export interface RateLimiterOptions {
    */
   readonly whenPolicyFails?: 'deny' | 'allow' | PolicyInput | undefined
   /**
-   * Called with a copy of each decision of `consume`, `wait` and `consumeUpTo` (mode `'consume'`),
-   * and of `peek`. What it throws becomes a warning.
+   * Called with a copy of each decision of `consume`, `wait`, `consumeUpTo` and `peek`. What it
+   * throws becomes a warning.
    */
   readonly onDecision?:
     | ((decision: Decision, key: string, mode: 'consume' | 'peek') => void)
@@ -42,8 +42,8 @@ export interface RateLimiterOptions {
    */
   readonly shared?: boolean | undefined
   /**
-   * How many calls may wait in this process, from 0 to 1,000,000: `perKey`, of one class under one
-   * key (default 1,000), and `total` (default 10,000).
+   * How many calls may wait in this process, from 0 to 1,000,000: `perKey` (default 1,000) of one
+   * class under one key, `total` (default 10,000).
    */
   readonly maxWaiting?:
     | { readonly perKey?: number | undefined; readonly total?: number | undefined }

@@ -23,7 +23,11 @@ import {
 import type { Denied } from './decision.js'
 import type { LimiterParts } from './parts.js'
 
-/** What a limiter has counted since it was made, in this process: `limiter.stats()`. */
+/**
+ * What a limiter has counted since it was made, in this process (`limiter.stats()`): decisions, by
+ * class and by policy, HTTP requests on which none was made, and waits. Its types explain each
+ * number.
+ */
 export interface LimiterStats {
   /** The limiter's name. */
   readonly limiter: string

@@ -75,20 +75,17 @@ const CHECKS: Checks<LimitsFromOptions> = {
 const RETRY_MS = 1_000
 
 /**
- * Policies by key from a database or any other source. A key is loaded once, and the first request
- * after `ttl` starts a refresh in the background. When a load fails, the key keeps what was loaded
- * last, or the default, and is loaded again after a second (or `ttl`, if that is shorter).
+ * Policies by key from a database or any other source: see docs/live-limits.md. A key is loaded
+ * once, and the first request after `ttl` starts a refresh in the background. When a load fails,
+ * the key keeps what was loaded last, or the default, and is loaded again after a second (or `ttl`,
+ * if that is shorter).
  *
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION
  * @example
- * const rows = new Map([['u42', '{"algorithm":"sliding-window","limit":500,"window":"1m"}']])
+ * const rows = new Map([['u42', slidingWindow({ limit: 500, window: '1m' })]])
  * const limits = limitsFrom({
- *   load: async (key) => {
- *     const row = rows.get(key) // your database
- *     return row === undefined ? undefined : policyFrom(row)
- *   },
+ *   load: async (key) => rows.get(key), // your database
  *   default: slidingWindow({ limit: 100, window: '1m' }),
- *   ttl: '30s',
  * })
  * const limiter = new RateLimiter({ name: 'api', store, policy: limits.policy })
  */

@@ -32,11 +32,10 @@ import type { LivePolicies, LivePoliciesOptions, OverrideKey, PolicyAnswer } fro
  * @example
  * const limits = livePolicies(store, {
  *   name: 'plans',
- *   defaults: { 'plan-pro': tokenBucket({ name: 'api', capacity: 20, refill: 10, every: '1s' }) },
+ *   defaults: { pro: tokenBucket({ name: 'api', capacity: 20, refill: 10, every: '1s' }) },
  * })
- * const limiter = new RateLimiter({ name: 'api', store, policy: limits.policy('plan-pro') })
- * const twice = tokenBucket({ name: 'api', capacity: 40, refill: 20, every: '1s' })
- * await limits.set('plan-pro', twice)
+ * const limiter = new RateLimiter({ name: 'api', store, policy: limits.policy('pro') })
+ * await limits.set('pro', tokenBucket({ name: 'api', capacity: 40, refill: 20, every: '1s' }))
  */
 export function livePolicies<Name extends string>(
   store: Store,

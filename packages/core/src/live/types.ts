@@ -131,8 +131,8 @@ export interface LiveList {
  * `StoreError` if the store does not answer.
  */
 export interface LivePolicies<Name extends string = string> {
-  /** For the option `policy`: the same function for each call, which returns what holds for a key,
-   *  overrides included. */
+  /** For the option `policy`: a function that returns what holds for a key, overrides included. The
+   *  same for each call. */
   policy(name: Name): PolicyOfKey
   /** What holds for a key, or without overrides: the same frozen object as long as nothing
    *  changes. */
@@ -142,9 +142,8 @@ export interface LivePolicies<Name extends string = string> {
   /** Sets a policy back to its default. */
   unset(name: Name): Promise<PolicyAnswer>
   /**
-   * Gives a key (`'u42'`), or all keys with a prefix (`{ prefix: 'org-7:' }`), a policy in place of
-   * those with its name. A key's override goes before a prefix's, and a longer prefix's before a
-   * shorter one's.
+   * Gives a key (`'u42'`), or all with a prefix (`{ prefix: 'org-7:' }`), a policy in place of
+   * those with its name. A key goes before a prefix, a longer prefix before a shorter one.
    */
   override(key: OverrideKey, policy: Policy): Promise<PolicyAnswer>
   /** Ends an override of the policies with this name, which is needed where the defaults have

@@ -21,8 +21,8 @@ export interface MemoryStoreOptions {
   /**
    * The most keys that each policy keeps, from 1 to 16,777,216. Default 100,000. Beyond that, the
    * least used keys make room, but never an exhausted one; when all are exhausted, new keys share
-   * one counter. A key takes about 35 bytes besides its text, 80 for a sliding window. The store
-   * also remembers the resets and refunds of as many keys (at least 10,000), of 56 bytes each.
+   * one counter. A key takes about 35 bytes besides its text, 80 for a sliding window. As many
+   * resets and refunds are remembered (at least 10,000), of 56 bytes each.
    */
   readonly maxKeys?: number | undefined
   /**

@@ -20,8 +20,8 @@ export interface AdaptiveOptions {
   readonly min?: number | undefined
   /** The largest factor, from `min` to 1. Default 1. */
   readonly max?: number | undefined
-  /** How long the factor takes to climb from `min` to `max` after a start, and after the policy was
-   *  not used for that long. Default: it starts at `max`. */
+  /** How long the factor takes from `min` to `max` after a start, and after as long without use.
+   *  Default: it starts at `max`. */
   readonly warmUp?: Duration | undefined
   /** Called when the factor has changed. What it throws becomes a warning. */
   readonly onChange?: ((factor: number, before: number) => void) | undefined

@@ -7,8 +7,8 @@ import { checkedOptions } from '../base/options.js'
 
 /**
  * Returns the load since the last call, at once: 1 is right, above 1 is too much, below 0.9 leaves
- * room for more. Undefined: nothing was measured, so the factor stays. Called at most twice a
- * second while requests come in, that of `responses()` ten times.
+ * room for more; undefined: nothing was measured. Called at most twice a second while requests come
+ * in, that of `responses()` ten times.
  */
 export type Signal = () => number | undefined
 

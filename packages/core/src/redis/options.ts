@@ -27,9 +27,9 @@ export interface RedisStoreOptions extends ResilientOptions {
   /** For tests and simulations. Default: the Redis server's, which all processes share. */
   readonly clock?: Clock | undefined
   /**
-   * For a Cluster: how many hash tags keys share, so that decisions share calls: see docs/redis.md.
-   * 2 to 1,024; 16 is good for up to 6 masters. A change forgets what was counted. Default: each
-   * key has its own.
+   * For a Cluster: how many hash tags keys share, from 2 to 1,024, so that decisions share calls:
+   * see docs/redis.md. 16 is good for up to 6 masters. A change forgets what was counted. Default:
+   * each key has its own.
    */
   readonly hashTags?: number | undefined
   /**
@@ -51,7 +51,7 @@ export interface RedisStoreOptions extends ResilientOptions {
   readonly denyCache?: boolean | undefined
   /**
    * Takes up to `units` of a hot key ahead (2 to 10,000), and hands them out for up to `holdMs` (5
-   * to 1,000 ms) without asking Redis: see docs/scaling.md. Default: no leases.
+   * to 1,000 ms) without asking Redis: see docs/scaling.md.
    */
   readonly leases?: LeaseOptions | undefined
 }

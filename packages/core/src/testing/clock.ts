@@ -14,9 +14,7 @@ export interface FakeClock extends Clock {
  * A clock that stands still at `startMs`, by default 2026-01-01T00:00:00Z.
  * @example
  * const clock = fakeClock()
- * const policy = slidingLog({ limit: 1, window: '1m' })
- * const limiter = new RateLimiter({ store: memoryStore({ clock }), policy })
- * await limiter.consume('u42')
+ * const store = memoryStore({ clock })
  * clock.advance('1m')
  */
 export function fakeClock(startMs: number = Date.UTC(2026, 0, 1)): FakeClock {

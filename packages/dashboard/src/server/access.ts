@@ -18,9 +18,11 @@ export type Authorized =
       readonly mayAct?: boolean | undefined
     }
 
-/** Says who may see the page: false, true, or the name under which actions are noted, and whether
- *  this viewer may act. It gets the framework's request, and may be declared for that type of
- *  request. */
+/**
+ * Says who may see the page: true, false, or `{ name, mayAct }`, the name under which actions are
+ * noted, and false for whoever may only look. It gets the framework's request, for whose type it
+ * may be declared.
+ */
 export type Authorize = {
   ask(request: IncomingMessage | Request): Authorized | Promise<Authorized>
 }['ask']

@@ -9,8 +9,8 @@ import { type BucketNumbers, bucket } from './kernel.js'
 
 export interface TokenBucketOptions {
   /**
-   * Part of the counter's identity. Default: algorithm and time scale, such as `sliding-window-1m`;
-   * in a limiter without a name, also the limit, such as `sliding-window-100-per-1m`.
+   * Part of the counter's identity. Default: algorithm and time scale (`sliding-window-1m`), in a
+   * limiter without a name also the limit (`sliding-window-100-per-1m`).
    */
   readonly name?: string | undefined
   /**
@@ -25,12 +25,12 @@ export interface TokenBucketOptions {
   readonly refill: number
   /** From 1 ms to 3,650 days. */
   readonly every: Duration
-  /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days; part of the time scale, if
-   *  given. Default: the time in which all units come back. */
+  /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days; if given, part of the time
+   *  scale. Default: until all units have come back. */
   readonly maxWait?: Duration | undefined
   /**
-   * Shares of the limit, such as `[0.8, 1]`, whose crossing is reported: see docs/budgets.md. Up to
-   * 10, above 0 and at most 1, in rising order. Default: none.
+   * Shares of the limit whose crossing is reported, such as `[0.8, 1]`: see docs/budgets.md. Up to
+   * 10, above 0 and at most 1, rising.
    */
   readonly notifyAt?: readonly number[] | undefined
 }
@@ -48,8 +48,8 @@ export function tokenBucket(options: TokenBucketOptions): Policy {
 
 export interface GcraOptions {
   /**
-   * Part of the counter's identity. Default: algorithm and time scale, such as `sliding-window-1m`;
-   * in a limiter without a name, also the limit, such as `sliding-window-100-per-1m`.
+   * Part of the counter's identity. Default: algorithm and time scale (`sliding-window-1m`), in a
+   * limiter without a name also the limit (`sliding-window-100-per-1m`).
    */
   readonly name?: string | undefined
   /**
@@ -61,15 +61,15 @@ export interface GcraOptions {
   readonly limit: number
   /** From 1 ms to 3,650 days. */
   readonly period: Duration
-  /** The most units that can pass at once: a whole number from 0; with a `limit` of 0, only 0.
+  /** The most units that can pass at once: a whole number from 0, only 0 with a `limit` of 0.
    *  Default: `limit`, rounded down, but at least 1 if `limit` is above 0. */
   readonly burst?: number | undefined
-  /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days; part of the time scale, if
-   *  given. Default: the time in which all units come back. */
+  /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days; if given, part of the time
+   *  scale. Default: until all units have come back. */
   readonly maxWait?: Duration | undefined
   /**
-   * Shares of the limit, such as `[0.8, 1]`, whose crossing is reported: see docs/budgets.md. Up to
-   * 10, above 0 and at most 1, in rising order. Default: none.
+   * Shares of the limit whose crossing is reported, such as `[0.8, 1]`: see docs/budgets.md. Up to
+   * 10, above 0 and at most 1, rising.
    */
   readonly notifyAt?: readonly number[] | undefined
 }
@@ -96,8 +96,8 @@ export function gcra(options: GcraOptions): Policy {
 
 export interface LeakyBucketOptions {
   /**
-   * Part of the counter's identity. Default: algorithm and time scale, such as `sliding-window-1m`;
-   * in a limiter without a name, also the limit, such as `sliding-window-100-per-1m`.
+   * Part of the counter's identity. Default: algorithm and time scale (`sliding-window-1m`), in a
+   * limiter without a name also the limit (`sliding-window-100-per-1m`).
    */
   readonly name?: string | undefined
   /**
@@ -112,12 +112,12 @@ export interface LeakyBucketOptions {
   readonly leak: number
   /** From 1 ms to 3,650 days. */
   readonly every: Duration
-  /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days; part of the time scale, if
-   *  given. Default: the time in which all units come back. */
+  /** How far ahead `wait` may reserve turns, from 1 ms to 1,826 days; if given, part of the time
+   *  scale. Default: until all units have come back. */
   readonly maxWait?: Duration | undefined
   /**
-   * Shares of the limit, such as `[0.8, 1]`, whose crossing is reported: see docs/budgets.md. Up to
-   * 10, above 0 and at most 1, in rising order. Default: none.
+   * Shares of the limit whose crossing is reported, such as `[0.8, 1]`: see docs/budgets.md. Up to
+   * 10, above 0 and at most 1, rising.
    */
   readonly notifyAt?: readonly number[] | undefined
 }

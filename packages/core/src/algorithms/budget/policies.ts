@@ -7,8 +7,8 @@ import { budgetOfHolds, budget as kernel } from './kernel.js'
 
 export interface BudgetOptions {
   /**
-   * Part of the counter's identity. Default: algorithm and time scale, such as `sliding-window-1m`;
-   * in a limiter without a name, also the limit, such as `sliding-window-100-per-1m`.
+   * Part of the counter's identity. Default: algorithm and time scale (`sliding-window-1m`), in a
+   * limiter without a name also the limit (`sliding-window-100-per-1m`).
    */
   readonly name?: string | undefined
   /** What is counted, for the `RateLimit-Policy` header: `'tokens'`. Default: requests, which the
@@ -27,8 +27,8 @@ export interface BudgetOptions {
    */
   readonly forgetAfter?: Duration | undefined
   /**
-   * Shares of the limit, such as `[0.8, 1]`, whose crossing is reported: see docs/budgets.md. Up to
-   * 10, above 0 and at most 1, in rising order. Default: none.
+   * Shares of the limit whose crossing is reported, such as `[0.8, 1]`: see docs/budgets.md. Up to
+   * 10, above 0 and at most 1, rising.
    */
   readonly notifyAt?: readonly number[] | undefined
 }

@@ -6,8 +6,8 @@ import { concurrency as kernel } from './kernel.js'
 
 export interface ConcurrencyOptions {
   /**
-   * Part of the counter's identity. Default: algorithm and time scale, such as `sliding-window-1m`;
-   * in a limiter without a name, also the limit, such as `sliding-window-100-per-1m`.
+   * Part of the counter's identity. Default: algorithm and time scale (`sliding-window-1m`), in a
+   * limiter without a name also the limit (`sliding-window-100-per-1m`).
    */
   readonly name?: string | undefined
   /** What is counted, for the `RateLimit-Policy` header. Default `'concurrent-requests'`. */

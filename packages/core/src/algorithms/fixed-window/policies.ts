@@ -15,8 +15,8 @@ export interface FixedWindowOptions extends Omit<WindowOptions, 'window'> {
    */
   readonly window: Duration | 'hour' | 'day' | 'week' | 'month' | 'year'
   /**
-   * True: windows start at multiples of `window` since 1970 in UTC, instead of with a key's first
-   * request. Default false.
+   * True: windows start at multiples of `window` since 1970 in UTC. Default false: with a key's
+   * first request.
    */
   readonly aligned?: boolean | undefined
   /**

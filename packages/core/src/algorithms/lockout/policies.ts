@@ -6,8 +6,8 @@ import { lockout as kernel } from './kernel.js'
 
 export interface LockoutOptions {
   /**
-   * Part of the counter's identity. Default: algorithm and time scale, such as `sliding-window-1m`;
-   * in a limiter without a name, also the limit, such as `sliding-window-100-per-1m`.
+   * Part of the counter's identity. Default: algorithm and time scale (`sliding-window-1m`), in a
+   * limiter without a name also the limit (`sliding-window-100-per-1m`).
    */
   readonly name?: string | undefined
   /**
@@ -22,7 +22,7 @@ export interface LockoutOptions {
   readonly window: Duration
   /**
    * How long the first block lasts, the second, and so on; the last length repeats. One to eight,
-   * each longer than the one before.
+   * rising.
    */
   readonly block: readonly Duration[]
   /**
@@ -43,7 +43,7 @@ const MOST_BLOCKS = 8
 
 /**
  * Allows a number of attempts in a window, then blocks, longer each time: for what can be guessed.
- * See docs/lock-outs.md. Each request is one attempt, whatever it costs, or none at a cost of 0.
+ * See docs/lock-outs.md. A request is one attempt, whatever it costs, or none at a cost of 0.
  *
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example lockout({ limit: 5, window: '15m', block: ['1m', '5m', '1h'], forget: '1d' })

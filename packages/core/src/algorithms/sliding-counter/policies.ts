@@ -5,8 +5,7 @@ import { slidingCounter as kernel } from './kernel.js'
 
 /**
  * About `limit` units in any window: the running window's count plus the part of the previous one
- * that still overlaps. Right for evenly spread requests; whoever aims at the edges can get up to
- * twice the limit into one window.
+ * that still overlaps. Whoever aims at the edges can get up to twice the limit into one window.
  *
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example slidingCounter({ limit: 1_000, window: '1h' })

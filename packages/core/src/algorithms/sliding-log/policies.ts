@@ -8,8 +8,8 @@ const MAX_ENTRIES = 100_000
 
 /**
  * Never more than `limit` units in any window, exact to the millisecond. A key's memory grows with
- * each unit taken, so use it for limits up to a few thousand; `slidingWindow` is as strict and
- * takes a fraction.
+ * each unit taken, so use it for limits up to a few thousand; `slidingWindow` takes a fraction of
+ * it.
  *
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example slidingLog({ limit: 5, window: '15m' }) // log-in attempts
@@ -33,8 +33,7 @@ export interface SlidingWindowOptions extends WindowOptions {
 /**
  * Never more than `limit` units in any window. Units taken in the same part of the window come back
  * together, so at least parts / (parts + 1) of the limit can be used in the long run, 98.4 % by
- * default. A key holds at most parts + 1 entries; up to that limit, times are exact to the
- * millisecond.
+ * default. A key holds at most parts + 1 entries; limits up to that are exact to the millisecond.
  *
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example slidingWindow({ limit: 100, window: '1m' }) // what { limit: 100, window: '1m' } means

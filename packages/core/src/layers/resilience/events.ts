@@ -20,8 +20,8 @@ export interface StoreEvents {
   readonly fallback: { readonly limiter: string; readonly key: string; readonly cause: unknown }
   /** A key cannot be decided, such as one that holds something that Weir did not write. */
   readonly 'key-error': { readonly limiter: string; readonly key: string; readonly cause: unknown }
-  /** Units admitted without the store have been counted in it, under this number of keys, for each
-   *  policy. */
+  /** Units admitted without the store have been counted in it, under this number of keys; one for
+   *  each policy. */
   readonly reconciled: { readonly node: string; readonly keys: number }
   /** The store had lost a key before its time; what was last seen of it was restored. */
   readonly 'data-loss': { readonly limiter: string; readonly key: string }

@@ -37,7 +37,7 @@ export interface ResilientOptions {
   /** How many processes share the limits and, as `rank` from 0, which of them this one is. Default
    *  1. */
   readonly instances?: number | { readonly count: number; readonly rank: number } | undefined
-  /** Called with a line of text when something happens, at most once a second for each kind. */
+  /** Called with a line of text when something happens, once a second at most for each kind. */
   readonly log?: ((line: string) => void) | undefined
 }
 

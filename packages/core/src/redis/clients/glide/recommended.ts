@@ -9,8 +9,7 @@
  * - requestTimeout 1,000 (ms; GLIDE's default is 250): Weir decides by its own deadline, and learns
  *   from a later reply that Redis has counted the request. For this long, GLIDE also keeps a
  *   command while it has no connection, and a closed client keeps the process alive.
- * - connectionTimeout 500 (ms): a host that drops packets is given up
- * - connectionBackoff: reconnects after 50 ms, doubling up to 0.8 s, with jitter
+ * - connectionTimeout 500 (ms), connectionBackoff: as for ioredis, up to 0.8 s
  *
  * With options of your own for `advancedConfiguration`, spread both.
  */

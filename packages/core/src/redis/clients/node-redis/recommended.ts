@@ -3,11 +3,9 @@
 /**
  * Options for `createClient({ url, ...recommendedNodeRedisOptions })`.
  *
- * - disableOfflineQueue: what Redis cannot decide now is decided locally, not counted later
- * - connectTimeout 500 (ms): a host that drops packets is given up
+ * - disableOfflineQueue, connectTimeout 500 (ms), reconnectStrategy: as for ioredis
  * - socketTimeout 5,000, pingInterval 2,000 (ms): a new connection on which the server says nothing
  *   is given up, an idle one is kept
- * - reconnectStrategy: reconnects after 50 ms, doubling up to 1 s, with jitter
  *
  * With options of your own for `socket`, spread both: `socket: { tls: true,
  * ...recommendedNodeRedisOptions.socket }`.
