@@ -13,7 +13,7 @@ import { adapters, ENTRIES, openSource } from './source.mjs'
 import { blocks, code, flow, prose, slug, titleOf, withLinks } from './text.mjs'
 
 const { displayPartsToString, SignatureKind, SymbolFlags } = typescript
-/** More members of another section are all that are not here. */
+/** More names than this are not listed again, if they are all that another section has. */
 const MANY = 12
 /** The options that readers look for first. */
 const FIRST = [
@@ -56,6 +56,8 @@ const places = new Map(
 )
 /** The first section that describes each member, by its text: later ones only name it. */
 const described = new Map()
+/** The members that a section describes, by its title. */
+const namesIn = new Map()
 const written = new Map(pages.map((page) => [page.file, pageOf(page)]))
 if (missing.length > 0) throw new Error(`without a comment: ${missing.join(', ')}`)
 check(process.argv.includes('--check'))
@@ -192,7 +194,7 @@ function methodOf(symbol, owner) {
   const lines = shown.map((node) => {
     const whole = node.getText().slice(0, node.body ? -node.body.getText().length : undefined)
     return whole
-      .replace(/^async /, '')
+      .replace(/^async |readonly | \| undefined(?= })/g, '')
       .replace(/\s+/g, ' ')
       .replace(/\( | (?=\))|,(?= ?\))/g, (part) => (part === '( ' ? '(' : ''))
       .trim()
@@ -212,14 +214,18 @@ function list(symbols, owner, isGiven, here) {
     const text = bulletOf(symbol, owner, isGiven)
     const first = described.get(text) ?? here
     described.set(text, first)
-    if (first === here) return [text]
+    if (first === here) {
+      namesIn.set(here.title, [...(namesIn.get(here.title) ?? []), symbol.name])
+      return [text]
+    }
     elsewhere.set(first, [...(elsewhere.get(first) ?? []), symbol.name])
     return []
   })
   const others = [...elsewhere].map(([{ file, title }, names]) => {
     const place = `${file === here.file ? '' : file}#${slug(title)}`
     const other = `[\`${title}\`](${place})`
-    if (names.length > MANY) return `- All other options of ${other}.`
+    const isAll = namesIn.get(title).every((name) => all.some((one) => one.name === name))
+    if (names.length > MANY && isAll) return `- All others of ${other}.`
     return flow(`- As in ${other}: ${names.map((name) => `\`${name}\``).join(', ')}.`)
   })
   return [...own, ...others].join('\n')

@@ -11,8 +11,7 @@ export interface UnlimitedOptions {
  *
  * @throws {TypeError | RangeError} WEIR_INVALID_NAME
  * @example
- * const standard = slidingWindow({ limit: 100, window: '1m' })
- * new RateLimiter({ policy: (key) => (key === 'partner' ? unlimited() : standard) })
+ * const policies = { standard: slidingWindow({ limit: 100, window: '1m' }), partner: unlimited() }
  */
 export function unlimited(options: UnlimitedOptions = {}): Policy {
   checkedOptions(options, 'unlimited()', ['name'], 'WEIR_INVALID_POLICY')

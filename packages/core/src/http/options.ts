@@ -94,7 +94,7 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
   readonly refundWhenRefused?: boolean | undefined
   /**
    * How long a request may hold its slots of `concurrency`. Then its connection or stream is
-   * closed, and `held.signal` of its decision aborts. Default: any time.
+   * closed, and `held.signal` of its decision aborts. Default: as long as it takes.
    */
   readonly maxHold?: Duration | undefined
   /** What happens if a slot could not be renewed in time: `'renew'`, the default, lets the request

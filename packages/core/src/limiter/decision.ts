@@ -33,12 +33,9 @@ interface DecisionBase {
   /** The result of each policy, in the given order. */
   readonly policies: readonly PolicyResult[]
   /**
-   * What decided, as in `stats()` and in metrics:
-   * - `store`: the store, which was asked for this decision
-   * - `cache`: a denial by the store less than a second ago
-   * - `lease`: units that were taken in the store ahead of the request
-   * - `local`: this process, as the store could not be asked or the policy function failed
-   * - `none`: nothing; the policy is `unlimited()`, or the limiter is switched off
+   * What decided: the store, when it was asked; the deny cache (`'cache'`); a lease; this process
+   * (`'local'`), without the store or where the policy function failed; or nothing (`'none'`), as
+   * `unlimited()` or a limiter that is switched off.
    */
   readonly source: 'store' | 'cache' | 'lease' | 'local' | 'none'
   /** True: the store was not asked, as it could not be or the limiter is switched off. */

@@ -157,12 +157,8 @@ export class RateLimiter {
 
   /**
    * Takes units and slots as `consume` does or, with a `timeout`, as `wait` does, and renews the
-   * slots until `release()` or the end of an `await using`. Rejects with WEIR_INVALID_POLICY if no
-   * policy is a `concurrency`.
-   *
-   * @example
-   * const limiter = new RateLimiter({ policy: concurrency({ limit: 5, holdTimeout: '30s' }) })
-   * await using held = await limiter.acquire('u42', { timeout: '2s' })
+   * slots until `release()`, or the end of the block: `await using held = await
+   * limiter.acquire('u42')`. Rejects with WEIR_INVALID_POLICY if no policy is a `concurrency`.
    */
   acquire(key: Key, options?: AcquireOptions): Promise<Held> {
     return acquire(this.#parts, key, options)

@@ -25,8 +25,8 @@ export interface RateLimiterOptions {
    */
   readonly whenPolicyFails?: 'deny' | 'allow' | PolicyInput | undefined
   /**
-   * Called with a copy of each decision of `consume`, `wait`, `consumeUpTo` and `peek`. What it
-   * throws becomes a warning.
+   * Called with a copy of each decision of `consume`, `wait`, `consumeUpTo` and, as mode `'peek'`,
+   * of `peek`. What it throws becomes a warning.
    */
   readonly onDecision?:
     | ((decision: Decision, key: string, mode: 'consume' | 'peek') => void)

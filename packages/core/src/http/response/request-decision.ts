@@ -12,12 +12,12 @@ import type { RequestHold } from './in-progress.js'
  * the longest wait, else the one with the smallest share left.
  */
 export type RequestDecision = (Allowed | Denied) & {
-  /** How long limiters with `wait` have delayed the request in total, in whole ms. */
+  /** How long `wait` has delayed it, in whole ms. */
   readonly waitedMs: number
   readonly all: readonly Decision[]
-  /** The slots that the request holds, of all its limiters; undefined: none. */
+  /** The slots that it holds. */
   readonly held?: RequestHold | undefined
-  /** The decision of the limiter of this name; undefined: it has made none on this request. */
+  /** The decision of the limiter of this name. */
   of(limiter: string): Decision | undefined
 }
 

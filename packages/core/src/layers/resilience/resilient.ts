@@ -29,9 +29,9 @@ export interface ResilientOptions {
    *  `'local'`. */
   readonly whenUnavailable?: WhenUnavailable | undefined
   /**
-   * How many keys this process remembers for decisions without the store: 1,000 to 10,000,000,
-   * default 100,000. A key of one policy takes 50 bytes, and 600 from a local decision until it is
-   * counted in the store.
+   * How many keys this process remembers for decisions without the store, from 1,000 to 10,000,000;
+   * default 100,000: see docs/resilience.md. A key of one policy takes 50 bytes, and 600 from a
+   * local decision until it is counted in the store.
    */
   readonly maxLocalKeys?: number | undefined
   /** How many processes share the limits and, as `rank` from 0, which of them this one is. Default
