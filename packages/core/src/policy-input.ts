@@ -25,8 +25,7 @@ export type Key = string | number | bigint
 export interface PolicyUse {
   /** The policy. */
   readonly policy: Policy
-  /** Who is limited by this policy, instead of the decision's key: an account, or `'all'` for
-   *  everybody. */
+  /** Who is limited by this policy, instead of the decision's key: an account, or `'all'`. */
   readonly key?: Key | undefined
   /** The policy's cost, instead of the decision's: a whole number from 0. */
   readonly cost?: number | undefined

@@ -139,14 +139,9 @@ export class RateLimitModule {
   }
 
   /**
-   * For options that depend on other providers:
-   *
-   * - `imports`: the modules that have these providers
-   * - `inject`, `useFactory`: providers, and a function of them that returns the options
-   * - `useClass`, `useExisting`: a class with `createRateLimitOptions()`, made here or not
-   * - `global`, `guard`: as for `forRoot`
-   *
-   * The factory runs once, and must not depend on a request-scoped provider.
+   * For options that depend on other providers: `useFactory`, with `imports` and `inject`, or
+   * `useClass` or `useExisting`, a class with `createRateLimitOptions()`; `global` and `guard` as
+   * for `forRoot`. The factory runs once, and must not depend on a request-scoped provider.
    */
   static forRootAsync<Req = NestRequest>(options: AsyncOptions<Req>): DynamicModule {
     return {

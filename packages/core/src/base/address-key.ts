@@ -14,7 +14,8 @@ const WELL_KNOWN_NAT64: Bits = [0x64, 0xff9b, 0, 0, 0, 0, 0, 0]
 
 /**
  * Makes the function that turns an address into its client's key: IPv4 as `1.2.3.4`, IPv6 as its
- * network (`2001:db8:1234:5600::/56`); `undefined` for what is no address.
+ * network (`2001:db8:1234:5600::/56`), anything else as `undefined`.
+ *
  * @throws {RangeError} WEIR_INVALID_OPTION
  * @example
  * const clientKey = addressKey()

@@ -66,8 +66,8 @@ export interface LimitSettings<Req, Rest extends unknown[] = [], Class extends s
   /** Addresses and CIDR ranges whose clients are refused (403), before `allow`. */
   readonly deny?: readonly string[] | undefined
   /**
-   * Whether CORS preflights are limited: `'skip'`, the default, or `'count'`. Anybody can make a
-   * request that looks like one, so count them where a handler does work for `OPTIONS`.
+   * Whether CORS preflights are limited: `'skip'`, the default, or `'count'`. Anybody can make what
+   * looks like one, so count them where a handler does work for `OPTIONS`.
    */
   readonly preflight?: 'skip' | 'count' | undefined
   /** Where the decision is on the request (on `ctx.state` of Koa). Default `'rateLimit'`. */

@@ -25,8 +25,7 @@ const LEAST_HOLD_MS = 1_000
 const MOST_HOLD_MS = 86_400_000
 
 /**
- * Limits how many requests are in progress at once, over all processes: see docs/concurrency.md. A
- * request gives its slot back when its work has ended.
+ * Limits how many requests are in progress at once, over all processes: see docs/concurrency.md.
  *
  * @throws {TypeError | RangeError} WEIR_INVALID_POLICY, WEIR_INVALID_DURATION, WEIR_INVALID_NAME
  * @example concurrency({ limit: 5, holdTimeout: '30s' })

@@ -6,9 +6,9 @@
  * `GlideClusterClient`.
  *
  * - lazyConnect: an application can start without Redis
- * - requestTimeout 1,000 (ms; GLIDE's default is 250): Weir decides by its own deadline, and learns
- *   from a later reply that Redis has counted the request. For this long, GLIDE also keeps a
- *   command while it has no connection, and a closed client keeps the process alive.
+ * - requestTimeout 1,000 (ms; by default 250): Weir decides by its own deadline, and learns from a
+ *   later reply that Redis has counted the request. For this long, GLIDE also keeps a command while
+ *   it has no connection, and a closed client keeps the process alive.
  * - connectionTimeout 500 (ms), connectionBackoff: as for ioredis, up to 0.8 s
  *
  * With options of your own for `advancedConfiguration`, spread both.
