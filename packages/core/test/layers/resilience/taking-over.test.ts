@@ -1,4 +1,5 @@
-// Several nodes, one of which is away: the others are not affected.
+// Several nodes, one of which is away: another node takes its keys over, as when a replica of a
+// Cluster does, and the others are not affected.
 
 import { expect, test } from 'vitest'
 import { fixedWindow } from '../../../src/index.js'
@@ -15,13 +16,13 @@ const COUNT = 4
 const OWN_PART = (LIMIT - SEEN) / COUNT
 const policySet = makePolicySet('p', [fixedWindow({ limit: LIMIT, window: '1h' })])
 
-/** One of four processes, and two nodes of one memory; keys that begin with `other` are on `b`. */
+/** One of four processes, and nodes of one memory; keys that begin with `other` are on `b`. */
 function worldOf() {
   const time = virtualTime()
   const memory = memoryIn(time)
-  const nodes = { a: { name: 'a' }, b: { name: 'b' } }
-  const world = { isAway: false }
-  const nodeOf = (key: string) => (key.startsWith('other') ? nodes.b : nodes.a)
+  const nodes = { a: { name: 'a' }, b: { name: 'b' }, replica: { name: 'replica' } }
+  const world = { owner: 'a' as 'a' | 'replica', isAway: false }
+  const nodeOf = (key: string) => nodes[key.startsWith('other') ? 'b' : world.owner]
   const next: Layer = {
     ask(request, pending) {
       if (world.isAway && nodeOf(request.target.key) === nodes.a)
@@ -35,7 +36,9 @@ function worldOf() {
       recovers: true,
       next,
       nodes: {
-        all: [nodes.a, nodes.b],
+        get all() {
+          return [nodes[world.owner], nodes.b]
+        },
         of: ({ key }) => nodeOf(key),
         keyOn: ({ name }) => (name === 'b' ? 'other' : 'probe'),
       },
@@ -57,8 +60,25 @@ function worldOf() {
       sum += (await decided(time, resilience, consuming(policySet, key))).granted
     return sum
   }
-  return { world, resilience, granted }
+  return { world, time, resilience, granted }
 }
+
+test('the local quota stays a ceiling for 5 s when another node takes keys over', async () => {
+  const { world, time, resilience, granted } = worldOf()
+  expect(await granted('user', SEEN)).toBe(SEEN)
+  world.isAway = true
+  expect(await granted('user', OWN_PART / 2)).toBe(OWN_PART / 2)
+  expect(resilience.status.health().state).toBe('open')
+  world.owner = 'replica'
+  expect(await granted('user', LIMIT)).toBe(OWN_PART / 2)
+  const states = () => resilience.status.health().nodes.map(({ name, state }) => `${name} ${state}`)
+  await time.advance(1)
+  expect(states()).toEqual(['replica half-open', 'b closed'])
+  await time.advance(6_000)
+  expect(states()).toEqual(['replica closed', 'b closed'])
+  expect(await granted('user', LIMIT)).toBe(LIMIT - SEEN - OWN_PART)
+  resilience.close()
+})
 
 test('a healthy node has no ceiling, even when it is asked for the first time', async () => {
   const { world, resilience, granted } = worldOf()
