@@ -2,8 +2,7 @@
 // may do, and requests without a connection.
 
 import { fastifyTrust } from '@weir/core/http'
-import { concurrency, memoryStore, RateLimiter, slidingWindow } from '@weir/fastify'
-import { fakeClock } from '@weir/fastify/testing'
+import { concurrency, memoryStore, RateLimiter } from '@weir/fastify'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { overload, type RateLimitOptions, rateLimit } from '../src/index.js'
@@ -197,12 +196,4 @@ test('overload refuses what is more than may be in flight, and gives back what w
   expect((await Promise.all(others)).map(({ statusCode }) => statusCode)).toEqual(
     Array(guard.limit).fill(200),
   )
-})
-
-test('the fake clock is reachable without @weir/core', async () => {
-  const clock = fakeClock()
-  const limiter = new RateLimiter({ store: memoryStore({ clock }), policy: slidingWindow(ONCE) })
-  expect((await limiter.consume('u1')).allowed).toBe(true)
-  clock.advance(3_599_999)
-  expect((await limiter.consume('u1')).allowed).toBe(false)
 })
