@@ -17,24 +17,6 @@ export function alike<Request, Answer>(reads: Reads<Request, Answer>): Behaviour
 function limits<Request>(userOf: (request: Request) => string | undefined): Behaviour[] {
   return [
     {
-      promise: '`limit`: requests of a key beyond it are refused until the window ends',
-      asks: [...times(4), { user: 'bob' }],
-      seen: '200 x3, 429, 200',
-    },
-    {
-      promise: '`windowMs`: a new window begins when it is over',
-      options: { windowMs: 1_500 },
-      asks: [...times(4), { afterMs: 1_600 }],
-      seen: '200 x3, 429, 200',
-    },
-    {
-      promise: 'servers on one Redis count together, also requests at once',
-      servers: 2,
-      options: { limit: 10 },
-      asks: [{ atOnce: 30 }],
-      seen: '200 x10, 429 x20',
-    },
-    {
       promise: '`limit` may be a function of the request',
       options: { limit: (request: Request) => (userOf(request) === 'pro' ? 4 : 2) },
       factory: { limit: 100 },

@@ -5,7 +5,7 @@ import { expressRateLimit } from './express.js'
 import { fastifyRateLimit } from './fastify.js'
 import { rateLimiterFlexible } from './flexible.js'
 import { honoRateLimiter } from './hono.js'
-import type { Incumbent } from './incumbent.js'
+import { counting, type Incumbent } from './incumbent.js'
 import { koaRatelimit } from './koa.js'
 import { nestThrottler } from './nest.js'
 
@@ -17,4 +17,4 @@ export const INCUMBENTS: readonly Incumbent[] = [
   betterAuthLimits,
   koaRatelimit,
   rateLimiterFlexible,
-]
+].map((each) => ({ ...each, behaviours: [...counting(each), ...each.behaviours] }))

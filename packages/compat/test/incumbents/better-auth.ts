@@ -51,24 +51,6 @@ async function serve(
 
 const behaviours: readonly Behaviour[] = [
   {
-    promise: '`max`: requests of an address beyond it are refused within `window`',
-    asks: [...times(4), { user: 'bob' }],
-    seen: '200 x3, 429, 200',
-  },
-  {
-    promise: '`window`: a new one begins when it is over',
-    options: { window: 2 },
-    asks: [...times(4), { afterMs: 2_200 }],
-    seen: '200 x3, 429, 200',
-  },
-  {
-    promise: 'servers on one Redis count together, also requests at once',
-    servers: 2,
-    options: { max: 10 },
-    asks: [{ atOnce: 30 }],
-    seen: '200 x10, 429 x20',
-  },
-  {
     promise: '`X-Retry-After` of refusals',
     options: { max: 1 },
     look: ['x-retry-after'],

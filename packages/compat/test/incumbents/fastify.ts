@@ -42,24 +42,6 @@ const LOOK = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset',
 
 const behaviours: readonly Behaviour[] = [
   {
-    promise: '`max`: requests of a key beyond it are refused until the window ends',
-    asks: [...times(4), { user: 'bob' }],
-    seen: '200 x3, 429, 200',
-  },
-  {
-    promise: '`timeWindow`: a new window begins when it is over',
-    options: { timeWindow: 1_500 },
-    asks: [...times(4), { afterMs: 1_600 }],
-    seen: '200 x3, 429, 200',
-  },
-  {
-    promise: 'servers on one Redis count together, also requests at once',
-    servers: 2,
-    options: { max: 10 },
-    asks: [{ atOnce: 30 }],
-    seen: '200 x10, 429 x20',
-  },
-  {
     promise: 'headers of requests that pass, and of refusals',
     options: { max: 1 },
     look: LOOK,

@@ -36,24 +36,6 @@ function limiterOn(counting: Counting, options: Options): here.RateLimiterRedis 
 
 const behaviours: readonly Behaviour[] = [
   {
-    promise: '`points`: what a key asks for beyond them is refused within `duration`',
-    asks: [...times(4), { user: 'bob' }],
-    seen: '200 x3, 429, 200',
-  },
-  {
-    promise: '`duration`: a new window begins when it is over',
-    options: { duration: 1 },
-    asks: [...times(4), { afterMs: 1_200 }],
-    seen: '200 x3, 429, 200',
-  },
-  {
-    promise: 'servers on one Redis count together, also requests at once',
-    servers: 2,
-    options: { points: 10 },
-    asks: [{ atOnce: 24 }],
-    seen: '200 x10, 429 x14',
-  },
-  {
     promise: '`blockDuration`: refuses for so long from the first refusal',
     options: { points: 1, duration: 1, blockDuration: 3 },
     asks: [...times(2), { afterMs: 1_200 }, { afterMs: 2_200 }],

@@ -79,6 +79,30 @@ export interface Behaviour {
   readonly differs?: { readonly own?: string; readonly weir?: string }
 }
 
+/** What each of them documents of its limit. */
+export function counting({ limitedTo }: Pick<Incumbent, 'limitedTo'>): Behaviour[] {
+  return [
+    {
+      promise: 'requests of a key beyond the limit are refused until the window ends',
+      asks: [...times(4), { user: 'bob' }],
+      seen: '200 x3, 429, 200',
+    },
+    {
+      promise: 'a new window begins when it is over',
+      options: limitedTo(3, 2_000),
+      asks: [...times(4), { afterMs: 2_200 }],
+      seen: '200 x3, 429, 200',
+    },
+    {
+      promise: 'servers on one Redis count together, also requests at once',
+      servers: 2,
+      options: limitedTo(10, 60_000),
+      asks: [{ atOnce: 30 }],
+      seen: '200 x10, 429 x20',
+    },
+  ]
+}
+
 /** The same request, this many times. */
 export function times(count: number, ask: Ask = {}): Ask[] {
   return Array.from({ length: count }, () => ask)

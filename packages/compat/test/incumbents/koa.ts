@@ -34,24 +34,6 @@ const LOOK = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset',
 
 const behaviours: readonly Behaviour[] = [
   {
-    promise: '`max`: requests of an id beyond it are refused within `duration`',
-    asks: [...times(4), { user: 'bob' }],
-    seen: '200 x3, 429, 200',
-  },
-  {
-    promise: '`duration`: what passed counts for so long',
-    options: { duration: 1_500 },
-    asks: [...times(4), { afterMs: 1_600 }],
-    seen: '200 x3, 429, 200',
-  },
-  {
-    promise: 'servers on one Redis count together, also requests at once',
-    servers: 2,
-    options: { max: 10 },
-    asks: [{ atOnce: 30 }],
-    seen: '200 x10, 429 x20',
-  },
-  {
     promise: 'headers of requests that pass, and of refusals',
     options: { max: 1 },
     look: LOOK,

@@ -107,24 +107,6 @@ const LOOK = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset',
 
 const behaviours: readonly Behaviour[] = [
   {
-    promise: '`limit`: requests of a tracker beyond it are refused within `ttl`',
-    asks: [...times(4), { user: 'bob' }],
-    seen: '200 x3, 429, 200',
-  },
-  {
-    promise: '`ttl`: a new window begins when it is over',
-    options: { throttlers: [{ ttl: 1_500 }] },
-    asks: [...times(4), { afterMs: 1_600 }],
-    seen: '200 x3, 429, 200',
-  },
-  {
-    promise: 'servers on one Redis count together, also requests at once',
-    servers: 2,
-    options: { throttlers: [{ limit: 10 }] },
-    asks: [{ atOnce: 30 }],
-    seen: '200 x10, 429 x20',
-  },
-  {
     promise: 'headers of requests that pass, and of refusals',
     options: { throttlers: [{ limit: 1 }] },
     look: LOOK,
