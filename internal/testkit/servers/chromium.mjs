@@ -6,10 +6,10 @@
 //   3. what an earlier run unpacked into .cache
 //   4. Debian: unpacked from the distribution's packages into .cache
 import { spawnSync } from 'node:child_process'
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { isDebian, unpack, unpackedFolder } from './debian.mjs'
+import { answers } from './once.mjs'
 
 const RIGHT = 'install Chromium (apt-get install chromium), or set WEIR_CHROMIUM to its path'
 
@@ -42,15 +42,4 @@ function runningPath(program) {
     .find((path) => existsSync(path) && spawnSync(path, ['--version']).status === 0)
 }
 
-function isCommand() {
-  return process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)
-}
-
-if (isCommand()) {
-  try {
-    console.log(chromiumBinary())
-  } catch (error) {
-    console.error(error.message)
-    process.exitCode = 1
-  }
-}
+answers(import.meta.url, chromiumBinary)

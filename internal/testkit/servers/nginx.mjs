@@ -5,10 +5,9 @@
 //   2. what an earlier run unpacked into .cache
 //   3. Debian: unpacked from its packages into .cache
 import { spawnSync } from 'node:child_process'
-import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { isDebian, unpack, unpackedFolder } from './debian.mjs'
+import { answers } from './once.mjs'
 
 const DEBIAN = '/usr/sbin/nginx'
 
@@ -29,15 +28,4 @@ function runs(program) {
   return spawnSync(program, ['-v']).status === 0
 }
 
-function isCommand() {
-  return process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)
-}
-
-if (isCommand()) {
-  try {
-    console.log(nginxBinary())
-  } catch (error) {
-    console.error(error.message)
-    process.exitCode = 1
-  }
-}
+answers(import.meta.url, nginxBinary)

@@ -1,8 +1,9 @@
 // A folder that many processes and threads may ask for at the same time, and that one of them
 // makes.
 import { spawnSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, realpathSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 /**
  * Makes a folder, unless it is whole or becomes so while another one makes it. It gets its name
@@ -50,6 +51,22 @@ export function alone(name, action) {
     action()
   } finally {
     closeSync(lock)
+  }
+}
+
+/**
+ * Prints the answer of a finder, if its file is the command that runs.
+ * @param {string} url of the file
+ * @param {(...args: string[]) => string} finder gets the arguments of the command
+ */
+export function answers(url, finder) {
+  const [, command, ...args] = process.argv
+  if (!command || realpathSync(command) !== fileURLToPath(url)) return
+  try {
+    console.log(finder(...args))
+  } catch (error) {
+    console.error(error.message)
+    process.exitCode = 1
   }
 }
 

@@ -5,11 +5,11 @@
 //   2. what an earlier run unpacked
 //   3. Debian's and Ubuntu's packages, unpacked without root
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, realpathSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { isDebian, unpack, unpackedFolder } from './debian.mjs'
+import { answers } from './once.mjs'
 
 const OLDEST = 13
 const INSTALLED = '/usr/lib/postgresql'
@@ -66,15 +66,4 @@ function runs(folder, user) {
   })
 }
 
-function isCommand() {
-  return process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)
-}
-
-if (isCommand()) {
-  try {
-    console.log(JSON.stringify(postgresPrograms()))
-  } catch (error) {
-    console.error(error.message)
-    process.exitCode = 1
-  }
-}
+answers(import.meta.url, () => JSON.stringify(postgresPrograms()))

@@ -2,10 +2,9 @@
 // unpacked into .cache, else the package of Debian or Ubuntu, unpacked there without root. Run as a
 // command, it prints the folder of both, alone on its last line.
 import { spawnSync } from 'node:child_process'
-import { realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { isDebian, unpack, unpackedFolder } from './debian.mjs'
+import { answers } from './once.mjs'
 
 const PROGRAMS = ['prometheus', 'promtool']
 
@@ -31,15 +30,4 @@ function runs(folder) {
   })
 }
 
-function isCommand() {
-  return process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)
-}
-
-if (isCommand()) {
-  try {
-    console.log(prometheusFolder())
-  } catch (error) {
-    console.error(error.message)
-    process.exitCode = 1
-  }
-}
+answers(import.meta.url, prometheusFolder)

@@ -7,11 +7,10 @@
 //   4. Debian and Ubuntu: unpacked from the distribution's packages into .cache
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readFileSync, realpathSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { isDebian, unpack, unpackedFolder } from './debian.mjs'
-import { say } from './once.mjs'
+import { answers, say } from './once.mjs'
 
 /** @returns {string} the path of a redis-server that has been run once */
 export function redisServerBinary() {
@@ -114,17 +113,7 @@ function missingLibraries(binary) {
   return spawnSync('ldd', [binary], { encoding: 'utf8' }).stdout || 'ldd has nothing to say'
 }
 
-function isCommand() {
-  return process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)
-}
-
-if (isCommand()) {
-  try {
-    const [kind, newest] = process.argv.slice(2)
-    if (newest === 'newest') console.log(newestServerBinary(kind))
-    else console.log(kind === 'valkey' ? valkeyServerBinary() : redisServerBinary())
-  } catch (error) {
-    console.error(error.message)
-    process.exitCode = 1
-  }
-}
+answers(import.meta.url, (kind, newest) => {
+  if (newest === 'newest') return newestServerBinary(kind)
+  return kind === 'valkey' ? valkeyServerBinary() : redisServerBinary()
+})
