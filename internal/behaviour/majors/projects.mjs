@@ -62,7 +62,7 @@ export function adapter(name, names) {
 /** Those of packages/nest for which the platform matters, on Fastify. */
 export function nestOnFastify() {
   const names = ['http', 'in-flight', 'overload', 'overrides', 'shutdown', 'warnings']
-  return project('fastify', NEST, names, { alias: { './platform.js': FASTIFY } })
+  return project('nest on fastify', NEST, names, { alias: { './platform.js': FASTIFY } })
 }
 
 /** GraphQL, gRPC, gateways, messages. */
