@@ -142,7 +142,8 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
   },
   failedSettlements: {
     when: 'settlements fail; or those of a [budget](budgets.md) that holds estimates are not answered, and repeated',
-    passes: 'L + what these requests used beyond their estimates; if repeated, also what they used less',
+    passes:
+      'L + what these requests used beyond their estimates; if repeated, also what they used less',
     examples: [example('40 units', `${LIMIT} + 40`, bounds.failedSettlements(LIMIT, 40))],
   },
 }
