@@ -11,14 +11,14 @@ import { sectionText } from '../src/report.js'
 import { TINY } from '../src/scenario.js'
 import { frameworks } from '../src/scenarios/frameworks.js'
 import { distinctKeysLoad } from '../src/scenarios/load.js'
-import { memoryManyKeys } from '../src/scenarios/memory.js'
+import { memoryOneKey } from '../src/scenarios/memory.js'
 import { middlewareAlone } from '../src/scenarios/middleware.js'
 import { redisBytes } from '../src/scenarios/redis-bytes.js'
 import { onEach, servers } from '../src/scenarios/servers.js'
 import { compare, versions } from '../src/scenarios/versions.js'
 import { scenarios } from '../src/scenarios.js'
 
-const some = [distinctKeysLoad, redisBytes, memoryManyKeys, middlewareAlone]
+const some = [distinctKeysLoad, redisBytes, memoryOneKey, middlewareAlone]
 
 test.concurrent.each(isWeekly ? [...scenarios, frameworks] : some)('$id', async (scenario) => {
   const tables = await scenario.measure(TINY)

@@ -97,6 +97,7 @@ export const middleware: readonly Middleware[] = [
     },
   },
   express('express-rate-limit, no headers', { legacyHeaders: false }),
+  express('express-rate-limit, default headers', {}),
   express(ERL_8, { legacyHeaders: false, standardHeaders: 'draft-8' }),
   {
     name: 'rate-limiter-flexible, one header',

@@ -9,6 +9,7 @@ import type { MemorySubjectKind } from './subject.js'
 import { weir } from './weir.js'
 
 export const MAP = 'Map get + set'
+const MAP_AND_TIME = 'Map get + set, and the time'
 export const EXPRESS = 'express-rate-limit MemoryStore'
 
 /**
@@ -29,6 +30,26 @@ const floor: MemorySubjectKind = {
         return end
       },
       left: (end) => limit - ((end as number) - start) / windowMs,
+      close: () => ends.clear(),
+    }
+  },
+}
+
+/** Does as little as a limiter can: it also has to know the time. */
+const floorWithTime: MemorySubjectKind = {
+  name: MAP_AND_TIME,
+  kind: 'floor',
+  sync: true,
+  open({ windowMs }) {
+    const ends = new Map<string, number>()
+    return {
+      ask(key) {
+        const now = Date.now()
+        const end = Math.max(ends.get(key) ?? 0, now) + windowMs
+        ends.set(key, end)
+        return end
+      },
+      left: () => Number.NaN,
       close: () => ends.clear(),
     }
   },
@@ -107,6 +128,9 @@ const nestThrottler: MemorySubjectKind = {
   name: '@nestjs/throttler',
   kind: 'peer',
   sync: false,
+  // It keeps an entry for each request of a key and looks at all of them with each request, so the
+  // time has no bound.
+  not: ['one-key'],
   open({ limit, windowMs }) {
     const storage = new ThrottlerStorageService()
     return {
@@ -120,6 +144,7 @@ const nestThrottler: MemorySubjectKind = {
 
 export const subjects: readonly MemorySubjectKind[] = [
   floor,
+  floorWithTime,
   ...weir,
   expressRateLimit,
   rateLimiterFlexible,
