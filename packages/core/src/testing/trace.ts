@@ -135,7 +135,7 @@ function callFrom(line: string): Omit<TraceStep, 'line' | 'section' | 'policySet
 }
 
 /** The four columns of a result: allowed, units left, time to wait, time to reset. */
-export function textOf({ granted, policies }: StoreResult): string {
+function textOf({ granted, policies }: StoreResult): string {
   return policies
     .map(({ remaining, retryAfterMs, resetAfterMs }) => {
       const wait = retryAfterMs === Number.POSITIVE_INFINITY ? 'never' : `${retryAfterMs}ms`
