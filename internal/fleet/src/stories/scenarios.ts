@@ -1,4 +1,4 @@
-// The faults of the stories, and the bound that holds for each.
+// The scenarios of the stories: what goes wrong in them, and the bound that holds for each.
 
 import { type StoryOptions, smallestOptions } from '../fleet/choices.js'
 import { Fleet, MOST_AHEAD_US, SECOND_US } from '../fleet/fleet.js'

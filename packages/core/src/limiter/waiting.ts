@@ -1,6 +1,8 @@
 // The calls that wait in this process, and how many there may be. A key has one of two queues: if
 // turns can be reserved in the store, each waiter reserves its own (turn-queue.ts); otherwise, the
-// first waiter asks again when it may pass (retry-queue.ts).
+// first waiter asks again when it may pass (retry-queue.ts). An alarm (queue.ts) wakes a waiter at
+// the time that the store gave; slots that are released in this process also do so
+// (slots/waits.ts).
 
 import type { Policy } from '../algorithms/policy.js'
 import { memoized } from '../base/cache.js'

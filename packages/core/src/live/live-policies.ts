@@ -31,7 +31,7 @@ import type { LivePolicies, LivePoliciesOptions, OverrideKey, PolicyAnswer } fro
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_NAME, WEIR_INVALID_POLICY
  * @example
  * const limits = livePolicies(store, {
- *   name: 'plans',
+ *   name: 'tiers',
  *   defaults: { pro: tokenBucket({ name: 'api', capacity: 20, refill: 10, every: '1s' }) },
  * })
  * const limiter = new RateLimiter({ name: 'api', store, policy: limits.policy('pro') })
