@@ -1,6 +1,9 @@
 // What is special to Weir's storage under @nestjs/throttler, on Redis. behaviours.test.ts has what
 // the throttler documents.
 
+import { memoryStore } from '@weir/core'
+import type { Store } from '@weir/core/store'
+import { fakeClock } from '@weir/core/testing'
 import { afterEach, expect, test } from 'vitest'
 import { weirStorage } from '../src/nest-throttler.js'
 import { of5, type Throttling, throttled } from './incumbents/nest.js'
@@ -13,8 +16,8 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close()
 })
 
-async function served(throttlers: object[]): Promise<string> {
-  const storage = weirStorage(redis.store, { name: newName() })
+async function served(throttlers: object[], store: Store = redis.store): Promise<string> {
+  const storage = weirStorage(store, { name: newName() })
   const { url, close } = await throttled({ throttlers, storage } as Throttling)
   open.push(close)
   return url
@@ -27,11 +30,13 @@ async function statusesOf(url: string, count: number): Promise<number[]> {
 }
 
 test('without a block, a refusal lasts until the window is over', async () => {
-  const url = await served([{ ttl: 300, limit: 3, blockDuration: 0 }])
+  const clock = fakeClock()
+  const url = await served([{ ttl: 60_000, limit: 3, blockDuration: 0 }], memoryStore({ clock }))
   expect(await statusesOf(url, 3)).toEqual([200, 200, 200])
+  clock.advance('59s')
   const { status, headers } = await fetch(url)
   expect([status, headers.get('retry-after')]).toEqual([429, '1'])
-  await new Promise((resolve) => setTimeout(resolve, 320))
+  clock.advance('1s')
   expect(await statusesOf(url, 1)).toEqual([200])
 })
 
