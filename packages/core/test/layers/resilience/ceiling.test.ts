@@ -3,6 +3,9 @@
 
 import { describe, expect, test } from 'vitest'
 import { fixedWindow, leakyBucket } from '../../../src/index.js'
+import { IGNORED } from '../../../src/layer.js'
+import { UnderCeiling } from '../../../src/layers/resilience/ceiling.js'
+import { Fallback } from '../../../src/layers/resilience/fallback.js'
 import { resilientIn } from '../../../src/layers/resilience/resilient.js'
 import { makePolicySet } from '../../../src/request.js'
 import type {
@@ -83,6 +86,39 @@ describe('while a node is half-open', () => {
     expect((await process.decide(request)).granted).toBe(1)
   })
 
+  test('a smaller grant of the store is given back beneath the ceiling', () => {
+    const time = virtualTime()
+    const peers = () => ({ count: 4, rank: 0 })
+    const options = { clock: time, time, peers, maxLocalKeys: 100 } as const
+    const fallback = new Fallback({ ...options, whenUnavailable: 'local' })
+    const peek = { ...request, mode: 'peek' } as const
+    const left = () => fallback.underCeiling(peek, undefined).policies[0]?.remaining
+    const ask = { ...request, count: 4, atLeast: 1 }
+    for (const granted of [4, 1, 0]) {
+      const before = left() as number
+      const result = fallback.underCeiling(peek, undefined)
+      new UnderCeiling(fallback, ask, undefined, IGNORED).decided({ ...result, granted })
+      expect(left()).toBe(before - granted)
+      new UnderCeiling(
+        fallback,
+        { ...ask, mode: 'refund', costs: [granted], atLeast: undefined },
+        undefined,
+        IGNORED,
+      ).decided(result)
+    }
+    expect(fallback.ledger.keys).toBe(0)
+  })
+
+  test('as many are granted at once as there are beneath it', async () => {
+    const world = worldOf(4)
+    const [process] = world.processes as [Process]
+    await blip(world, process)
+    const upTo = { ...request, count: 8, atLeast: 1 }
+    expect(await process.decide(upTo)).toMatchObject({ granted: 5, source: 'store' })
+    expect(await process.decide(upTo)).toMatchObject({ granted: 0, source: 'local' })
+    expect(process.asked.map(({ count }) => count)).toEqual([5])
+  })
+
   test('a turn of a bucket comes no earlier than the local quota allows', async () => {
     const world = worldOf(4)
     const [process] = world.processes as [Process]
@@ -115,6 +151,17 @@ describe('while a node is half-open', () => {
     expect(await left()).toBe(4)
     await process.decide({ ...request, mode: 'settle', costs: [3] })
     expect(await left()).toBe(1)
+  })
+
+  test('it starts from what was last seen before the store was lost', async () => {
+    const world = worldOf(4)
+    const [process] = world.processes as [Process]
+    await process.decide({ ...request, costs: [8] })
+    await blip(world, process)
+    let granted = 0
+    for (let i = 0; i < 8; i += 1) granted += (await process.decide(request)).granted
+    // A quarter of the 12 that were left.
+    expect(granted).toBe(3)
   })
 
   test('a request that fails beneath it is charged once', async () => {

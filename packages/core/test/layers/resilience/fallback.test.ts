@@ -74,6 +74,21 @@ describe.each(Object.entries(MAKERS))('%s', (_, make) => {
     const request = { ...consuming(policySet, 'k'), count: 11, atLeast: 1 }
     expect(fallback.decide(request, seenOf(seen), away, 1_000).granted).toBe(10)
   })
+
+  test('a part that grows in an outage gives no new budget', () => {
+    const clock = fakeClock()
+    let count = 4
+    const fallback = fallbackOf(() => ({ count, rank: 0 }), clock)
+    const policySet = makePolicySet('p', [make(100)])
+    const used = { ...consuming(policySet, 'k'), costs: [80] }
+    const seen = seenOf(memoryStore({ clock }).decide(used))
+    let passed = 0
+    for (let i = 0; i < 100; i += 1) {
+      if (i === 3) count = 1
+      if (passes(fallback, policySet, 'k', seen)) passed += 1
+    }
+    expect(passed).toBeLessThanOrEqual(6)
+  })
 })
 
 describe('what could not be counted', () => {
@@ -104,6 +119,32 @@ describe('what could not be counted', () => {
     passes(fallback, policySet, 'k')
     for (const request of requests) fallback.ledger.reconciledLate(request)
     expect((await allDue(fallback)).map(({ units }) => units)).toEqual([1])
+  })
+
+  test('is only that of the chosen targets', async () => {
+    const fallback = fallbackOf()
+    for (const key of ['here', 'there']) passes(fallback, policySet, key)
+    const here = await allDue(fallback, ({ target }) => target.key === 'here')
+    expect(here.map(({ target }) => target.key)).toEqual(['here'])
+    for (const each of here) fallback.ledger.forget(each)
+    expect((await allDue(fallback)).map(({ target }) => target.key)).toEqual(['there'])
+  })
+
+  test('is found by every limit of its time scale, in units of the largest', async () => {
+    const fallback = fallbackOf()
+    const sets = [10, 40].map((capacity) =>
+      makePolicySet('p', [tokenBucket({ name: 'b', capacity, refill: capacity, every: '1m' })]),
+    )
+    const [small, large] = sets as [PolicySet, PolicySet]
+    passes(fallback, small, 'k')
+    passes(fallback, small, 'k')
+    passes(fallback, large, 'k')
+    passes(fallback, small, 'k')
+    const [entry] = fallback.ledger.owedBy({ policySet: small, key: 'k' })
+    // A unit of the small bucket fills as much of it as four units fill the large one.
+    expect(entry).toMatchObject({ units: 13, target: { policySet: large } })
+    expect(fallback.ledger.owedBy({ policySet: large, key: 'k' })).toEqual([entry])
+    expect(fallback.ledger.owedBy({ policySet: large, key: 'other' })).toEqual([])
   })
 })
 
