@@ -268,6 +268,16 @@ describe('in virtual time', () => {
     expect(world.used()).toBeGreaterThanOrEqual(6)
   })
 
+  test('what the store has lost is not restored if it does not recover', async () => {
+    const world = worldOf()
+    for (let i = 0; i < 6; i += 1) await world.decide()
+    world.memory = memoryIn(world.time)
+    await world.decide()
+    expect(new Set(world.modes)).toEqual(new Set(['consume']))
+    expect(world.named('data-loss')).toEqual([])
+    expect(world.used()).toBe(1)
+  })
+
   test.each([
     [
       'throws',

@@ -5,6 +5,8 @@ import { expect, test } from 'vitest'
 import { fixedWindow } from '../../../src/index.js'
 import type { Layer } from '../../../src/layer.js'
 import { Resilience } from '../../../src/layers/resilience/resilience.js'
+import { keyFormat } from '../../../src/redis/transport/keys.js'
+import { Nodes } from '../../../src/redis/transport/nodes.js'
 import { makePolicySet } from '../../../src/request.js'
 import { virtualTime } from '../../virtual-time.js'
 import { consuming, decided, memoryIn } from '../requests.js'
@@ -17,15 +19,16 @@ const OWN_PART = (LIMIT - SEEN) / COUNT
 const policySet = makePolicySet('p', [fixedWindow({ limit: LIMIT, window: '1h' })])
 
 /** One of four processes, and nodes of one memory; keys that begin with `other` are on `b`. */
-function worldOf() {
-  const time = virtualTime()
+function worldOf(seed = 1) {
+  const time = virtualTime(seed)
   const memory = memoryIn(time)
   const nodes = { a: { name: 'a' }, b: { name: 'b' }, replica: { name: 'replica' } }
-  const world = { owner: 'a' as 'a' | 'replica', isAway: false }
+  const world = { owner: 'a' as 'a' | 'replica', isAway: false, isBlip: false }
   const nodeOf = (key: string) => nodes[key.startsWith('other') ? 'b' : world.owner]
   const next: Layer = {
     ask(request, pending) {
-      if (world.isAway && nodeOf(request.target.key) === nodes.a)
+      const { key } = request.target
+      if (world.isBlip || (world.isAway && nodeOf(key) === nodes.a))
         pending.failed(new Error('Connection is closed.'))
       else pending.decided(memory.decide(request as never))
     },
@@ -88,4 +91,27 @@ test('a healthy node has no ceiling, even when it is asked for the first time', 
   expect(resilience.status.health().state).toBe('open')
   expect(await granted('other', LIMIT)).toBe(LIMIT)
   resilience.close()
+})
+
+test('what cannot be counted on a node that is away is no failure of a healthy one', async () => {
+  // It is random whose turn it is to count what is owed to both.
+  for (let seed = 1; seed <= 10; seed += 1) {
+    const { world, time, resilience, granted } = worldOf(seed)
+    const states = () => resilience.status.health().nodes.map(({ state }) => state)
+    world.isBlip = true
+    await granted('other', 1)
+    Object.assign(world, { isBlip: false, isAway: true })
+    for (const key of ['one', 'two', 'three', 'four']) await granted(key, 1)
+    expect(states()).toEqual(['closed', 'closed'])
+    await time.advance(1_000)
+    expect([seed, ...states()]).toEqual([seed, 'open', 'closed'])
+    resilience.close()
+  }
+})
+
+test('all masters that a client of a Cluster knows are known before they are asked', () => {
+  const masters = ['one', 'two', 'three']
+  const nodeOf = (slot: number) => masters[slot % 3]
+  const { all } = new Nodes({ isCluster: true, nodeOf }, keyFormat('weir'))
+  expect(all.map(({ name }) => name)).toEqual(masters)
 })
