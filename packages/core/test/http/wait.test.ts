@@ -146,6 +146,16 @@ test('a client that has left is refused without a decision, and nothing stays re
   expect(await resetMs()).toBe(3_600_000)
 })
 
+test('maxWaiting bounds how many may wait', async () => {
+  const policy = leakyBucket({ capacity: 1, leak: 1, every: '1h' })
+  const { send, limiter } = limitOn({ policy, wait: '5h', maxWaiting: { perKey: 1 } })
+  await send()
+  const waiting = send()
+  expect(await send()).toMatchObject({ status: 429 })
+  limiter.close()
+  await waiting
+})
+
 test.each<unknown>(['soon', -1, 1.5, Number.NaN, null, true, '0s'])(
   'wait: %o is refused',
   (wait) => {

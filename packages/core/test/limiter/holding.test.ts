@@ -111,6 +111,18 @@ describe('release', () => {
     expect(await left()).toBe(2)
   })
 
+  test('of one slot leaves another one renewed', async () => {
+    const { limiter, time, left } = world()
+    const held = await limiter.acquire('k')
+    const other = await limiter.acquire('k')
+    await other.release()
+    await time.advance(5 * HOLD_MS)
+    expect(await left()).toBe(1)
+    expect(held.signal.aborted).toBe(false)
+    await held.release()
+    expect(await left()).toBe(2)
+  })
+
   test('by the decision ends its renewals', async () => {
     const { time, store: memory } = world()
     const { asked, store } = noted(memory)

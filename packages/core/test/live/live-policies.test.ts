@@ -158,6 +158,24 @@ test('counts continue if the time scale is equal, and set says so if it is not',
   expect((await limiter.peek('u1')).remaining).toBe(2)
 })
 
+test('an override applies to policies of its name alone, until it is removed', async () => {
+  const { time, live } = bench()
+  const limits = live()
+  await limits.override({ prefix: 'org-7:' }, api(30))
+  await limits.override('org-7:ann', api(50))
+  await limits.override('boss', unlimited({ name: 'api' }))
+  await time.advance(1_500)
+  const keys = ['ann', 'org-7:bob', 'org-7:ann', 'boss']
+  const limitsOf = () => keys.map((key) => limits.for('free', key).limit)
+  expect(limitsOf()).toEqual([10, 30, 50, Number.POSITIVE_INFINITY])
+  for (const key of keys) expect(limits.for('log-in', key)).toBe(defaults['log-in'])
+  await limits.remove('org-7:ann', 'api')
+  await limits.remove({ prefix: 'org-7:' }, 'api')
+  await limits.remove('boss', 'api')
+  await time.advance(1_500)
+  expect(limitsOf()).toEqual([10, 10, 10, 10])
+})
+
 test('an override of a number applies to the same key as a text', async () => {
   const { time, live } = bench()
   const limits = live()
