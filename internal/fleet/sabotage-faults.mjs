@@ -381,6 +381,8 @@ export const FAULTS = [
     'algorithms/lockout/kernel.ts',
     '    if (!wasBlocked || scratch.count >= scratch.limit) return',
     '    if (wasBlocked || scratch.count >= scratch.limit) return',
+    'well',
+    { kind: 'guessers', settle: 20 },
   ],
   [
     'what is held is never renewed',
@@ -413,14 +415,6 @@ export const FAULTS = [
     '  slots.end()\n',
     'well',
     HOLDERS,
-  ],
-  [
-    'a release does not wait for a renewal that is on its way',
-    'limiter/slots/slots.ts',
-    '  if (slots.renewing !== undefined) await slots.renewing\n',
-    '',
-    'well',
-    { slots: 40, slotDemand: 1, slotMs: 1000, keys: 3 },
   ],
   [
     'what one policy refuses keeps the slot of another',

@@ -1,7 +1,7 @@
 // Puts faults into the product on purpose, to see that the simulation finds them. Each fault is put
 // into a copy of the sources, which is built and simulated until a promise breaks.
 //
-//   node internal/fleet/sabotage.mjs [--only 3,7] [--requests 200000]
+//   node internal/fleet/sabotage.mjs [--only 3,7] [--requests 500000]
 //
 // Prints how many simulated requests each fault took, and the smallest story that shows it. Exits
 // with 1 if a fault was not found.
@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util'
 import { FAULTS } from './sabotage-faults.mjs'
 
 const { values } = parseArgs({
-  options: { only: { type: 'string' }, requests: { type: 'string', default: '200000' } },
+  options: { only: { type: 'string' }, requests: { type: 'string', default: '500000' } },
 })
 const only = values.only?.split(',').map(Number)
 const root = fileURLToPath(new URL('../..', import.meta.url))
