@@ -90,8 +90,11 @@ function pageOf({ file, title, intro, thrower, throws, sections }) {
   const top = [intro, thrown && `${thrower} ${thrown}`].filter(Boolean).join(' ')
   const parts = [`# ${title}`, start, ...(top ? [flow(top)] : [])]
   const all = [...parts, ...sections.map((section) => sectionOf(section, file))].join('\n\n')
+  if (!thrown) return `${all}\n`
   // What the top says is not said again.
-  return thrown ? `${all.replaceAll(`\n\n${flow(`T${thrown.slice(1)}`)}`, '')}\n` : `${all}\n`
+  const again = `\n\n${flow(`T${thrown.slice(1)}`)}`
+  if (!all.includes(again)) throw new Error(`${file}: no section ${thrown}`)
+  return `${all.replaceAll(again, '')}\n`
 }
 
 function sectionOf(section, file) {

@@ -1,7 +1,7 @@
 // What runs on one major of Nest, and on one of Express and Koa: the tests of these packages, of
 // the folder above, and in the folders `test` here. They take each package that the folder of the
 // major depends on from there.
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { adaptersIn } from '../../../tools/release/packages.mjs'
@@ -18,6 +18,8 @@ const FASTIFY = at('./nest12/fastify.ts')
 
 /** The tests in a folder, by name; those that need a process to themselves are another project. */
 function project(name, dir, names, more = {}) {
+  const missing = names.filter((each) => !existsSync(`${dir}/${each}.test.ts`))
+  if (missing.length > 0) throw new Error(`${dir} has no tests named ${missing.join(', ')}`)
   const include = (some) => some.map((each) => `${dir}/${each}.test.ts`)
   const alone = names.filter((each) => APART.includes(each))
   const others = names.filter((each) => !APART.includes(each))
