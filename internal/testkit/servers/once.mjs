@@ -1,5 +1,5 @@
-// A folder that many processes and threads may ask for at the same time, and that one of them
-// makes.
+// What the finders of programs share: a folder that many processes and threads may ask for at the
+// same time, and that one of them makes; and how a finder answers as a command.
 import { spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, realpathSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
