@@ -397,7 +397,7 @@ describe('slots of two policies', () => {
   })
 })
 
-test('no timer is left when nothing is held', async () => {
+test('a release while a renewal is on its way gives back its slots, and leaves no timer', async () => {
   const { limiter, time } = slow(HOLD_MS / 2)
   const held = [await limiter.acquire('k'), await limiter.acquire('k')]
   await time.advance(HOLD_MS / 3 + 1)
