@@ -74,7 +74,7 @@ export const lossRows: Readonly<Record<LossFormula, BoundRow>> = {
     ],
   },
   lossSeenByOtherFirst: {
-    when: "the same, but a process that has not seen the key is the first to ask, or those that have seen it ask for it later; or the call that restores it fails, or follows a refund of what was taken since the loss; or it is a [budget](budgets.md) that holds estimates, which may as well have expired; or a restart with older data is hidden, by a proxy that keeps the client's connection, up to 3 s, or from GLIDE, of which no call failed meanwhile",
+    when: "the same, but a process that has not seen the key is the first to ask, or those that have seen it ask for it later; or the call that restores it fails, or follows a refund of what was taken since the loss; or it is that of a [budget](budgets.md) whose estimates may have expired instead; or a restart with older data is hidden, by a proxy that keeps the client's connection, up to 3 s, or from GLIDE, of which no call failed meanwhile",
     passes: 'L + L for each loss',
     examples: [
       example('two losses', `${LIMIT} + 2 × ${LIMIT}`, bounds.lossSeenByOtherFirst(LIMIT, 2)),
