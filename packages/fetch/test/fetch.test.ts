@@ -176,7 +176,7 @@ test('slots of a request whose response Weir does not see expire', async () => {
   const limit = rateLimit({ name: 'unseen', policy, store: memoryStore({ clock }) })
   expect(await limit(get(), { address })).toBeUndefined()
   clock.advance(11_000)
-  await vi.advanceTimersByTimeAsync(11_000)
+  vi.advanceTimersByTime(11_000)
   expect(await limit(get(), { address })).toBeUndefined()
   expect(warn.mock.calls.flat()).toContainEqual(expect.objectContaining({ code: 'WEIR_NO_END' }))
 })
