@@ -122,10 +122,10 @@ export function isForgotten({ plan, terms }: Fleet): boolean {
 /** No more has passed since the last reset than the bound allows, less what was refunded. */
 export function checkBound(fleet: Fleet, counter: Counter): void {
   if (isForgotten(fleet)) return
-  const { limit, passedSince, story } = counter
+  const { limit, passedSince, story, backHere } = counter
   fleet.over = Math.max(fleet.over, passedSince - limit)
   const flown = counter.flown(fleet.world.nowUs + fleet.forwardUs)
-  const most = failedSettlements(fleet.terms.bound(story), story.offTwice) + flown
+  const most = failedSettlements(fleet.terms.bound(story), story.offTwice) + flown + backHere
   fleet.must(passedSince <= most, `${nameOf(counter)}: ${passedSince} passed, ${most} may`)
 }
 

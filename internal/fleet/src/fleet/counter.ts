@@ -45,6 +45,8 @@ export class Counter {
   passed = 0
   /** Units that were charged whatever was left: penalties, and costs above an estimate. */
   charged = 0
+  /** Units from before a reset that processes may have given back in their own quotas alone. */
+  backHere = 0
   /** How often units were given back. */
   refunds = 0
   /** How often it was reset. */
@@ -167,6 +169,11 @@ export class Counter {
     if (units === 0) return
     this.passed -= units
     this.refunds += 1
+  }
+
+  /** A process gives back units from before a reset: without Redis it may not know of that. */
+  giveBackHere(i: number, units: number): void {
+    if (this.mayBeLocal(i)) this.backHere += units
   }
 
   /** A process settles an estimate that was off by these units. */

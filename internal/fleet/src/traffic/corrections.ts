@@ -23,7 +23,7 @@ export function refund(fleet: Fleet, member: Member): void {
   const most = Math.max(...charged.units)
   const cost = host.random.chance(0.5) ? undefined : host.random.whole(0, most)
   const back = charged.units.map((each) => Math.min(each, cost ?? most))
-  const isFirst = spend(fleet, charged, back)
+  const isFirst = spend(fleet, member, charged, back)
   const settled = isFirst ? settling(fleet, member, charged, back) : undefined
   fleet.tell(`${host.name} ${charged.key} refunds ${back.join()}${isFirst ? '' : ' once more'}`)
   ask(fleet, member, {
@@ -47,7 +47,7 @@ export function settle(fleet: Fleet, member: Member): void {
   const actual = host.random.whole(0, fleet.options.mostUnits)
   const back = units.map((each) => Math.max(0, each - actual))
   const more = units.map((each) => Math.max(0, actual - each))
-  const isFirst = spend(fleet, charged, back)
+  const isFirst = spend(fleet, member, charged, back)
   const off = back.map((each, i) => each + (more[i] as number))
   const settled = isFirst ? settling(fleet, member, charged, off) : undefined
   fleet.tell(`${host.name} ${key} settles ${units.join()} to ${actual}${isFirst ? '' : ' again'}`)
@@ -76,13 +76,14 @@ export function reset(fleet: Fleet, member: Member, key: string): void {
 }
 
 /** Gives back units of a charge, unless it is spent. Returns whether it was not. */
-function spend(fleet: Fleet, charged: Charge, back: Units): boolean {
+function spend(fleet: Fleet, member: Member, charged: Charge, back: Units): boolean {
   if (charged.isSpent) return false
   charged.isSpent = true
   fleet.countersOf(charged.key).forEach((counter, i) => {
     // A charge from before a reset is not given back, unless the clock says that it came after.
     const isThere = counter.resets === charged.resets[i] || fleet.isSetBack
     if (isThere) counter.giveBack(back[i] as number)
+    else counter.giveBackHere(member.rank, back[i] as number)
   })
   return true
 }
