@@ -1,7 +1,7 @@
 // All subjects that use Redis.
 
 import { fastifyRateLimit } from './fastify-rate-limit.js'
-import { floors } from './floors.js'
+import { incr } from './incr.js'
 import { koaRatelimit } from './koa-ratelimit.js'
 import { nestThrottler } from './nest-throttler.js'
 import { rateLimitRedis } from './rate-limit-redis.js'
@@ -10,7 +10,7 @@ import type { RedisSubjectKind } from './subject.js'
 import { weir } from './weir.js'
 
 export const subjects: readonly RedisSubjectKind[] = [
-  ...floors,
+  incr,
   ...weir,
   rateLimitRedis,
   rateLimiterFlexible,

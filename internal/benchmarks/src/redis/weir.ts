@@ -21,9 +21,6 @@ const COUNTER = 'Weir sliding counter'
 const SLIDING = 'Weir sliding window'
 const LOG = 'Weir exact log'
 
-/** The most requests in one call. */
-export const LARGEST_CALL = 32
-
 /** The measured policies, by the name of their row. */
 const POLICIES: Readonly<Record<string, (limit: number) => Policy>> = {
   [BUCKET]: (limit) => tokenBucket({ capacity: limit, refill: 1, every: UNIT_MS }),

@@ -1,10 +1,9 @@
 // One request at a time: what batching costs requests that come alone.
 
 import type { RedisServer } from '@weir/testkit'
-import { INCR } from '../redis/floors.js'
+import { INCR } from '../redis/incr.js'
 import { type Contender, contenders, inProcesses } from '../redis/processes.js'
 import { RATE_LIMIT_REDIS } from '../redis/rate-limit-redis.js'
-import { SMALLEST } from '../redis/smallest.js'
 import { onRedis } from '../redis/stage.js'
 import { subjects } from '../redis/subjects.js'
 import { WEIR } from '../redis/weir.js'
@@ -43,7 +42,7 @@ async function measure(scale: Scale): Promise<readonly Table[]> {
 }
 
 /** The others are measured only on one core. */
-const APART_TOO: ReadonlySet<string> = new Set([INCR, SMALLEST, ...WEIR, RATE_LIMIT_REDIS])
+const APART_TOO: ReadonlySet<string> = new Set([INCR, ...WEIR, RATE_LIMIT_REDIS])
 
 function tableOf(
   id: string,

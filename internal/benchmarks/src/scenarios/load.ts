@@ -1,6 +1,6 @@
 // Many requests in flight: for keys that are mostly new, and all for one key.
 
-import { INCR } from '../redis/floors.js'
+import { INCR } from '../redis/incr.js'
 import { IN_FLIGHT } from '../redis/load.js'
 import { contenders, underLoad } from '../redis/processes.js'
 import { onRedis } from '../redis/stage.js'

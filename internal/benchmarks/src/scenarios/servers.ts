@@ -2,7 +2,7 @@
 // by name.
 
 import { otherServer, type RedisServer, startRedis } from '@weir/testkit'
-import { INCR } from '../redis/floors.js'
+import { INCR } from '../redis/incr.js'
 import { contenders, underLoad } from '../redis/processes.js'
 import { subjects } from '../redis/subjects.js'
 import { WEIR } from '../redis/weir.js'
