@@ -1,10 +1,9 @@
 // The simulated server behaves as the real one: it gives the same replies to the same random walks,
 // call by call.
 
-import { type RedisServer, startRedis } from '@weir/testkit'
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { CallMode } from '../../../packages/core/src/algorithms/modes.js'
 import { IGNORED, type LayerRequest } from '../../../packages/core/src/layer.js'
 import { HEARTBEAT } from '../../../packages/core/src/redis/heartbeat.js'
@@ -24,20 +23,11 @@ import {
 } from '../../../packages/core/test/redis/differential/recipe.js'
 import { replay } from '../../../packages/core/test/redis/differential/replay.js'
 import { takeWalk } from '../../../packages/core/test/redis/differential/walk.js'
-import { patientClient } from '../../../packages/core/test/redis/patient.js'
+import { ownRedis } from '../../../packages/core/test/redis/own.js'
 import { makersOf } from '../src/fleet/policies.js'
 import { SimulatedRedis } from '../src/redis/server.js'
 
-let server: RedisServer
-let client: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  client = await patientClient(server.port)
-})
-afterAll(async () => {
-  client.disconnect()
-  await server.stop()
-})
+const { client } = await ownRedis()
 
 /** The part of a client that the replay uses. */
 function clientOf(redis: SimulatedRedis): Redis {

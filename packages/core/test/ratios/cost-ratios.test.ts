@@ -1,27 +1,17 @@
 // What a decision costs the server as a multiple of something measured beside it, as
 // docs/benchmarks.md and docs/algorithms.md say.
 
-import { judged, type RedisServer, startRedis } from '@weir/testkit'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { judged } from '@weir/testkit'
+import { describe, expect, test } from 'vitest'
 import type { PolicyDescription } from '../../src/algorithms/description.js'
 import { prepareScript } from '../../src/redis/transport/call.js'
 import { keyFormat } from '../../src/redis/transport/keys.js'
 import { makePolicySet } from '../../src/request.js'
 import { policyFactories } from '../../src/testing/algorithms.js'
-import { patientClient } from '../redis/patient.js'
+import { ownRedis } from '../redis/own.js'
 import { verdictsOf } from '../redis/verdicts.js'
 
-let server: RedisServer
-let client: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  client = await patientClient(server.port)
-})
-afterAll(async () => {
-  client.disconnect()
-  await server.stop()
-})
+const { client } = await ownRedis()
 
 const limit = 100_000
 

@@ -1,27 +1,17 @@
 // What a decision costs the server in commands, and what a key costs it in bytes. `pnpm figures`
 // measures times, which depend on the machine; these numbers do not.
 
-import { type RedisServer, startRedis } from '@weir/testkit'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { counterOf, type Policy } from '../../src/algorithms/policy.js'
 import { slidingLog } from '../../src/algorithms/sliding-log/policies.js'
 import { RateLimiter } from '../../src/limiter/limiter.js'
 import { policyFactories } from '../../src/testing/algorithms.js'
 import { type FakeClock, fakeClock } from '../../src/testing/clock.js'
-import { patientClient, stillStore } from './patient.js'
+import { ownRedis } from './own.js'
+import { stillStore } from './patient.js'
 import { callsOf } from './stats.js'
 
-let server: RedisServer
-let client: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  client = await patientClient(server.port)
-})
-afterAll(async () => {
-  client.disconnect()
-  await server.stop()
-})
+const { server, client } = await ownRedis()
 
 const KEY = 'u'
 const subjects = Object.values(policyFactories).map(({ of, cost }) => ({

@@ -1,8 +1,8 @@
 // The database in a client's option `db`, on real servers: Weir decides there or not at all.
 
-import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
+import { waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { livePolicies } from '../../src/entries/live.js'
 import {
   fixedWindow,
@@ -13,16 +13,13 @@ import {
   redisStore,
 } from '../../src/index.js'
 import { clusterClient, newName } from './clients.js'
+import { ownServer } from './own.js'
 import { callsOf } from './stats.js'
 
 const policy = fixedWindow({ name: 'p', limit: 3, window: '5m' })
 const PASSWORD = 'secret'
 
-let server: RedisServer
-beforeAll(async () => {
-  server = await startRedis()
-})
-afterAll(() => server.stop())
+const server = await ownServer()
 
 const open: (() => unknown)[] = []
 let warnings: [string, { readonly code: string }][]

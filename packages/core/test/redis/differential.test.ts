@@ -7,16 +7,15 @@
 // first.
 
 import { appendFileSync, readFileSync } from 'node:fs'
-import { isShort, isWeekly, type RedisServer, seedOf, startRedis, stepsOf } from '@weir/testkit'
+import { isShort, isWeekly, seedOf, stepsOf } from '@weir/testkit'
 import fc from 'fast-check'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { checkDriversOneByOne, checkSameStates, checkStores } from './differential/one-by-one.js'
 import { type KernelName, kernelNames, type WalkRecipe, walks } from './differential/recipe.js'
 import { replay } from './differential/replay.js'
 import { takeWalk, type Walk } from './differential/walk.js'
 import { keysWithoutTtl } from './no-key-for-ever.js'
-import { patientClient } from './patient.js'
+import { ownRedis } from './own.js'
 
 const STEPS = stepsOf(isShort ? 250 : 1_000, 100_000)
 const WALKS_PER_ROUND = isShort ? 5 : 20
@@ -36,17 +35,8 @@ const failures = readFileSync(failureFile, 'utf8')
   .filter((line) => line !== '')
   .map((line) => JSON.parse(line) as Failure)
 
-let server: RedisServer
-let client: Redis
-beforeAll(async () => {
-  // A separate server, whose count of changes shows what is written.
-  server = await startRedis()
-  client = await patientClient(server.port)
-})
-afterAll(async () => {
-  client.disconnect()
-  await server.stop()
-})
+// A separate server, whose count of changes shows what is written.
+const { server, client } = await ownRedis()
 
 let walked = 0
 

@@ -1,9 +1,7 @@
 // Redis loses data, all of it or what was written last, and processes that have seen different
 // amounts of a key return one after the other. Redis is real, and time passes in steps.
 
-import { type RedisServer, startRedis } from '@weir/testkit'
-import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import type { RedisLike } from '../../src/entries/store.js'
 import {
   type Clock,
@@ -11,26 +9,16 @@ import {
   type Policy,
   RateLimiter,
   type RedisStore,
-  recommendedRedisOptions,
   slidingCounter,
   slidingLog,
   tokenBucket,
 } from '../../src/index.js'
 import { fakeClock } from '../../src/testing/index.js'
+import { ownRedis } from './own.js'
 import { redisStoreOf } from './patient.js'
 import { stepTime } from './step-time.js'
 
-let server: RedisServer
-let redis: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  redis = new Redis(server.port, recommendedRedisOptions)
-  await new Promise((resolve) => redis.once('ready', resolve))
-})
-afterAll(async () => {
-  redis.disconnect()
-  await server.stop()
-})
+const { client: redis } = await ownRedis()
 
 const time = stepTime(() => redis.ping(), 50)
 

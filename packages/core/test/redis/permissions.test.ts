@@ -3,19 +3,9 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { openConnection, type RedisServer, startRedis, waitUntil } from '@weir/testkit'
+import { openConnection, type RedisServer, waitUntil } from '@weir/testkit'
 import { Cluster, Redis } from 'ioredis'
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  type MockInstance,
-  test,
-  vi,
-} from 'vitest'
+import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from 'vitest'
 import type { RedisLike } from '../../src/entries/store.js'
 import {
   fixedWindow,
@@ -33,6 +23,7 @@ import {
 import { COMMANDS } from '../../src/redis/permissions.js'
 import { newName } from './clients.js'
 import { movingSlot } from './moving-slot.js'
+import { ownServer } from './own.js'
 import { workerRedis } from './servers.js'
 
 const docs = readFileSync(resolve(import.meta.dirname, '../../../../docs/redis.md'), 'utf8')
@@ -42,11 +33,7 @@ const [RULES, OF_A_CLUSTER] = [...docs.matchAll(/^ACL SETUSER weir (.*)$/gm)].ma
 }) as [string[], string[]]
 const PASSWORD = RULES.find((rule) => rule.startsWith('>'))?.slice(1) as string
 
-let server: RedisServer
-beforeAll(async () => {
-  server = await startRedis()
-})
-afterAll(() => server.stop())
+const server = await ownServer()
 
 type Asked = Pick<RedisServer, 'command'>
 

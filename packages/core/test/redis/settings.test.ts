@@ -1,18 +1,9 @@
 // Live policies in Redis: how they get from one process to another, and what happens when the
 // server is away, restarts, or refuses them. Time passes when a test says so.
 
-import { type RedisServer, startProxy, startRedis, waitUntil } from '@weir/testkit'
+import { startProxy, waitUntil } from '@weir/testkit'
 import { Redis } from 'ioredis'
-import {
-  afterAll,
-  beforeAll,
-  beforeEach,
-  expect,
-  type MockInstance,
-  onTestFinished,
-  test,
-  vi,
-} from 'vitest'
+import { beforeEach, expect, type MockInstance, onTestFinished, test, vi } from 'vitest'
 import { processTime, type Time } from '../../src/base/time.js'
 import type { LivePolicies } from '../../src/entries/live.js'
 import type { RedisLike } from '../../src/entries/store.js'
@@ -21,6 +12,7 @@ import { livePoliciesIn } from '../../src/live/live-policies.js'
 import { fakeClock } from '../../src/testing/index.js'
 import { virtualTime } from '../virtual-time.js'
 import { clusterClient, singleClient, strictStore } from './clients.js'
+import { ownServer } from './own.js'
 import { patientOptions, redisStoreOf } from './patient.js'
 
 const api = (limit: number) => slidingWindow({ name: 'api', limit, window: '1m' })
@@ -28,11 +20,7 @@ const defaults = { free: api(10), pro: api(100) }
 const SECRET = 'a secret of the tests'
 
 let emitted: MockInstance
-let server: RedisServer
-beforeAll(async () => {
-  server = await startRedis()
-})
-afterAll(() => server.stop())
+const server = await ownServer()
 beforeEach(() => {
   emitted = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
   return () => emitted.mockRestore()

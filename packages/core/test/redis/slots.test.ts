@@ -1,27 +1,17 @@
 // Slots and estimates on Redis: over several processes, and what they cost.
 
 import { once } from 'node:events'
-import { type RedisServer, startRedis } from '@weir/testkit'
-import type { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { budget, concurrency, RateLimiter, slidingWindow } from '../../src/index.js'
 import { correctionOf, makePolicySet } from '../../src/request.js'
 import type { StoreRequest } from '../../src/store.js'
 import type { HoldReport } from './holders/holder.js'
 import { reportOf, startHolder } from './holders/start-holder.js'
-import { patientClient, patientStore } from './patient.js'
+import { ownRedis } from './own.js'
+import { patientStore } from './patient.js'
 import { callsOf } from './stats.js'
 
-let server: RedisServer
-let client: Redis
-beforeAll(async () => {
-  server = await startRedis()
-  client = await patientClient(server.port)
-})
-afterAll(async () => {
-  client.disconnect()
-  await server.stop()
-})
+const { server, client } = await ownRedis()
 
 test('two processes never hold more than the limit, every waiting request gets a slot, and all come back', async () => {
   const children = await Promise.all([0, 1].map(startHolder))

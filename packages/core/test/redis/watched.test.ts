@@ -1,9 +1,9 @@
 // All processes hear with their heartbeats that somebody watches, on real servers, and it costs
 // nothing while nobody does. Time passes when a test says so; the servers have their own.
 
-import { type RedisServer, startRedis, waitUntil } from '@weir/testkit'
+import { waitUntil } from '@weir/testkit'
 import { type Cluster, Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { fixedWindow, RateLimiter, type RedisStore } from '../../src/index.js'
 import { settingsOf } from '../../src/live/checks.js'
 import { ioredisConnection } from '../../src/redis/clients/ioredis.js'
@@ -14,13 +14,10 @@ import { redisStoreIn } from '../../src/redis/store.js'
 import type { Settings } from '../../src/settings.js'
 import { type VirtualTime, virtualTime } from '../virtual-time.js'
 import { clusterClient, newName, singleClient, strictStore } from './clients.js'
+import { ownServer } from './own.js'
 import { CALM, patientOptions } from './patient.js'
 
-let server: RedisServer
-beforeAll(async () => {
-  server = await startRedis()
-})
-afterAll(() => server.stop())
+const server = await ownServer()
 
 type Watching = Required<Pick<Settings, 'watch' | 'onWatched'>>
 
