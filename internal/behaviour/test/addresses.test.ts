@@ -1,8 +1,8 @@
-// Who a client is. What a client writes never changes that, unless the setup trusts everybody.
+// Who a client is. What a client writes never changes that, unless the setup trusts everybody. How
+// addresses and headers are read is tested in core (test/http/client, test/base/address.test.ts).
 
 import { createServer } from 'node:net'
 import { memoryStore, type Store } from '@weir/core'
-import { addressKey } from '@weir/core/http'
 import { fakeClock } from '@weir/core/testing'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Ask, ask, serve, statuses, times } from './client.js'
@@ -16,7 +16,7 @@ const forwarded = (value: string, header = 'x-forwarded-for'): Ask => ({
 
 const hasIpv6 = await listensOnBoth()
 
-// Many of these settings are unsafe and cause warnings: core/test/http-advice.test.ts.
+// Many of these settings are unsafe and cause warnings: core/test/http/client/warnings.test.ts.
 beforeEach(() => void vi.spyOn(process, 'emitWarning').mockImplementation(() => {}))
 afterEach(() => void vi.restoreAllMocks())
 
@@ -98,55 +98,12 @@ describe.each(servers)('$name', (kind) => {
     expect(await statuses(url, asks)).toEqual([200, 429, 200, 429])
   })
 
-  test('one address is one client in all its spellings', async () => {
-    const url = await one('nobody', { proxies: loopback })
-    const spellings = [
-      '1.2.3.4',
-      '::ffff:1.2.3.4',
-      '::FFFF:102:304',
-      '64:ff9b::1.2.3.4',
-      '1.2.3.4:5678',
-      '[::ffff:1.2.3.4]:80',
-    ]
-    expect(
-      await statuses(
-        url,
-        spellings.map((spelling) => forwarded(spelling)),
-      ),
-    ).toEqual([200, 429, 429, 429, 429, 429])
-  })
-
   test('clients whom a trusted proxy does not name are one client, or none with onMissingKey', async () => {
     const asks = ['unknown', '_hidden', 'unknown'].map((value) => forwarded(value))
     const url = await one('nobody', { proxies: loopback, onMissingKey: 'shared' })
     expect(await statuses(url, asks)).toEqual([200, 429, 429])
     const free = await one('nobody', { proxies: loopback, onMissingKey: 'skip' })
     expect(await statuses(free, asks)).toEqual([200, 200, 200])
-  })
-
-  test('an unreadable header of a trusted proxy counts by the proxy', async () => {
-    const url = await one('nobody', { proxies: loopback, onMissingKey: 'skip' })
-    const garbage = ['01.2.3.4', '', '1.2.3.355', 'x'.repeat(8_000), '9.9.9.9, <script>']
-    const asks = [{}, ...garbage.map((value) => forwarded(value))]
-    expect(await statuses(url, asks)).toEqual([200, 429, 429, 429, 429, 429])
-  })
-
-  test('an open quote in Forwarded does not free a client from its limit', async () => {
-    const proxies = { ...loopback, header: 'forwarded' }
-    const url = await one('nobody', { proxies, onMissingKey: 'skip' })
-    const asks = ['', 'for="', '", ', 'for="\\, '].map((forged) =>
-      forwarded(`${forged}, for=9.9.9.9`, 'forwarded'),
-    )
-    expect(await statuses(url, asks)).toEqual([200, 429, 429, 429])
-  })
-
-  test('a /56 is one client', async () => {
-    const url = await one('nobody', { proxies: loopback })
-    const from = (network: string, i: number) =>
-      forwarded(`2001:db8:0:${network}${i % 10}::${i.toString(16)}`)
-    const asks = Array.from({ length: 100 }, (_, i) => from('550', i))
-    expect((await statuses(url, asks)).filter((status) => status === 200)).toHaveLength(1)
-    expect(await statuses(url, [from('560', 1)])).toEqual([200])
   })
 
   test.skipIf(!hasIpv6)('a server on both families keeps its IPv4 clients apart', async () => {
@@ -156,18 +113,6 @@ describe.each(servers)('$name', (kind) => {
     const six = url.replace('127.0.0.1', '[::1]')
     expect((await ask(six)).status).toBe(200)
   })
-})
-
-test('100,000 addresses of one /56 have one key, and addresses outside it have others', () => {
-  const key = addressKey()
-  const keys = new Set<string | undefined>()
-  const hex = (value: number) => (value % 65_536).toString(16)
-  for (let i = 0; i < 100_000; i += 1)
-    keys.add(
-      key(`2001:db8:1234:56${(i % 256).toString(16).padStart(2, '0')}:${hex(i * 7)}::${hex(i)}`),
-    )
-  expect([...keys]).toEqual(['2001:db8:1234:5600::/56'])
-  expect(key('2001:db8:1234:5700::1')).toBe('2001:db8:1234:5700::/56')
 })
 
 /** False on a machine without IPv6. */
