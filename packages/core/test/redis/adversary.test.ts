@@ -1,5 +1,5 @@
 // How much an attacker gets in any one window: by knowing the edges, and by thousands of attempts
-// to do better. `pnpm figures` measures it.
+// to do better.
 
 import { seedOf } from '@weir/testkit'
 import type { Redis } from 'ioredis'

@@ -133,7 +133,7 @@ export function refundAttack({ limit, windowMs }: Policy): readonly Blow[] {
   return blows
 }
 
-export type Random = () => number
+type Random = () => number
 
 /** Searches for an attack: changes one at random, and continues from the change if it is no
  *  worse. */
@@ -188,15 +188,4 @@ function someBlow(policy: Policy, random: Random): Blow {
   const amount = random()
   if (amount < 0.15) return { when, n: Math.floor(random() * 16), units: 0 }
   return { when, n, units: amount < 0.6 ? policy.limit : 1 + Math.floor(random() * policy.limit) }
-}
-
-/** mulberry32: a generator of 32 bits of state, small and sound. */
-export function mulberry32(seed: number): Random {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

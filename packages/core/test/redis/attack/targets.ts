@@ -8,14 +8,14 @@ import type { Policy } from '../../../src/algorithms/policy.js'
 import { slidingWindow } from '../../../src/algorithms/sliding-log/policies.js'
 import { policyFactories } from '../../../src/testing/algorithms.js'
 import { unitFactories } from '../../unit-factories.js'
-import { edgeAttacks, mulberry32, type Raid, raid, refundAttack, search } from './attack.js'
+import { randomFrom } from '../../virtual-time.js'
+import { edgeAttacks, type Raid, raid, refundAttack, search } from './attack.js'
 
 export interface Target {
   readonly call: string
   readonly policy: Policy
-  /** The most units in any minute, and why. */
+  /** The most units in any minute. */
   readonly bound: number
-  readonly because: string
 }
 
 const limit = 100
@@ -38,8 +38,8 @@ export const targets: readonly Target[] = [
 
 function targetOf(call: string, policy: Policy): Target {
   const [factory = ''] = call.split(/\W/)
-  const { units, says } = (policyFactories[factory] as PolicyDescription).bound(policy)
-  return { call, policy, bound: units, because: says }
+  const { units } = (policyFactories[factory] as PolicyDescription).bound(policy)
+  return { call, policy, bound: units }
 }
 
 /** Factories of one kernel may make the same policy in other words. */
@@ -63,7 +63,7 @@ export function measure(seed: number, tries: number): Measured[] {
     const { policy } = target
     const planned = [...edgeAttacks(policy.limit), refundAttack(policy)]
     const edge = Math.max(...planned.map((blows) => raid(policy, blows).held))
-    const worst = raid(policy, search(policy, mulberry32(seed), tries))
+    const worst = raid(policy, search(policy, randomFrom(seed), tries))
     return { ...target, edge, searched: worst.held, worst }
   })
 }
