@@ -1,3 +1,0 @@
-import { startPage } from './page/page.js'
-
-startPage()
