@@ -22,7 +22,7 @@ export type RefundWhen<Req, Rest extends unknown[] = []> = (
 
 /**
  * What a request turned out to cost; undefined: as much as was charged. Called once, when the
- * response has ended or its connection has closed.
+ * response has ended or its connection has closed, which may be before its work has ended.
  */
 export type Settle<Req, Rest extends unknown[] = []> = (
   request: Req,
@@ -56,13 +56,23 @@ export async function settleAs(
   decision: Decision,
 ): Promise<void> {
   try {
-    const cost = await actual()
+    const cost = (await actual()) ?? estimateOf(decision)
     if (cost !== undefined) await limiter.settle(decision, cost)
   } catch (error) {
     const { name } = limiter
     const what = `a request of limiter "${name}" could not be settled, so its charge stays`
     warnOnce('WEIR_SETTLE_FAILED', name, `${what}: ${quote(error)}`)
+    const cost = estimateOf(decision)
+    // Does nothing if the store has failed: its settlement is on its way, or lost.
+    if (cost !== undefined) await limiter.settle(decision, cost).catch(() => {})
   }
+}
+
+/** What a decision charged of policies that give it back unless it is settled. */
+function estimateOf({ policies }: Decision): Cost | undefined {
+  const held = policies.filter(({ policy: { kernel }, cost }) => kernel?.settle && cost > 0)
+  if (held.length === 0) return undefined
+  return Object.fromEntries(held.map(({ policy, cost }) => [policy.name, cost]))
 }
 
 /**

@@ -3,7 +3,7 @@
 
 import { expect, test, vi } from 'vitest'
 import type { ResponseOutcome } from '../../../src/http/index.js'
-import { fixedWindow, memoryStore, type Store } from '../../../src/index.js'
+import { budget, type Cost, fixedWindow, memoryStore, type Store } from '../../../src/index.js'
 import { fakeClock } from '../../../src/testing/index.js'
 import { catchWarnings } from '../../warnings.js'
 import { type FakeRequest, FakeResponse, limitOn } from '../exchange.js'
@@ -122,3 +122,19 @@ test.each([
     expect(warnings.codes).toEqual(['WEIR_REFUND_FAILED'])
   },
 )
+
+test.each<[string, () => Cost | undefined | Promise<Cost | undefined>, number]>([
+  ['returns undefined', () => undefined, 6],
+  ['rejects', () => Promise.reject(new Error('bug')), 6],
+  ['returns no valid cost', () => Number.NaN, 6],
+  ['returns a cost', async () => 9, 1],
+])('where settle %s, the estimate of a budget does not come back', async (_, settle, left) => {
+  const run = budget({ name: 'run', limit: 10, holdTimeout: '1m' })
+  const { send, limiter, clock } = limitOn({ policy: [run, policy], cost: 4, settle })
+  const response = new FakeResponse()
+  await send({}, response)
+  // The client leaves before its work has ended.
+  await response.end(200, false)
+  clock.advance('1h')
+  expect((await limiter.peek('192.0.2.1')).policies[0]?.remaining).toBe(left)
+})
