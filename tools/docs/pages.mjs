@@ -53,7 +53,7 @@ export const pages = [
       { name: 'Decision' },
       { name: 'Allowed', omit: ['allowed', 'reason', 'retryAfterMs'] },
       { name: 'Denied', omit: ['allowed'] },
-      { name: 'PolicyResult', from: 'store', omit: ['policy'] },
+      { name: 'PolicyResult', from: 'store' },
       { name: 'RequestDecision', from: 'http' },
     ],
   },

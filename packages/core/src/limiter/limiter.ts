@@ -156,16 +156,16 @@ export class RateLimiter {
   }
 
   /**
-   * Takes units and slots as `consume` does or, with a `timeout`, as `wait` does, and renews the
-   * slots until `release()`, or the end of the block: `await using held = await
-   * limiter.acquire('u42')`. Rejects with WEIR_INVALID_POLICY if no policy is a `concurrency`.
+   * Takes what `consume` or, with a `timeout`, `wait` takes, and renews slots, and the estimates of
+   * budgets, until `release()`, or the end of the block: `await using held = await
+   * limiter.acquire('u42')`. Rejects with WEIR_INVALID_POLICY if no policy has a `holdTimeout`.
    */
   acquire(key: Key, options?: AcquireOptions): Promise<Held> {
     return acquire(this.#parts, key, options)
   }
 
   /**
-   * Holds slots, as `acquire` does, until `work`'s promise, and all that it passed to `until`, have
+   * Holds what `acquire` does until `work`'s promise, and all that it passed to `until`, have
    * settled. Resolves to what `work` returned, or to the denial; rejects with what it threw.
    *
    * @example

@@ -2,7 +2,7 @@
 // docs/concurrency.md.
 
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { concurrency, fixedWindow, RateLimiter } from '../../src/index.js'
+import { budget, concurrency, fixedWindow, RateLimiter } from '../../src/index.js'
 import { inTime } from '../../src/limiter/limiter.js'
 import { livePoliciesIn } from '../../src/live/live-policies.js'
 import { memoryStoreIn } from '../../src/memory/store.js'
@@ -196,9 +196,12 @@ describe('acquire', () => {
     expect(await left()).toBe(2)
   })
 
-  test('without a policy that has slots, it is refused and charges nothing', async () => {
-    const { limiter } = world({ policy: rate })
-    const refused = expect.objectContaining({ code: 'WEIR_INVALID_POLICY' })
+  test('without a policy that is held, it is refused and charges nothing', async () => {
+    const { limiter } = world({ policy: [rate, budget({ name: 'run', limit: 10 })] })
+    const refused = expect.objectContaining({
+      code: 'WEIR_INVALID_POLICY',
+      message: expect.stringContaining('or a budget with holdTimeout'),
+    })
     await expect(limiter.acquire('k')).rejects.toEqual(refused)
     await expect(limiter.hold('k', () => 1)).rejects.toEqual(refused)
     expect((await limiter.peek('k')).remaining).toBe(10)

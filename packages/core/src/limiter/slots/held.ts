@@ -105,9 +105,9 @@ export function holdLimits(options: HoldOptions): HoldLimits {
 }
 
 /**
- * The policies of a key, so that a call is refused before it is charged if none has slots;
+ * The policies of a key, so that a call is refused before it is charged if none is held;
  * undefined: the limiter's own.
- * @throws {TypeError} WEIR_INVALID_POLICY if none of them has slots
+ * @throws {TypeError} WEIR_INVALID_POLICY if none of them is held
  */
 async function policyOf(
   limiter: LimiterParts,
@@ -119,8 +119,9 @@ async function policyOf(
   const { policySet, uses } = isPromise(known) ? await known : known
   if (policySet !== undefined && !hasHeld({ policySet })) {
     const names = uses.map(({ policy: { name } }) => name).join(', ')
-    const what = `acquire() of limiter "${limiter.name}" takes a slot, and its policies are ${names}`
-    throw typeError('WEIR_INVALID_POLICY', `${what}; give concurrency({...}) among them`)
+    const what = `acquire() of limiter "${limiter.name}" can hold nothing of its policies (${names})`
+    const right = 'give concurrency({...}), or a budget with holdTimeout, among them'
+    throw typeError('WEIR_INVALID_POLICY', `${what}; ${right}`)
   }
   if (limiter.fixed !== undefined && policy === undefined) return undefined
   return uses.length > 0 ? uses : policy
