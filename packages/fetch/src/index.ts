@@ -29,7 +29,13 @@ export {
 
 export { clientAddress } from './client-address.js'
 export { type HonoContext, type HonoMiddleware, honoMiddleware } from './hono.js'
-export { limitTools, type ToolCall, type ToolLimit, type ToolServer } from './mcp.js'
+export {
+  limitTools,
+  type ToolCall,
+  type ToolCaller,
+  type ToolLimit,
+  type ToolServer,
+} from './mcp.js'
 
 /** What the server knows of a request's client: see `clientAddress`. Functions of the options get
  *  it as it was given, with all that you add. */

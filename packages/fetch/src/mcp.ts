@@ -1,8 +1,8 @@
 // Limits of tools, for servers of the Model Context Protocol: a call that is refused has a result
 // that a model can act on.
 
-import type { Cost, Denied, RateLimiter } from '@weir/core'
-import { NO_KEY, warnOnce } from '@weir/core/internal'
+import type { Cost, Denied, Key, RateLimiter } from '@weir/core'
+import { isKey, NO_KEY, quote, warnOnce } from '@weir/core/internal'
 
 interface Authenticated {
   readonly clientId: string
@@ -22,6 +22,15 @@ export interface ToolCall {
     | undefined
 }
 
+/** Who calls a tool, alike in both majors of the SDK. */
+export interface ToolCaller<Call extends ToolCall = ToolCall> {
+  /** What the server has found out by the call's token. */
+  readonly authInfo: Authenticated | undefined
+  readonly sessionId: string | undefined
+  /** What the tool's handler gets besides its arguments; it differs between the majors. */
+  readonly context: Call
+}
+
 /** How tools are limited. */
 export interface ToolLimit<Call extends ToolCall = ToolCall> {
   readonly limiter: RateLimiter
@@ -29,9 +38,10 @@ export interface ToolLimit<Call extends ToolCall = ToolCall> {
   readonly tools?: readonly string[] | undefined
   /** What a call costs. Default 1. */
   readonly cost?: ((tool: string, args: unknown) => Cost) | undefined
-  /** Who calls. Default: the authenticated client, else the session; without either, all callers
-   *  share one bucket. */
-  readonly key?: ((call: Call, tool: string) => string) | undefined
+  /** Returns who calls: a text, a whole number or a promise of one. Default, also with a warning for
+   *  anything else: the authenticated client, else the session; without either, all callers share
+   *  one bucket. */
+  readonly key?: ((caller: ToolCaller<Call>, tool: string) => unknown) | undefined
 }
 
 /** The part of an `McpServer` that is used, of both majors of the SDK. */
@@ -64,12 +74,26 @@ export function limitTools<Call extends ToolCall = ToolCall>(
   function limited(tool: string, handle: Handle): Handle {
     return async (...args) => {
       // A tool without arguments gets only the context.
-      const call = args.at(-1) as Call
-      const caller = key === undefined ? callerOf(call, limiter.name) : key(call, tool)
+      const context = args.at(-1) as Call
       const input = args.length > 1 ? args[0] : undefined
+      const caller = await keyOf(context, tool)
       const decision = await limiter.consume(caller, { cost: cost?.(tool, input) })
-      return decision.allowed ? handle(...args) : refused(tool, decision)
+      return decision.allowed ? handle(...args) : refused(tool, tools?.length === 1, decision)
     }
+  }
+  async function keyOf(context: Call, tool: string): Promise<Key> {
+    const { sessionId, authInfo = context.http?.authInfo } = context
+    const found = await key?.({ authInfo, sessionId, context }, tool)
+    if (isKey(found)) return found
+    if (key !== undefined) {
+      const what = `key of limiter "${limiter.name}" gave ${quote(found)}`
+      const right = 'neither a text nor a whole number; the client or its session is limited'
+      warnOnce('WEIR_NO_KEY', limiter.name, `${what}, ${right}`)
+    }
+    if (authInfo !== undefined) return `client:${authInfo.clientId}`
+    if (sessionId !== undefined) return `session:${sessionId}`
+    warnOfShared(context, limiter.name)
+    return NO_KEY
   }
   for (const method of ['registerTool', 'tool'] as const) {
     const register = server[method] as Handle | undefined
@@ -83,25 +107,23 @@ export function limitTools<Call extends ToolCall = ToolCall>(
   }
 }
 
-function callerOf({ authInfo, http, requestInfo, sessionId }: ToolCall, limiter: string): string {
-  const client = authInfo ?? http?.authInfo
-  if (client !== undefined) return `client:${client.clientId}`
-  if (sessionId !== undefined) return `session:${sessionId}`
-  // Over stdio there is one client.
-  if (http !== undefined || requestInfo !== undefined) {
-    const what = `a call of a tool has neither authInfo nor a session, for limiter "${limiter}"`
-    warnOnce('WEIR_NO_KEY', limiter, `${what}; all such calls share one bucket; give key`)
-  }
-  return NO_KEY
+/** Over stdio there is one client. */
+function warnOfShared({ http, requestInfo }: ToolCall, limiter: string): void {
+  if (http === undefined && requestInfo === undefined) return
+  const what = `a call of a tool has neither authInfo nor a session, for limiter "${limiter}"`
+  warnOnce('WEIR_NO_KEY', limiter, `${what}; all such calls share one bucket; give key`)
 }
 
-function refused(tool: string, { reason, retryAfterMs }: Denied): Refused {
+/** @param isItsOwn whether the limit is of this tool alone */
+function refused(tool: string, isItsOwn: boolean, { reason, retryAfterMs }: Denied): Refused {
+  const of = isItsOwn ? `the tool "${tool}"` : 'tool calls'
   const what =
     reason === 'store-unavailable' || reason === 'policy-failed'
       ? `Calls of the tool "${tool}" cannot be counted at present.`
-      : `The rate limit of the tool "${tool}" is used up.`
+      : `The rate limit of ${of} is used up.`
   const isNever = !Number.isFinite(retryAfterMs)
-  const then = isNever ? never(reason) : waiting(Math.max(1, Math.ceil(retryAfterMs / 1_000)))
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000))
+  const then = isNever ? never(reason) : waiting(seconds, isItsOwn ? 'it' : `"${tool}"`)
   return {
     isError: true,
     content: [{ type: 'text', text: `${what} ${then}` }],
@@ -116,6 +138,6 @@ function never(reason: Denied['reason']): string {
     : 'No waiting helps. Do not call it again.'
 }
 
-function waiting(seconds: number): string {
-  return `Wait ${seconds} second${seconds === 1 ? '' : 's'} before you call it again.`
+function waiting(seconds: number, tool: string): string {
+  return `Wait ${seconds} second${seconds === 1 ? '' : 's'} before you call ${tool} again.`
 }

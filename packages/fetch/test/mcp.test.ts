@@ -39,7 +39,9 @@ const info = { name: 'weir', version: '1.0.0' }
 
 function authOf(request: Request) {
   const token = request.headers.get('authorization')?.slice('Bearer '.length)
-  return token === undefined ? undefined : { token, clientId: token, scopes: [] }
+  if (token === undefined) return undefined
+  const [user, clientId = token] = token.split('@')
+  return { token, clientId, scopes: [], extra: user === clientId ? {} : { sub: user } }
 }
 
 async function listening(fetch: (request: Request) => Promise<Response>): Promise<URL> {
@@ -106,11 +108,15 @@ const sdk2: Sdk = {
   },
 }
 
+let made = 0
+
 /** Adds the tools `search`, with an argument and a structured result, and `ping`, without. */
 function withTools(options: Omit<ToolLimit, 'limiter'> = {}, limit = 10) {
   const policy = slidingLog({ limit, window: '1m' })
+  // A warning is given once for each limiter.
+  made += 1
   const limiter = new RateLimiter({
-    name: 'tools',
+    name: `tools-${made}`,
     policy,
     store: memoryStore({ clock: fakeClock() }),
   })
@@ -150,7 +156,7 @@ test.each([sdk1, sdk2])(
     const refused = await call('search', { pages: 1 })
     expect(refused.isError).toBe(true)
     expect(refused.content[0]?.text).toBe(
-      'The rate limit of the tool "search" is used up. Wait 60 seconds before you call it again.',
+      'The rate limit of tool calls is used up. Wait 60 seconds before you call "search" again.',
     )
     expect(refused._meta?.['weir/retryAfterMs']).toBe(60_000)
     const never = await call('search', { pages: 11 })
@@ -187,6 +193,25 @@ test.each([sdk1, sdk2])('$name: clients are told apart by who they are', async (
   expect((await limiter.peek('client:ann')).remaining).toBe(0)
 })
 
+test.each([sdk1, sdk2])(
+  '$name: key tells users apart; where it gives no key, their client is limited, with a warning',
+  async ({ start }) => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    onTestFinished(() => warn.mockRestore())
+    const key: ToolLimit['key'] = ({ authInfo }) => authInfo?.extra?.sub
+    const { addTools, limiter } = withTools({ key }, 1)
+    const connect = await start(addTools)
+    for (const user of ['ann', 'bob']) {
+      expect((await (await connect(`${user}@app`))('ping')).isError).toBeFalsy()
+      expect((await limiter.peek(user)).remaining).toBe(0)
+    }
+    expect(warn).not.toHaveBeenCalled()
+    expect((await (await connect('app'))('ping')).isError).toBeFalsy()
+    expect((await limiter.peek('client:app')).remaining).toBe(0)
+    expect(warn.mock.calls.map(([, options]) => options)).toMatchObject([{ code: 'WEIR_NO_KEY' }])
+  },
+)
+
 test('clients that nobody has authenticated are told apart by their sessions', async () => {
   const connect = await sdk1.start(withTools({}, 1).addTools)
   const [first, second] = [await connect(), await connect()]
@@ -222,5 +247,6 @@ test('tools of the older method `tool` are limited as well', async () => {
 test('only the named tools are limited', async () => {
   const call = await (await sdk1.start(withTools({ tools: ['search'] }, 0).addTools))()
   expect((await call('ping')).isError).toBeFalsy()
-  expect((await call('search', { pages: 1 })).isError).toBe(true)
+  const refused = await call('search', { pages: 1 })
+  expect(refused.content[0]?.text).toMatch(/^The rate limit of the tool "search" is used up\./)
 })
