@@ -10,16 +10,12 @@ import { once } from 'node:events'
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startCluster, startRedis } from '@weir/testkit'
-import { nodeBinary } from '@weir/testkit/node'
 import { onTestFinished } from 'vitest'
 import { documents, root } from '../test/documents.js'
 
 const here = import.meta.dirname
 
-/**
- * What `npm test` does not install, or a newer Node has: the snippets that import it run in the
- * step `majors`.
- */
+/** What `npm test` does not install: the snippets that import it run in the step `majors`. */
 export const ELSEWHERE: readonly string[] = [
   '@apollo/server',
   '@modelcontextprotocol/server',
@@ -32,7 +28,6 @@ export const ELSEWHERE: readonly string[] = [
   'graphql',
   'graphql-query-complexity',
   'graphql-yoga',
-  'node:sqlite',
   'redis',
   'socket.io-client',
   'zod',
@@ -141,19 +136,12 @@ export async function runOf(
     some.map(({ file }) => join(folder, file.replace(/ts$/, 'js')))
   const has = (name: string) => (snippet: Snippet) => importsOf(snippet).includes(name)
   const tests = snippets.filter(has('node:test'))
-  const others = snippets.filter((each) => !tests.includes(each) && !has('node:sqlite')(each))
-  // Node 20 has no SQLite. A forced exit ends what stays open, but cuts off the last tests of many.
-  const withSqlite = tests.filter((test) =>
-    snippets.some((each) => has('node:sqlite')(each) && importsOf(test).includes(each.file)),
-  )
-  const withExit = tests.filter((each) => !withSqlite.includes(each))
+  const others = snippets.filter((each) => !tests.includes(each))
   const first = prepare === undefined ? [] : ['--import', prepare]
   const run = ['--enable-source-maps', ...first, join(here, 'run.mjs'), ports]
   const said = await Promise.all([
     outputOf(folder, process.execPath, run, filesOf(others)),
-    outputOf(folder, process.execPath, ['--test-force-exit', '--test'], filesOf(withExit)),
-    withSqlite.length > 0 &&
-      outputOf(folder, nodeBinary('22.13.0'), ['--test'], filesOf(withSqlite)),
+    outputOf(folder, process.execPath, ['--test-force-exit', '--test'], filesOf(tests)),
   ])
   return said.filter(Boolean).join('\n')
 }

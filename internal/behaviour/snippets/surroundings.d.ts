@@ -20,19 +20,6 @@ declare function eventually(check: () => Promise<void>): Promise<void>
 /** Sends a request to the server that listens. */
 declare function ask(path: string, init?: RequestInit): Promise<Response>
 
-/** The part that the SQLite recipe uses, which is missing in the types of Node 20. */
-declare module 'node:sqlite' {
-  export class DatabaseSync {
-    constructor(path: string)
-    exec(sql: string): void
-    prepare(sql: string): {
-      run(...values: (string | number)[]): unknown
-      get(...values: (string | number)[]): Record<string, unknown> | undefined
-    }
-    close(): void
-  }
-}
-
 /** The parts of Next that documents use. */
 declare module 'next/server' {
   export class NextResponse extends Response {
