@@ -129,7 +129,7 @@ const change = {
     ],
   },
   browser: {
-    title: 'The dashboard in a browser',
+    title: 'The dashboard and the playground in a browser',
     needs: { nginx: 'nginx-light' },
     commands: [testsOf('browser')],
   },

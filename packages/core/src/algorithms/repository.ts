@@ -15,6 +15,8 @@ export interface PolicyInRepository {
   /** Its row in docs/algorithms.md, "What each promises"; policies may share one. Undefined: it has
    *  a page of its own. */
   readonly promise?: Promised | undefined
+  /** What the playground shows of it. Undefined: nothing. */
+  readonly cards?: readonly Card[] | undefined
 }
 
 type Options = Readonly<Record<string, unknown>>
@@ -28,4 +30,22 @@ export interface Promised {
   readonly terms: (limit: number) => string
   /** How exact it is. */
   readonly exact: string
+}
+
+/** One form of a policy. */
+export interface Card {
+  readonly title: string
+  /** What it does, in a sentence. */
+  readonly says: string
+  readonly options: (numbers: Numbers) => Options
+  /** Whether its windows begin on the clock's. */
+  readonly isOnClock?: boolean
+}
+
+/** What somebody sets on the page. */
+export interface Numbers {
+  readonly limit: number
+  readonly window: string
+  /** The capacity of buckets. */
+  readonly burst: number
 }

@@ -14,6 +14,17 @@ export const repository: AlgorithmInRepository = {
     tokenBucket: {
       promise,
       picture: { capacity: 10, refill: 10, every: '1m' },
+      cards: [
+        {
+          title: 'Token bucket',
+          says: 'Holds one burst, and fills up steadily by the limit in each window. So do gcra and leakyBucket, in other words.',
+          options: ({ limit, window, burst }) => ({
+            capacity: burst,
+            refill: limit,
+            every: window,
+          }),
+        },
+      ],
     },
     gcra: {
       promise,

@@ -9,6 +9,14 @@ export const repository: AlgorithmInRepository = {
         exact: 'an estimate by design',
       },
       picture: { limit: 10, window: '1m' },
+      cards: [
+        {
+          title: 'Sliding counter',
+          says: 'Two counts on the clock’s windows, the older one weighted: an estimate, and small.',
+          options: ({ limit, window }) => ({ limit, window }),
+          isOnClock: true,
+        },
+      ],
     },
   },
 }
