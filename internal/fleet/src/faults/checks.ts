@@ -49,6 +49,11 @@ export function routine(check: Check): Check {
   return { ...check, routine: true }
 }
 
+/** Names the part of a row that checks belong to. */
+export function named(part: string, checks: readonly Check[]): Check[] {
+  return checks.map((check) => ({ ...check, what: `${part}: ${check.what}` }))
+}
+
 function ms(value: number): string {
   if (value === Number.POSITIVE_INFINITY) return 'never'
   return `${value < 10 ? Math.round(value * 10) / 10 : Math.round(value)} ms`

@@ -11,7 +11,7 @@ export const RATE = 200
 export const KEY = 'alice'
 
 /** The policy of the section "load": about half of the requests pass. */
-const POLICY: PolicySettings = {
+export const POLICY: PolicySettings = {
   make: 'fixedWindow',
   options: { name: 'load', limit: LIMIT, window: WINDOW_MS },
 }

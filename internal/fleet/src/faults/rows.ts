@@ -1,14 +1,20 @@
 // The fault matrix, and additional rows.
 import type { Row } from './row.js'
 import { closing } from './rows/closing.js'
+import { hostileKeys } from './rows/cluster-keys.js'
+import { firstWaits } from './rows/first-waits.js'
 import { flapping } from './rows/flapping.js'
-import { flood } from './rows/flood.js'
+import { floods } from './rows/flood.js'
 import { none, scriptFlush } from './rows/healthy.js'
+import { foreignValue, noTtl } from './rows/keys.js'
 import { outages } from './rows/outages.js'
 import { processes } from './rows/processes.js'
 import { ghosts, stampede } from './rows/recovery.js'
 import { refusals } from './rows/refusals.js'
+import { slots } from './rows/slots.js'
+import { storyRows } from './rows/stories.js'
 import { topology } from './rows/topology.js'
+import { waitingAndSettling } from './rows/waiting.js'
 
 const all: readonly Row[] = [
   none,
@@ -16,12 +22,18 @@ const all: readonly Row[] = [
   ...flapping,
   scriptFlush,
   ...refusals,
+  foreignValue,
+  noTtl,
   ...processes,
   ghosts,
   ...topology,
-  flood,
+  ...floods,
   stampede,
   ...closing,
+  ...storyRows,
+  slots,
+  firstWaits,
+  hostileKeys,
 ]
 
 /** The short form takes the first row of each number. */
@@ -30,9 +42,12 @@ const plain = all.map((row, i): Row => {
   return isFirst ? row : { ...row, fullOnly: true }
 })
 
-/** In the order of their numbers. */
-export const rows: readonly Row[] = plain.sort((a, b) => place(a) - place(b))
+/** In the order of their numbers; rows without a number come last, in this order. */
+export const rows: readonly Row[] = [...plain, ...waitingAndSettling(plain)].sort(
+  (a, b) => place(a) - place(b),
+)
 
 function place({ number }: Row): number {
-  return Number.parseInt(number, 10) + (number.endsWith('b') ? 0.5 : 0)
+  const parsed = Number.parseInt(number, 10)
+  return Number.isNaN(parsed) ? Number.POSITIVE_INFINITY : parsed + (number.endsWith('b') ? 0.5 : 0)
 }

@@ -41,6 +41,7 @@ export class Stage {
   readonly begun: number = now()
   /** Changes to the job of every client. */
   readonly changes: Partial<Job>
+  #instead: (job: Job) => Partial<Job> = () => ({})
   readonly #ends: (() => Promise<void>)[] = []
   readonly #loop: Loop = openLoop(
     0,
@@ -95,9 +96,14 @@ export class Stage {
     return this.#ending(Object.assign(proxy, { calls }))
   }
 
+  /** Clients do this in place of what their jobs say. */
+  instead(change: (job: Job) => Partial<Job>): void {
+    this.#instead = change
+  }
+
   async client(job: Job): Promise<ClientProcess> {
     const store = { ...job.store, ...this.changes.store }
-    const client = startClient({ ...job, ...this.changes, store })
+    const client = startClient({ ...job, ...this.#instead(job), ...this.changes, store })
     let stopped: Promise<Report> | undefined
     const stop = (message?: Partial<Stop>): Promise<Report> => {
       stopped ??= client.stop(message).then((report) => {

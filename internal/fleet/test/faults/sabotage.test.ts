@@ -45,6 +45,26 @@ const WEEKLY: Readonly<Record<string, Misbehaviour>> = {
     sabotage: { store: { instances: 1 } },
     found: ['per window in total'],
   },
+  'letting all waiting requests pass without Redis': {
+    row: '2 waiting',
+    sabotage: LETS_ALL_PASS,
+    found: ['over'],
+  },
+  'settling that waits for a hung Redis': {
+    row: '3 settling',
+    sabotage: { store: { deadlineMs: 2_000 } },
+    found: ['max'],
+  },
+  'processes that are cut off and take the whole limit': {
+    row: '32',
+    sabotage: { store: { instances: 1 } },
+    found: ['4 processes: 1 cut off', '10 processes: 9 cut off'],
+  },
+  'first calls that wait, though nobody has counted the processes': {
+    row: '44',
+    sabotage: { store: { instances: 1 } },
+    found: ['over', 'degraded'],
+  },
   'one request more than the limit': {
     row: '18',
     sabotage: ONE_TOO_MANY,

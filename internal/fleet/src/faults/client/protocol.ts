@@ -28,10 +28,15 @@ export interface Job {
   readonly ratePerSecond: number
   /** The number of requests that come at the same moment. Default 1. */
   readonly atOnce?: number
-  /** The number of clients, each with a store, which are used in turn. Default 1. */
+  /** The number of clients, each with a store, which are used in turn. Default 1. 0: no Redis but a
+   *  memory store, for a flood. */
   readonly stores?: number
   /** False: the load starts at once, whether or not Redis is there. Default true. */
   readonly awaitReady?: boolean
+  /** What is done instead of `consume`. Wait for up to half a second; every tenth wait is aborted
+   *  earlier. Or wait for as long as it takes. Or consume, and settle half a second later at twice
+   *  the cost or at none. */
+  readonly does?: 'wait' | 'queue' | 'settle'
   /** How many peeks of another key follow each decision. */
   readonly peeks?: number
   /** Every second request is a plain INCR on the same client, for comparison. */
@@ -130,11 +135,13 @@ export interface Recovered {
 }
 
 export interface Flood {
+  readonly p50: number
   readonly p99: number
   readonly memoryGrowthMb: number
   /** The longest turn of the event loop, in CPU time of the process: the time of a sweep. */
   readonly longestTurnMs: number
   readonly errors: number
+  readonly admitted: number
   /** Whether the key that was exhausted before the flood was admitted after it. */
   readonly exhaustedAdmitted: boolean
 }

@@ -1,5 +1,6 @@
 // Sends the requests and records the result of each.
-import type { Decision } from '@weir/core'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Decision, RateLimiter } from '@weir/core'
 import type { Journal } from './journal.js'
 import { CONTROL, type Job, type Sample } from './protocol.js'
 import type { Target } from './target.js'
@@ -8,6 +9,7 @@ import { now } from './time.js'
 export class Requests {
   readonly #keys: readonly string[]
   readonly #control: boolean
+  readonly #does: Job['does']
   readonly #peeks: number
   readonly #targets: readonly (Target & { look(): void })[]
   readonly #journal: Journal
@@ -17,6 +19,7 @@ export class Requests {
   constructor(job: Job, targets: readonly Target[], journal: Journal) {
     this.#keys = job.keys
     this.#control = job.control ?? false
+    this.#does = job.does
     this.#peeks = job.peeks ?? 0
     this.#targets = targets.map((target) => ({ ...target, ...journal.watch(target.store) }))
     this.#journal = journal
@@ -35,7 +38,7 @@ export class Requests {
     target.look()
     const at = now()
     this.#waiting.set(id, { at, key })
-    target.limiter.consume(key).then(
+    this.#ask(target.limiter, key, id).then(
       (decision) => {
         this.#answered(id, target, this.#sampleOf(at, key, decision))
         for (let i = 0; i < this.#peeks; i += 1) void target.limiter.peek('another')
@@ -43,6 +46,24 @@ export class Requests {
       (error) =>
         this.#answered(id, target, { ...nothing(at, key), ms: now() - at, error: String(error) }),
     )
+  }
+
+  async #ask(limiter: RateLimiter, key: string, id: number): Promise<Decision> {
+    if (this.#does === 'wait') {
+      const isLeft = id % 10 === 9
+      const signal = isLeft ? AbortSignal.timeout(100) : undefined
+      return limiter.wait(key, { timeout: 500, signal }).catch((error: Error) => {
+        // An aborted wait counts as a request that was not admitted.
+        if (signal?.aborted) return limiter.peek(key, { cost: 1_000_000 })
+        throw error
+      })
+    }
+    if (this.#does === 'queue') return limiter.wait(key)
+    const decision = await limiter.consume(key)
+    if (this.#does !== 'settle') return decision
+    await sleep(500)
+    await limiter.settle(decision, id % 2 === 0 ? 2 : 0)
+    return decision
   }
 
   #sendControl(): void {

@@ -65,46 +65,6 @@ describe('with a maxLocalKeys of 1,000', () => {
     expect(refused).toHaveLength(shared)
   })
 
-  test('a key that is forgotten before an outage passes a local quota more, and an exhausted one is kept', async () => {
-    const time = virtualTime()
-    const memory = memoryIn(time)
-    let isAway = false
-    const shared: Store = {
-      recovers: true,
-      decide(request) {
-        if (isAway) throw away
-        return memory.decide(request)
-      },
-      reset() {},
-    }
-    const [LIMIT, PROCESSES] = [100, 4]
-    const stores = Array.from({ length: PROCESSES }, (_, rank) => {
-      const instances = { count: PROCESSES, rank }
-      return resilientIn(time, shared, { instances, maxLocalKeys: 1_000 })
-    })
-    const limiters = stores.map(
-      (store) => new RateLimiter({ name: 'many', store, policy: hour(LIMIT), shared: true }),
-    )
-    const passed = { used: 0, exhausted: 0 }
-    const ask = async (key: keyof typeof passed, times: number): Promise<void> => {
-      for (const limiter of limiters)
-        for (let i = 0; i < times; i += 1)
-          passed[key] += Number((await time.settle(limiter.consume(key))).allowed)
-    }
-    await ask('used', LIMIT / PROCESSES - 1)
-    await ask('exhausted', LIMIT)
-    for (const limiter of limiters)
-      for (const key of keysOf(5_000)) await time.settle(limiter.consume(key))
-    isAway = true
-    for (const key of ['used', 'exhausted'] as const) await ask(key, LIMIT)
-    expect(passed).toEqual({ used: 96 + LIMIT, exhausted: LIMIT })
-    isAway = false
-    await time.advance(10_000)
-    for (const key of ['used', 'exhausted'] as const) await ask(key, LIMIT)
-    expect(passed).toEqual({ used: 96 + LIMIT, exhausted: LIMIT })
-    for (const store of stores) await store.close()
-  })
-
   test('the keys with the most units are counted in the store', async () => {
     const time = virtualTime()
     const ledger = new Ledger(time, 1_000)
