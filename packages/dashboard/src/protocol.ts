@@ -20,8 +20,6 @@ export interface Frame {
   readonly live: readonly LiveFrame[]
   /** The processes that have reported, this one first. */
   readonly fleet: readonly ProcessFrame[]
-  /** A store did not answer when it was last asked for reports, so others may be missing. */
-  readonly isFleetSilent: boolean
   /** Actions that this process was asked for, the latest first; at most 100. */
   readonly actions: readonly ActionNote[]
   /** How many limiters beyond the first 200 are not shown. */
@@ -118,6 +116,9 @@ export interface StoreFrame {
   readonly id: string
   readonly kind: string
   readonly instances: number
+  /** What came of this page's own question who has reported, the last time. `asked`: no answer yet,
+   *  since somebody began to watch. Undefined: it is not asked. */
+  readonly answer?: 'came' | 'missing' | 'asked' | undefined
   readonly unreconciled: number
   /** What it does when it cannot decide, unless a limiter says otherwise. */
   readonly whenUnavailable?: 'local' | 'allow' | 'deny' | 'throw' | 'policy' | undefined

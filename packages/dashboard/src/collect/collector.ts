@@ -106,11 +106,12 @@ export class Collector {
       limiters: [...all.limiters].map(([id, limiter]) => {
         return { ...limiterFrame(id, limiter, this.seen, this.show), store: idOf(limiter.store) }
       }),
-      stores: [...all.stores].map(([id, store]) => storeFrame(id, store)),
+      stores: [...all.stores].map(([id, store]) => {
+        return { ...storeFrame(id, store), answer: this.fleet.answerOf(store) }
+      }),
       guards: [...all.guards].map(([id, guard]) => guardFrame(id, guard)),
       live: [...all.live].map(([id, live]) => this.live.frame(id, live)),
       fleet: [own, ...this.fleet.others()],
-      isFleetSilent: this.fleet.isSilent,
       actions: this.#notes(),
       omitted: all.omitted,
     }

@@ -2,7 +2,7 @@
 // While nobody does, no store is asked anything.
 
 import { hostname } from 'node:os'
-import type { ProcessFrame } from '../protocol.js'
+import type { ProcessFrame, StoreFrame } from '../protocol.js'
 import type { Time } from '../time.js'
 import type { ShownStore } from '../watched.js'
 import { SETTINGS_NAME, type WatchableSettings, watchable } from './settings.js'
@@ -39,9 +39,10 @@ interface Peers {
   watchedAtMs: number
   reportedAtMs: number
   processes: readonly ProcessFrame[]
+  /** -Infinity: not since somebody began to watch here. */
   readAtMs: number
   /** Since when reports have been asked for without an answer: -Infinity if asking failed;
-   *  undefined: there was an answer. */
+   *  undefined: there was an answer, or nobody has asked. */
   unansweredMs: number | undefined
 }
 
@@ -101,6 +102,11 @@ export class Fleet {
 
   /** Says whether somebody watches here. */
   watch(isWatching: boolean): void {
+    // The last answer is as old as the last viewer.
+    for (const peers of this.#peers.values()) {
+      peers.readAtMs = Number.NEGATIVE_INFINITY
+      peers.unansweredMs = peers.isAsking ? this.#options.time.steadyMs() : undefined
+    }
     this.#isWatching = isWatching
     this.#run()
   }
@@ -114,10 +120,14 @@ export class Fleet {
     return [...all.values()].sort((one, two) => (one.process < two.process ? -1 : 1))
   }
 
-  /** Whether a store does not answer the question who has reported. */
-  get isSilent(): boolean {
+  /** What came of the question who has reported. */
+  answerOf(store: ShownStore): StoreFrame['answer'] {
+    const peers = this.#peers.get(store)
+    if (peers === undefined) return undefined
     const oldestMs = this.#options.time.steadyMs() - REPORT_TTL_MS
-    return [...this.#peers.values()].some(({ unansweredMs = oldestMs }) => unansweredMs < oldestMs)
+    const { unansweredMs = oldestMs, readAtMs } = peers
+    if (unansweredMs < oldestMs) return 'missing'
+    return readAtMs === Number.NEGATIVE_INFINITY ? 'asked' : 'came'
   }
 
   /** The switches for limiters in other processes. Undefined: processes on that store cannot see
@@ -155,7 +165,7 @@ export class Fleet {
   }
 
   /** Reads what others report. In an outage the last reports are shown until they are old, and
-   *  `isSilent` says why they become fewer. */
+   *  `answerOf` says why they become fewer. */
   async #look(peers: Peers): Promise<void> {
     const { time, mark, snapshot } = this.#options
     const { settings, switches } = peers

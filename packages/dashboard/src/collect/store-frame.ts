@@ -3,7 +3,7 @@
 import type { GuardFrame, StoreFrame } from '../protocol.js'
 import type { ShownOverload, ShownStore } from '../watched.js'
 
-export function storeFrame(id: string, store: ShownStore): StoreFrame {
+export function storeFrame(id: string, store: ShownStore): Omit<StoreFrame, 'answer'> {
   const stats = store.stats?.()
   const { kind = 'store', instances = 1, unreconciled = 0, events = {}, nodes = [] } = stats ?? {}
   const whenUnavailable = stats?.whenUnavailable

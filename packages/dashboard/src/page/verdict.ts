@@ -18,7 +18,9 @@ export interface Recent {
   readonly refused: (guard: string) => number
 }
 
-type Health = 'closed' | 'open' | 'half-open'
+/** A breaker says nothing of a store that no decision asks: the page's own question does.
+ *  `missing`: it got no answer; `asked`: not yet. */
+type Health = 'closed' | 'open' | 'half-open' | 'missing' | 'asked'
 
 /** All that is not well; the worst first. */
 export function findingsOf(frame: Frame, recent: Recent): readonly Finding[] {
@@ -37,11 +39,33 @@ export function findingsOf(frame: Frame, recent: Recent): readonly Finding[] {
   return [...all.filter(([kind]) => kind === 'bad'), ...all.filter(([kind]) => kind === 'fair')]
 }
 
-/** The worst state of a store's nodes. A store without nodes is in the process, and always
- *  there. */
-export function healthOf({ nodes }: Pick<StoreFrame, 'nodes'>): Health {
-  const has = (some: Health): boolean => nodes.some(({ state }) => state === some)
-  return has('open') ? 'open' : has('half-open') ? 'half-open' : 'closed'
+const WORST_FIRST = ['open', 'missing', 'half-open', 'asked', 'closed'] as const
+
+/** The worst state of a store. One without nodes and without an answer is in the process, and
+ *  always there. */
+export function healthOf({ nodes, answer }: Pick<StoreFrame, 'nodes' | 'answer'>): Health {
+  return worstOf([...nodes.map(({ state }) => state), answer === 'came' ? undefined : answer])
+}
+
+/** The state of one of its nodes. Which node was asked for the store is not known. */
+export function nodeHealth({ nodes, answer }: StoreFrame, state: Health): Health | undefined {
+  if (state !== 'closed' || answer === undefined || answer === 'came') return state
+  return nodes.length === 1 ? answer : undefined
+}
+
+export function worstOf(all: readonly (Health | undefined)[]): Health {
+  return WORST_FIRST.find((each) => all.includes(each)) ?? 'closed'
+}
+
+/** Whether a store does not answer the page's question, so that other processes are not known. */
+export function isMissing({ answer }: Pick<StoreFrame, 'answer'>): boolean {
+  return answer === 'missing'
+}
+
+/** The first words, if nothing is known that is not well. */
+export function wellWords(frame: Frame): State {
+  const asked = frame.stores.find((store) => healthOf(store) === 'asked')
+  return asked === undefined ? ['good', 'All well'] : ['idle', `Asking ${nameOf(asked, frame)}`]
 }
 
 export function nameOf({ kind, id }: StoreFrame, { stores }: Pick<Frame, 'stores'>): string {
@@ -62,7 +86,9 @@ function storeFindings(frame: Frame): Finding[] {
     const { nodes, whenUnavailable } = store
     const name = nameOf(store, frame)
     const health = healthOf(store)
-    if (health === 'closed') return []
+    if (health === 'closed' || health === 'asked') return []
+    if (health === 'missing')
+      return [['bad', `${name} does not answer this page, so other processes are not known`]]
     const some = nodes.filter(({ state }) => state === health)
     const who =
       some.length === nodes.length
@@ -82,15 +108,9 @@ function sinceWords(nodes: StoreFrame['nodes']): string {
   return all.length === 0 ? '' : ` since ${minute(Math.min(...all))}`
 }
 
-function fleetFindings({ fleet, stores, isFleetSilent }: Frame): Finding[] {
-  const isKnown = stores.some((store) => healthOf(store) === 'open')
-  const remote = stores.filter(({ nodes }) => nodes.length > 0)
-  const [only] = remote
-  const name = remote.length === 1 && only !== undefined ? nameOf(only, { stores }) : 'A store'
-  if (isFleetSilent && !isKnown)
-    return [['bad', `${name} does not answer this page, so other processes are not known`]]
+function fleetFindings({ fleet, stores }: Frame): Finding[] {
   const away = fleet.filter(({ isThis, health }) => !isThis && health === 'open')
-  if (away.length === 0 || isFleetSilent) return []
+  if (away.length === 0 || stores.some(isMissing)) return []
   const names = listed(away.map(({ process }) => shown(process)))
   return [
     [
@@ -178,13 +198,23 @@ export function limiterState(limiter: LimiterFrame, { stores }: Frame): State {
   // An older server does not say which store is the limiter's.
   const own = stores.filter(({ id }) => id === (limiter.store ?? id))
   const away = own.find((store) => healthOf(store) === 'open')
-  if (away === undefined) return ['good', 'enforced']
+  if (away === undefined)
+    return own.some(({ answer = 'came' }) => answer !== 'came')
+      ? ['idle', 'not known']
+      : ['good', 'enforced']
   const isPart = away.nodes.some(({ state }) => state !== 'open')
   return ['fair', isPart ? 'in part' : WITHOUT_STORE[away.whenUnavailable ?? 'throw']]
 }
 
-/** What a node, or the worst node of a process, does. */
-export function healthWords(health: Health): State {
-  if (health === 'closed') return ['good', 'answers']
-  return health === 'open' ? ['bad', 'away'] : ['fair', 'just back']
+const HEALTH = {
+  closed: ['good', 'answers'],
+  open: ['bad', 'away'],
+  'half-open': ['fair', 'just back'],
+  missing: ['bad', 'no answer'],
+  asked: ['idle', 'asked'],
+} as const
+
+/** What a node, or the worst node of a process, does. Undefined: that is not known. */
+export function healthWords(health: Health | undefined): State {
+  return health === undefined ? ['idle', 'not known'] : HEALTH[health]
 }

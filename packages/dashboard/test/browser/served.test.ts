@@ -1,10 +1,13 @@
 // The page as the real server serves it. That each framework serves the same is proven over HTTP:
 // see ../servers.test.ts.
 
-import { RateLimiter, slidingWindow } from '@weir/core'
-import { startNginx } from '@weir/testkit'
+import { once } from 'node:events'
+import { RateLimiter, recommendedRedisOptions, redisStore, slidingWindow } from '@weir/core'
+import { startNginx, startRedis } from '@weir/testkit'
 import type { Page } from '@weir/testkit/page'
+import { Redis } from 'ioredis'
 import { afterEach, expect, test } from 'vitest'
+import { fakeTime } from '../fake-time.js'
 import { plain } from '../servers.js'
 import { open } from './opened.js'
 
@@ -12,6 +15,8 @@ const closing: (() => unknown)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
+
+const POLICY = slidingWindow({ name: 'calls', limit: 5, window: '1h' })
 
 const OUTCOMES = ['allowed', 'shadow_denied', 'denied', 'error'] as const
 
@@ -32,10 +37,7 @@ function totals(page: Page): Promise<string[]> {
 }
 
 test('the printed address opens the page, which works whole behind nginx with its defaults, at another path', async () => {
-  const limiter = new RateLimiter({
-    name: 'served',
-    policy: slidingWindow({ name: 'calls', limit: 5, window: '1h' }),
-  })
+  const limiter = new RateLimiter({ name: 'served', policy: POLICY })
   closing.push(() => limiter.close())
   const { dashboard, url, close } = await plain.start({
     ...{ limiters: [limiter], actions: true, showKeys: true },
@@ -60,4 +62,41 @@ test('the printed address opens the page, which works whole behind nginx with it
   await result.getByText('5 of 5 left', { exact: true }).waitFor()
   await page.locator('#log li').waitFor()
   expect(troubles()).toEqual([])
+})
+
+test('without traffic, the heading, the panels and the limiter say the same of Redis, and nothing is well before its first answer', async () => {
+  const redis = await startRedis()
+  closing.push(() => redis.stop())
+  const client = new Redis(redis.url, recommendedRedisOptions)
+  client.on('error', () => {})
+  closing.push(() => client.disconnect())
+  await once(client, 'ready')
+  const store = redisStore(client)
+  closing.push(() => store.close())
+  const limiter = new RateLimiter({ name: 'quiet', store, policy: POLICY })
+  closing.push(() => limiter.close())
+  const time = fakeTime()
+  const { dashboard, url, close } = await plain.start({ limiters: [limiter] }, time)
+  closing.push(close)
+
+  redis.kill('SIGSTOP')
+  const { page } = await open(dashboard.address(url))
+  const said = (): Promise<string[]> =>
+    page
+      .locator('.verdict, #health .pill:visible, #fleet .pill, .limiter .pill:visible')
+      .allTextContents()
+  const later = (): Promise<string[]> => {
+    time.pass(1_000)
+    return said()
+  }
+  await expect.poll(said).toEqual(['Asking Redis', 'asked', 'not known', 'asked'])
+  const silent = [
+    'Redis does not answer this page, so other processes are not known',
+    ...['no answer', 'not known', 'no answer'],
+  ]
+  await expect.poll(later).toEqual(silent)
+  redis.kill('SIGCONT')
+  await expect.poll(later).toEqual(['All well', 'answers', 'enforced', 'answers'])
+  redis.kill()
+  await expect.poll(later).toEqual(silent)
 })

@@ -64,9 +64,15 @@ test('a process alone says that no other has reported, or that the store cannot 
   const { page } = await open(fixture.address)
   const about = page.locator('#fleet .panel > p')
   await expect.poll(() => about.textContent()).toContain('No other process has reported.')
-  fixture.send({ ...emptyFrame(2), isFleetSilent: true })
+  const [cluster] = busyFrames()().stores as [StoreFrame]
+  const nodes = cluster.nodes.map((node) => ({ ...node, state: 'closed' as const }))
+  fixture.send({ ...emptyFrame(2), stores: [{ ...cluster, nodes, answer: 'missing' }] })
   await expect.poll(() => about.textContent()).toContain('The store does not answer')
   expect(await page.locator('.verdict').textContent()).toContain('does not answer this page')
+  // Which of the nodes was asked, the page does not know.
+  expect(await page.locator('#health .pill').allTextContents()).toEqual([
+    ...['no answer', 'not known', 'not known', 'not known'],
+  ])
 })
 
 test('figures older than 3 s are marked as stale, with their time, until new ones come', async ({

@@ -41,7 +41,7 @@ test.each<[words: string, more: Partial<Frame>, recent?: Partial<Recent>]>([
   ['', { fleet: [other('closed')] }],
   [
     `Redis away since ${AT}: each process decides on its part`,
-    { stores: [store('open'), memory], isFleetSilent: true },
+    { stores: [store('open', { answer: 'missing' }), memory] },
     { degraded: () => 9 },
   ],
   [
@@ -74,7 +74,10 @@ test.each<[words: string, more: Partial<Frame>, recent?: Partial<Recent>]>([
     { stores: [cluster] },
   ],
   [`Redis answers again, after it was away since ${AT}`, { stores: [store('half-open')] }],
-  ['Redis does not answer this page, so other processes are not known', { isFleetSilent: true }],
+  [
+    'Redis does not answer this page, so other processes are not known',
+    { stores: [store('closed', { answer: 'missing' }), memory], fleet: [other('open')] },
+  ],
   ['A store is away in 1 other process: web-2-4712-b81kq2', { fleet: [other('open')] }],
   ['Some decisions of the last minute failed: api', {}, { errors: () => 1 }],
   ['Some decisions of the last minute were made without the store: api', {}, { degraded: () => 1 }],
@@ -111,11 +114,13 @@ test('what is bad comes first, and what was well is not said of old figures', ()
     firstWords({ ...old, link, isPaused: true }),
     firstWords({ ...old, link: { state: 'waiting', reason: '', retryAtMs: 0 } }),
     firstWords({ ...old, link, frame: undefined }),
+    firstWords({ ...old, link, frame: frame({ stores: [store('closed', { answer: 'asked' })] }) }),
   ]).toEqual([
     ['fair', `No figures since ${at}`],
     ['idle', `Paused at ${at}. Then: All well`],
     ['bad', `No connection to the server since ${at}`],
     ['idle', 'Connecting'],
+    ['idle', 'Asking Redis'],
   ])
 })
 
@@ -126,6 +131,7 @@ test.each([
   ['in part', {}, { ...cluster, id: 'redis' }],
   ['enforced', { store: 'memory' }, store('open')],
   ['decides locally', { store: undefined }, store('open')],
+  ['not known', {}, store('closed', { answer: 'missing' })],
   ['shadow', { shadow: true }, store('open')],
   ['off', { enabled: false }, store('open')],
 ])('a limiter is %s', (words, limiter, of) => {

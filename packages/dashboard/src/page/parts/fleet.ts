@@ -3,7 +3,7 @@
 import type { Frame, ProcessFrame } from '../../protocol.js'
 import { el, type Part, rowsOf, setAttribute, setText } from '../dom.js'
 import { bytes, clock, count, counted, minute, NOTHING, shown } from '../format.js'
-import { healthWords } from '../verdict.js'
+import { healthOf, healthWords, isMissing, worstOf } from '../verdict.js'
 import { table } from './table.js'
 
 const COLUMNS = [
@@ -31,10 +31,13 @@ export function fleet(): Part<Frame> {
     element: el('div', 'panel', rows.element, about),
     update(frame) {
       // While the store is away, what others said last may no longer be so.
-      const isKnown = ({ isThis }: ProcessFrame): boolean => isThis || !frame.isFleetSilent
-      rows.update(frame.fleet.map((row) => ({ row, isKnown: isKnown(row) })))
-      const isAlone = frame.fleet.length < 2
-      const words = frame.isFleetSilent
+      const isSilent = frame.stores.some(isMissing)
+      const own = worstOf(frame.stores.map(healthOf))
+      const of = ({ isThis, health }: ProcessFrame) =>
+        isThis ? own : isSilent ? undefined : health
+      rows.update(frame.fleet.map((row) => ({ row, health: of(row) })))
+      const isAlone = frame.fleet.length < 2 && own !== 'asked'
+      const words = isSilent
         ? 'The store does not answer, so other processes may be missing.'
         : isAlone
           ? 'No other process has reported. While somebody watches, processes with a dashboard on the same store do.'
@@ -46,7 +49,7 @@ export function fleet(): Part<Frame> {
 
 interface ProcessData {
   readonly row: ProcessFrame
-  readonly isKnown: boolean
+  readonly health: ReturnType<typeof healthOf> | undefined
 }
 
 function processRow(): { cells: readonly HTMLElement[]; update: (data: ProcessData) => void } {
@@ -60,14 +63,14 @@ function processRow(): { cells: readonly HTMLElement[]; update: (data: ProcessDa
   const limiters = el('details', 'small', off, lines)
   return {
     cells: [el('div', 'stack', name, about), health, ...numbers, limiters],
-    update({ row, isKnown }) {
+    update({ row, health: state }) {
       setText(name, shown(row.process))
       const here = row.isThis ? 'this process, ' : ''
       const since = minute(row.atMs - row.uptimeMs)
       setText(about, `${here}up since ${since}, seen ${clock(row.atMs)}`)
-      const [kind, words] = healthWords(row.health)
-      setAttribute(health, 'data-kind', isKnown ? kind : 'idle')
-      setText(health, isKnown ? words : 'not known')
+      const [kind, words] = healthWords(state)
+      setAttribute(health, 'data-kind', kind)
+      setText(health, words)
       const sum = (
         of: 'allowed' | 'denied' | 'shadowDenied' | 'degraded' | 'errors' | 'waiting',
       ): number => row.limiters.reduce((all, limiter) => all + limiter[of], 0)

@@ -6,7 +6,7 @@ import { button, el, type Part, setAttribute, setText } from '../dom.js'
 import { clock, count, counted, duration, minute, shown } from '../format.js'
 import { mark } from '../icons.js'
 import type { Link } from '../stream.js'
-import type { Finding, State } from '../verdict.js'
+import { type Finding, type State, wellWords } from '../verdict.js'
 
 /** Figures older than this are shown as old. */
 export const STALE_MS = 3_000
@@ -26,7 +26,7 @@ export function firstWords({ frame, findings, link, ageMs, isPaused }: HeaderDat
   if (link.state === 'refused') return ['bad', 'Not allowed']
   if (link.state === 'waiting') return ['bad', `No connection to the server${since}`]
   if (frame === undefined) return ['idle', 'Connecting']
-  const [first = ['good', 'All well']] = findings as readonly State[]
+  const [first = wellWords(frame)] = findings as readonly State[]
   if (isPaused) return ['idle', `Paused at ${clock(frame.atMs)}. Then: ${first[1]}`]
   if (link.state === 'resting') return ['idle', `At rest${since}`]
   if (link.state === 'connecting') return ['idle', 'Reconnecting']

@@ -5,11 +5,12 @@ import { degradedOf, totalsOf } from '../../totals.js'
 import { el, type Part, rowsOf, setAttribute, setText } from '../dom.js'
 import { bytes, count, counted, duration, minute, NOTHING, share, shown } from '../format.js'
 import { type Durations, type History, sumOf } from '../history.js'
-import { healthOf, healthWords, nameOf } from '../verdict.js'
+import { healthOf, healthWords, nameOf, nodeHealth } from '../verdict.js'
 import { type Fact, facts } from './facts.js'
 import { table } from './table.js'
 
 type Node = StoreFrame['nodes'][number]
+type NodeData = Node & { readonly of: StoreFrame }
 
 interface StoreData {
   readonly store: StoreFrame
@@ -76,7 +77,7 @@ function remoteStore(durations: (node: string) => Durations): Part<StoreData> {
   const nodes = table(
     'Nodes of this store',
     COLUMNS,
-    ({ node }: Node) => node,
+    ({ node }: NodeData) => node,
     ({ node }) => nodeRow(() => durations(node)),
   )
   return {
@@ -89,7 +90,7 @@ function remoteStore(durations: (node: string) => Durations): Part<StoreData> {
     update({ store, name }) {
       const worst = healthOf(store)
       const [kind, words] = healthWords(worst)
-      const some = store.nodes.filter(({ state }) => state === worst).length
+      const some = store.nodes.filter(({ state }) => state === worst).length || store.nodes.length
       setText(title, name)
       setAttribute(state, 'data-kind', kind)
       const all = store.nodes.length
@@ -98,7 +99,7 @@ function remoteStore(durations: (node: string) => Durations): Part<StoreData> {
       state.hidden = all < 2
       nodes.element.hidden = all === 0
       setText(more, storeWords(store))
-      nodes.update(store.nodes)
+      nodes.update(store.nodes.map((node) => ({ ...node, of: store })))
     },
   }
 }
@@ -107,16 +108,16 @@ const RESULTS = ['timeout', 'error', 'notSent'] as const
 
 function nodeRow(seenNow: () => Durations): {
   cells: readonly HTMLElement[]
-  update: (node: Node) => void
+  update: (node: NodeData) => void
 } {
   const name = el('bdi', 'strong')
   const state = el('span', 'pill')
   const numbers = COLUMNS.slice(2).map(() => el('span'))
   return {
     cells: [name, state, ...numbers],
-    update({ node, state: health, awaySinceMs, calls, inFlight, durations }) {
+    update({ node, state: health, awaySinceMs, calls, inFlight, durations, of }) {
       const seen = seenNow()
-      const [kind, words] = healthWords(health)
+      const [kind, words] = healthWords(nodeHealth(of, health))
       setText(name, shown(node))
       setAttribute(state, 'data-kind', kind)
       const isAway = health === 'open' && awaySinceMs !== undefined
