@@ -44,7 +44,7 @@ interface Sides<There, Here> {
   readonly asks?: readonly Ask[]
   /** Headers, or `body`, that are compared in addition to the status. */
   readonly look?: readonly string[]
-  /** The responses there, one text for each. */
+  /** The responses there, one text for each: the status, and what was looked at, in that order. */
   readonly seen: readonly string[]
 }
 
@@ -166,8 +166,7 @@ function answerTo(url: string, ask: Ask, fields: readonly string[]): Promise<str
       }
       let body = ''
       for await (const chunk of response.setEncoding('utf8')) body += chunk
-      const seen = (name: string) =>
-        name === 'body' ? body : `${name}: ${shown(name, response.headers[name])}`
+      const seen = (name: string) => (name === 'body' ? body : shown(name, response.headers[name]))
       done([response.statusCode, ...fields.map(seen)].join(' | '))
     })
     sent.once('error', failed).end()

@@ -179,13 +179,13 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       here: { name: 'api' },
       look: ['content-type', 'body'],
       seen: [
-        '200 | content-type: text/html;charset=utf-8 | ok',
-        '429 | content-type: text/html;charset=utf-8 | Too many requests, please try again later.',
+        '200 | text/html;charset=utf-8 | ok',
+        '429 | text/html;charset=utf-8 | Too many requests, please try again later.',
       ],
       differs: 'a problem document, which programs can read',
       seenHere: [
-        '200 | content-type: text/html;charset=utf-8 | ok',
-        '429 | content-type: application/problem+json | {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"detail":"Try again in 60 seconds.","violated-policies":["api"]}',
+        '200 | text/html;charset=utf-8 | ok',
+        '429 | application/problem+json | {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"detail":"Try again in 60 seconds.","violated-policies":["api"]}',
       ],
     },
     {
@@ -193,10 +193,7 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       there: { message: 'Slow down' },
       here: { body: 'Slow down', mediaType: 'text/html; charset=utf-8' },
       look: ['content-type', 'body'],
-      seen: [
-        '200 | content-type: text/html;charset=utf-8 | ok',
-        '429 | content-type: text/html;charset=utf-8 | Slow down',
-      ],
+      seen: ['200 | text/html;charset=utf-8 | ok', '429 | text/html;charset=utf-8 | Slow down'],
     },
     {
       title: 'a function',
@@ -213,14 +210,11 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       there: {},
       here: { name: 'api' },
       look: [...LEGACY, 'ratelimit'],
-      seen: [
-        '200 | x-ratelimit-limit: 1 | x-ratelimit-remaining: 0 | x-ratelimit-reset: now+60 | retry-after: none | ratelimit: none',
-        '429 | x-ratelimit-limit: 1 | x-ratelimit-remaining: 0 | x-ratelimit-reset: now+60 | retry-after: 60 | ratelimit: none',
-      ],
+      seen: ['200 | 1 | 0 | now+60 | none | none', '429 | 1 | 0 | now+60 | 60 | none'],
       differs: 'the default is draft 8',
       seenHere: [
-        '200 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: none | ratelimit: "api";r=0;t=60',
-        '429 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: 60 | ratelimit: "api";r=0;t=60',
+        '200 | none | none | none | none | "api";r=0;t=60',
+        '429 | none | none | none | 60 | "api";r=0;t=60',
       ],
     },
     {
@@ -229,30 +223,18 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       here: { headers: 'legacy', limit: 3 },
       asks: [{}, { after: 15_000 }],
       look: ['x-ratelimit-remaining', 'x-ratelimit-reset'],
-      seen: [
-        '200 | x-ratelimit-remaining: 2 | x-ratelimit-reset: now+60',
-        '200 | x-ratelimit-remaining: 1 | x-ratelimit-reset: now+45',
-      ],
+      seen: ['200 | 2 | now+60', '200 | 1 | now+45'],
       differs: 'a sliding window has no end at which all units are back',
-      seenHere: [
-        '200 | x-ratelimit-remaining: 2 | x-ratelimit-reset: now+60',
-        '200 | x-ratelimit-remaining: 1 | x-ratelimit-reset: now+60',
-      ],
+      seenHere: ['200 | 2 | now+60', '200 | 1 | now+60'],
     },
     {
       title: 'false, without standard ones',
       there: { legacyHeaders: false },
       here: { headers: false },
       look: LEGACY,
-      seen: [
-        '200 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: none',
-        '429 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: none',
-      ],
+      seen: ['200 | none | none | none | none', '429 | none | none | none | none'],
       differs: 'Retry-After is always sent, or clients come back too early',
-      seenHere: [
-        '200 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: none',
-        '429 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: 60',
-      ],
+      seenHere: ['200 | none | none | none | none', '429 | none | none | none | 60'],
     },
   ],
   standardHeaders: [
@@ -266,9 +248,9 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       asks: [{}, { after: 15_000 }, { after: 44_500 }],
       look: ['x-ratelimit-reset', 'retry-after', 'ratelimit'],
       seen: [
-        '200 | x-ratelimit-reset: now+60 | retry-after: none | ratelimit: limit=1, remaining=0, reset=60',
-        '429 | x-ratelimit-reset: now+45 | retry-after: 45 | ratelimit: limit=1, remaining=0, reset=45',
-        '429 | x-ratelimit-reset: now+0.5 | retry-after: 1 | ratelimit: limit=1, remaining=0, reset=1',
+        '200 | now+60 | none | limit=1, remaining=0, reset=60',
+        '429 | now+45 | 45 | limit=1, remaining=0, reset=45',
+        '429 | now+0.5 | 1 | limit=1, remaining=0, reset=1',
       ],
     },
     {
@@ -282,10 +264,7 @@ const options: Record<keyof Options, Rows<There, Here>> = {
         'ratelimit-reset',
         'retry-after',
       ],
-      seen: [
-        '200 | ratelimit-policy: 1;w=60 | ratelimit-limit: 1 | ratelimit-remaining: 0 | ratelimit-reset: 60 | retry-after: none',
-        '429 | ratelimit-policy: 1;w=60 | ratelimit-limit: 1 | ratelimit-remaining: 0 | ratelimit-reset: 60 | retry-after: 60',
-      ],
+      seen: ['200 | 1;w=60 | 1 | 0 | 60 | none', '429 | 1;w=60 | 1 | 0 | 60 | 60'],
     },
     {
       title: 'draft-8',
@@ -293,13 +272,13 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       here: { name: '1-in-1min' },
       look: ['ratelimit-policy', 'ratelimit'],
       seen: [
-        '200 | ratelimit-policy: "1-in-1min";q=1;w=60;pk=:MTJjYTE3YjQ5YWYy: | ratelimit: "1-in-1min";r=0;t=60',
-        '429 | ratelimit-policy: "1-in-1min";q=1;w=60;pk=:MTJjYTE3YjQ5YWYy: | ratelimit: "1-in-1min";r=0;t=60',
+        '200 | "1-in-1min";q=1;w=60;pk=:MTJjYTE3YjQ5YWYy: | "1-in-1min";r=0;t=60',
+        '429 | "1-in-1min";q=1;w=60;pk=:MTJjYTE3YjQ5YWYy: | "1-in-1min";r=0;t=60',
       ],
       differs: BLOCK_PK,
       seenHere: [
-        '200 | ratelimit-policy: "1-in-1min";q=1;w=60 | ratelimit: "1-in-1min";r=0;t=60',
-        '429 | ratelimit-policy: "1-in-1min";q=1;w=60 | ratelimit: "1-in-1min";r=0;t=60',
+        '200 | "1-in-1min";q=1;w=60 | "1-in-1min";r=0;t=60',
+        '429 | "1-in-1min";q=1;w=60 | "1-in-1min";r=0;t=60',
       ],
     },
   ],
@@ -308,7 +287,7 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       there: { identifier: 'api', standardHeaders: 'draft-8' },
       here: { name: 'api' },
       look: ['ratelimit'],
-      seen: ['200 | ratelimit: "api";r=0;t=60', '429 | ratelimit: "api";r=0;t=60'],
+      seen: ['200 | "api";r=0;t=60', '429 | "api";r=0;t=60'],
     },
     {
       title: 'a function',
@@ -316,9 +295,9 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       here: { policy: (req) => slidingWindow({ name: userOf(req), limit: 1, window: '1m' }) },
       look: ['ratelimit'],
       asks: [by('free'), by('pro')],
-      seen: ['200 | ratelimit: "free";r=0;t=60', '429 | ratelimit: "pro";r=0;t=60'],
+      seen: ['200 | "free";r=0;t=60', '429 | "pro";r=0;t=60'],
       differs: 'the name of a policy is whose counter it is, so another name is another count',
-      seenHere: ['200 | ratelimit: "free";r=0;t=60', '200 | ratelimit: "pro";r=0;t=60'],
+      seenHere: ['200 | "free";r=0;t=60', '200 | "pro";r=0;t=60'],
     },
   ],
   retryAfter: [
@@ -329,7 +308,7 @@ const options: Record<keyof Options, Rows<There, Here>> = {
           void res.status(429).set('Retry-After', '5').send('Too many requests'),
       },
       look: ['retry-after'],
-      seen: ['200 | retry-after: none', '429 | retry-after: 5'],
+      seen: ['200 | none', '429 | 5'],
     },
   ],
   requestPropertyName: {
@@ -450,14 +429,14 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       },
       here: { onDenied: (_decision, _req, res) => void res.status(429).send('No') },
       look: ['body', 'retry-after'],
-      seen: ['200 | ok | retry-after: none', '429 | No | retry-after: 60'],
+      seen: ['200 | ok | none', '429 | No | 60'],
     },
     {
       title: 'that lets requests go on',
       there: { handler: (_req, _res, next) => next() },
       here: { onDenied: (_decision, _req, _res, next) => next() },
       look: ['retry-after'],
-      seen: ['200 | retry-after: none', '200 | retry-after: 60'],
+      seen: ['200 | none', '200 | 60'],
     },
   ],
   skip: [
@@ -541,8 +520,8 @@ const options: Record<keyof Options, Rows<There, Here>> = {
     here: { headers: 'draft-7' },
     look: ['x-ratelimit-limit', 'ratelimit'],
     seen: [
-      '200 | x-ratelimit-limit: none | ratelimit: limit=1, remaining=0, reset=60',
-      '429 | x-ratelimit-limit: none | ratelimit: limit=1, remaining=0, reset=60',
+      '200 | none | limit=1, remaining=0, reset=60',
+      '429 | none | limit=1, remaining=0, reset=60',
     ],
   },
 }

@@ -66,8 +66,7 @@ const by = (user: string): Ask => ({ headers: { 'x-user': user } })
 const userOf = ({ headers }: FastifyRequest) => String(headers['x-user'])
 
 const look = ['retry-after']
-const seen = (status: number, retryAfter: number | 'none' = 'none') =>
-  `${status} | retry-after: ${retryAfter}`
+const seen = (status: number, retryAfter: number | 'none' = 'none') => `${status} | ${retryAfter}`
 const ONE = { limit: 1, window: '1m' } as const
 /** The equivalent of one a minute with blocks afterwards. */
 const blocking = (...block: readonly Duration[]) =>
@@ -333,9 +332,7 @@ function shown(names: readonly string[]): string[] {
     ['1', '0', '60', 'none'],
     ['1', '0', '60', '60'],
   ]
-  return values.map((all, i) =>
-    [i === 0 ? 200 : 429, ...names.map((name, j) => `${name}: ${all[j]}`)].join(' | '),
-  )
+  return values.map((all, i) => [i === 0 ? 200 : 429, ...names.map((_, j) => all[j])].join(' | '))
 }
 
 const ALWAYS = ['route', 'reads', 'window', 'limit', 'name', 'key']

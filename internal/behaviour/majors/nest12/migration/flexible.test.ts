@@ -82,8 +82,8 @@ const block = (seconds: number): Ask => ({ path: `/block?n=${seconds}` })
 const end: Ask = { path: '/end' }
 const costing = (cost: number): Ask => ({ path: `/?n=${cost}` })
 const look = ['wait']
-const passes = '200 | wait: none'
-const waits = (seconds: number) => `429 | wait: ${seconds} s`
+const passes = '200 | none'
+const waits = (seconds: number) => `429 | ${seconds} s`
 
 /** For the limiters that decide while Redis is away. */
 const clock = { nowUs: () => Date.now() * 1_000 }

@@ -90,10 +90,7 @@ const rows: Record<string, Rows<There, Here>> = {
     there: { message: { error: 'slow down' } },
     here: { body: { error: 'slow down' } },
     look: ['body', 'content-type'],
-    seen: [
-      '200 | ok | content-type: text/plain;charset=UTF-8',
-      '429 | {"error":"slow down"} | content-type: application/json',
-    ],
+    seen: ['200 | ok | text/plain;charset=UTF-8', '429 | {"error":"slow down"} | application/json'],
   },
   statusCode: {
     there: { statusCode: 503 },
@@ -107,7 +104,7 @@ const rows: Record<string, Rows<There, Here>> = {
       here: { headers: 'draft-7', policy: fixedWindow({ limit: 2, window: '1m' }) },
       asks: [ok],
       look: draft7,
-      seen: ['200 | ratelimit: limit=2, remaining=1, reset=60 | ratelimit-policy: 2;w=60'],
+      seen: ['200 | limit=2, remaining=1, reset=60 | 2;w=60'],
     },
     {
       title: 'draft-6, on a Response that a handler made',
@@ -115,15 +112,9 @@ const rows: Record<string, Rows<There, Here>> = {
       here: { headers: 'draft-6', policy: fixedWindow({ limit: 2, window: '1m' }) },
       asks: [ok, { path: '/raw' }],
       look: draft6,
-      seen: [
-        '200 | ratelimit-limit: 2 | ratelimit-remaining: 1 | ratelimit-reset: 60',
-        '200 | ratelimit-limit: none | ratelimit-remaining: none | ratelimit-reset: none',
-      ],
+      seen: ['200 | 2 | 1 | 60', '200 | none | none | none'],
       differs: 'every response has the headers',
-      seenHere: [
-        '200 | ratelimit-limit: 2 | ratelimit-remaining: 1 | ratelimit-reset: 60',
-        '200 | ratelimit-limit: 2 | ratelimit-remaining: 0 | ratelimit-reset: 60',
-      ],
+      seenHere: ['200 | 2 | 1 | 60', '200 | 2 | 0 | 60'],
     },
   ],
   skip: {

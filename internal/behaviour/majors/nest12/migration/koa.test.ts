@@ -125,14 +125,11 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       there: {},
       here: { name: 'api' },
       look: [...LEGACY, 'ratelimit'],
-      seen: [
-        '200 | x-ratelimit-limit: 1 | x-ratelimit-remaining: 0 | x-ratelimit-reset: now+60 | retry-after: none | ratelimit: none',
-        '429 | x-ratelimit-limit: 1 | x-ratelimit-remaining: 0 | x-ratelimit-reset: now+60 | retry-after: 60 | ratelimit: none',
-      ],
+      seen: ['200 | 1 | 0 | now+60 | none | none', '429 | 1 | 0 | now+60 | 60 | none'],
       differs: 'the default is draft 8',
       seenHere: [
-        '200 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: none | ratelimit: "api";r=0;t=60',
-        '429 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: 60 | ratelimit: "api";r=0;t=60',
+        '200 | none | none | none | none | "api";r=0;t=60',
+        '429 | none | none | none | 60 | "api";r=0;t=60',
       ],
     },
     {
@@ -141,15 +138,9 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       here: { headers: 'legacy' },
       asks: [{ after: 500 }, { after: 100 }],
       look: ['x-ratelimit-reset', 'retry-after'],
-      seen: [
-        '200 | x-ratelimit-reset: now+60 | retry-after: none',
-        '429 | x-ratelimit-reset: now+59.9 | retry-after: 59',
-      ],
+      seen: ['200 | now+60 | none', '429 | now+59.9 | 59'],
       differs: `${CUT}; the reset is a whole second, too, and there one with a fraction`,
-      seenHere: [
-        '200 | x-ratelimit-reset: now+60.5 | retry-after: none',
-        '429 | x-ratelimit-reset: now+60.4 | retry-after: 60',
-      ],
+      seenHere: ['200 | now+60.5 | none', '429 | now+60.4 | 60'],
     },
     {
       title: 'of an error downstream',
@@ -157,9 +148,9 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       here: { headers: 'legacy' },
       asks: [{ path: '/broken' }],
       look: ['x-ratelimit-remaining'],
-      seen: ['500 | x-ratelimit-remaining: none'],
+      seen: ['500 | none'],
       differs: 'what a limiter sets survives errors',
-      seenHere: ['500 | x-ratelimit-remaining: 0'],
+      seenHere: ['500 | 0'],
     },
     {
       title: 'of other names',
@@ -167,38 +158,29 @@ const options: Record<keyof Options, Rows<There, Here>> = {
       here: { headers: 'legacy' },
       look: ['left', 'most', 'x-ratelimit-remaining'],
       asks: [{}],
-      seen: ['200 | left: 0 | most: 1 | x-ratelimit-remaining: none'],
+      seen: ['200 | 0 | 1 | none'],
       differs: 'the names are fixed, so that clients know them',
-      seenHere: ['200 | left: none | most: none | x-ratelimit-remaining: 0'],
+      seenHere: ['200 | none | none | 0'],
     },
   ],
   disableHeader: {
     there: { disableHeader: true },
     here: { headers: false },
     look: LEGACY,
-    seen: [
-      '200 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: none',
-      '429 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: 60',
-    ],
+    seen: ['200 | none | none | none | none', '429 | none | none | none | 60'],
   },
   errorMessage: {
     there: { errorMessage: 'Slow down' },
     here: { body: 'Slow down' },
     look: ['content-type', 'body'],
-    seen: [
-      '200 | content-type: text/plain;charset=utf-8 | ok',
-      '429 | content-type: text/plain;charset=utf-8 | Slow down',
-    ],
+    seen: ['200 | text/plain;charset=utf-8 | ok', '429 | text/plain;charset=utf-8 | Slow down'],
   },
   status: { there: { status: 503 }, here: { status: 503 }, seen: ['200', '503'] },
   throw: {
     there: { throw: true, errorMessage: 'Slow down' },
     here: { onDenied: (_decision, ctx) => ctx.throw(429, 'Slow down'), headers: 'legacy' },
     look: ['body', ...LEGACY],
-    seen: [
-      '200 | ok | x-ratelimit-limit: 1 | x-ratelimit-remaining: 0 | x-ratelimit-reset: now+60 | retry-after: none',
-      '429 | Slow down | x-ratelimit-limit: 1 | x-ratelimit-remaining: 0 | x-ratelimit-reset: now+60 | retry-after: 60',
-    ],
+    seen: ['200 | ok | 1 | 0 | now+60 | none', '429 | Slow down | 1 | 0 | now+60 | 60'],
   },
   whitelist: [
     {
@@ -259,7 +241,7 @@ const options: Record<keyof Options, Rows<There, Here>> = {
         },
       },
       look: ['body', 'retry-after'],
-      seen: ['200 | ok | retry-after: none', '429 | No | retry-after: 60'],
+      seen: ['200 | ok | none', '429 | No | 60'],
     },
   ],
 }

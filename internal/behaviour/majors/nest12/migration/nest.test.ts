@@ -156,15 +156,9 @@ const shared = {
     here: { headers: false },
     asks: [a, a],
     look: LEGACY,
-    seen: [
-      '200 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: none',
-      '429 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: none',
-    ],
+    seen: ['200 | none | none | none | none', '429 | none | none | none | none'],
     differs: 'Retry-After is always sent, or clients come back too early',
-    seenHere: [
-      '200 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: none',
-      '429 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: 60',
-    ],
+    seenHere: ['200 | none | none | none | none', '429 | none | none | none | 60'],
   },
 } satisfies Record<string, Omit<Extract<Rows<There, Here>, { seen: unknown }>, 'there'>>
 
@@ -184,15 +178,9 @@ const throttlers: Record<`throttlers: ${keyof ThrottlerOptions}`, Rows<There, He
       here: { ...twoHere, headers: 'legacy-delta' },
       asks: [a, a],
       look: ['x-ratelimit-limit-short', 'x-ratelimit-limit', 'retry-after-short', 'retry-after'],
-      seen: [
-        '200 | x-ratelimit-limit-short: 1 | x-ratelimit-limit: none | retry-after-short: none | retry-after: none',
-        '429 | x-ratelimit-limit-short: none | x-ratelimit-limit: none | retry-after-short: 1 | retry-after: none',
-      ],
+      seen: ['200 | 1 | none | none | none', '429 | none | none | 1 | none'],
       differs: 'no client reads a Retry-After-short; there is one set, of the policy that binds',
-      seenHere: [
-        '200 | x-ratelimit-limit-short: none | x-ratelimit-limit: 1 | retry-after-short: none | retry-after: none',
-        '429 | x-ratelimit-limit-short: none | x-ratelimit-limit: 1 | retry-after-short: none | retry-after: 1',
-      ],
+      seenHere: ['200 | none | 1 | none | none', '429 | none | 1 | none | 1'],
     },
   ],
   'throttlers: limit': [
@@ -321,15 +309,9 @@ const forRoot: Record<`forRoot: ${keyof ThereOptions}`, Rows<There, Here>> = {
       here: { headers: 'legacy-delta' },
       asks: [a, a],
       look: LEGACY,
-      seen: [
-        '200 | x-ratelimit-limit: 1 | x-ratelimit-remaining: 0 | x-ratelimit-reset: 60 | retry-after: none',
-        '429 | x-ratelimit-limit: none | x-ratelimit-remaining: none | x-ratelimit-reset: none | retry-after: 60',
-      ],
+      seen: ['200 | 1 | 0 | 60 | none', '429 | none | none | none | 60'],
       differs: 'refusals have the headers, too',
-      seenHere: [
-        '200 | x-ratelimit-limit: 1 | x-ratelimit-remaining: 0 | x-ratelimit-reset: 60 | retry-after: none',
-        '429 | x-ratelimit-limit: 1 | x-ratelimit-remaining: 0 | x-ratelimit-reset: 60 | retry-after: 60',
-      ],
+      seenHere: ['200 | 1 | 0 | 60 | none', '429 | 1 | 0 | 60 | 60'],
     },
     { there: { setHeaders: false }, ...shared.setHeaders },
   ],
@@ -341,13 +323,13 @@ const forRoot: Record<`forRoot: ${keyof ThereOptions}`, Rows<There, Here>> = {
       asks: [a, a],
       look: ['content-type', 'body'],
       seen: [
-        '200 | content-type: text/html;charset=utf-8 | ok',
-        '429 | content-type: application/json;charset=utf-8 | {"statusCode":429,"message":"ThrottlerException: Too Many Requests"}',
+        '200 | text/html;charset=utf-8 | ok',
+        '429 | application/json;charset=utf-8 | {"statusCode":429,"message":"ThrottlerException: Too Many Requests"}',
       ],
       differs: 'a problem document, as other programs send',
       seenHere: [
-        '200 | content-type: text/html;charset=utf-8 | ok',
-        '429 | content-type: application/problem+json | {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"detail":"Try again in 60 seconds.","violated-policies":["api"]}',
+        '200 | text/html;charset=utf-8 | ok',
+        '429 | application/problem+json | {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"detail":"Try again in 60 seconds.","violated-policies":["api"]}',
       ],
     },
     {
@@ -604,10 +586,7 @@ const guards: Record<string, Rows<There, Here>> = {
     },
     asks: [a, a],
     look: ['body', 'retry-after'],
-    seen: [
-      '200 | ok | retry-after: none',
-      '503 | {"statusCode":503,"message":"No"} | retry-after: 60',
-    ],
+    seen: ['200 | ok | none', '503 | {"statusCode":503,"message":"No"} | 60'],
   },
   'ThrottlerGuard: getErrorMessage': {
     there: {
@@ -639,9 +618,9 @@ const guards: Record<string, Rows<There, Here>> = {
     here: { headers: 'legacy-delta' },
     asks: [a],
     look: ['quota-limit', 'x-ratelimit-limit'],
-    seen: ['200 | quota-limit: 1 | x-ratelimit-limit: none'],
+    seen: ['200 | 1 | none'],
     differs: 'the names are fixed, so that clients know them',
-    seenHere: ['200 | quota-limit: none | x-ratelimit-limit: 1'],
+    seenHere: ['200 | none | 1'],
   },
 }
 
