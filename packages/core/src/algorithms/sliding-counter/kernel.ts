@@ -5,8 +5,8 @@
 //   used = current + ceil(previous * (span - elapsed) / span)
 //
 // Bound: the limit in a window *if* requests are spread evenly; an attacker who knows the grid gets
-// just under twice the limit in the worst window (adversary.test.ts measures it). Windows lie on the
-// grid of the Unix epoch. Exact while limit * span < 2^53, which the policy checks.
+// just under twice the limit in the worst window (adversary.test.ts measures it). Windows lie on
+// the grid of the Unix epoch. Exact while limit * span < 2^53, which the policy checks.
 // Waits: with room = limit - cost - current,
 //   room >= 0: the previous window must weigh no more than room:
 //              elapsed >= span - floor(room * span / previous)
