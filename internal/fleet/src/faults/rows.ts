@@ -1,10 +1,9 @@
 // The fault matrix, and additional rows.
 import type { Row } from './row.js'
 import { closing } from './rows/closing.js'
-import { hostileKeys } from './rows/cluster-keys.js'
 import { firstWaits } from './rows/first-waits.js'
 import { flapping } from './rows/flapping.js'
-import { floods } from './rows/flood.js'
+import { flood } from './rows/flood.js'
 import { none, scriptFlush } from './rows/healthy.js'
 import { foreignValue, noTtl } from './rows/keys.js'
 import { outages } from './rows/outages.js'
@@ -27,13 +26,12 @@ const all: readonly Row[] = [
   ...processes,
   ghosts,
   ...topology,
-  ...floods,
+  flood,
   stampede,
   ...closing,
   ...storyRows,
   slots,
   firstWaits,
-  hostileKeys,
 ]
 
 /** The short form takes the first row of each number. */
@@ -42,12 +40,11 @@ const plain = all.map((row, i): Row => {
   return isFirst ? row : { ...row, fullOnly: true }
 })
 
-/** In the order of their numbers; rows without a number come last, in this order. */
+/** In the order of their numbers. */
 export const rows: readonly Row[] = [...plain, ...waitingAndSettling(plain)].sort(
   (a, b) => place(a) - place(b),
 )
 
 function place({ number }: Row): number {
-  const parsed = Number.parseInt(number, 10)
-  return Number.isNaN(parsed) ? Number.POSITIVE_INFINITY : parsed + (number.endsWith('b') ? 0.5 : 0)
+  return Number.parseInt(number, 10) + (number.endsWith('b') ? 0.5 : 0)
 }

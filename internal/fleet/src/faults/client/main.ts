@@ -6,7 +6,7 @@ import { Journal, tell } from './journal.js'
 import { type Loop, openLoop } from './load.js'
 import type { Job, ToClient } from './protocol.js'
 import { Requests } from './requests.js'
-import { memoryLimiter, openTarget, type Target } from './target.js'
+import { openTarget, type Target } from './target.js'
 import { now } from './time.js'
 
 /** Requests from before the store closes are answered, at the latest then. */
@@ -36,12 +36,11 @@ async function handle(message: ToClient): Promise<void> {
   const { job, targets, requests } = running
   if (message.do === 'peek') return tell({ is: 'peeked', remaining: await requests.peek() })
   if (message.do === 'flood') {
-    const limiter = targets[0]?.limiter ?? memoryLimiter(job.policy)
+    const { limiter } = targets[0] as Target
     return tell({ is: 'flooded', flood: await flood(limiter, job.flood ?? 0) })
   }
   if (message.do === 'recover') {
-    const store = targets[0]?.store
-    if (store === undefined) throw new Error('there is no store to recover')
+    const { store } = targets[0] as Target
     return tell({ is: 'recovered', recovered: await recover(store) })
   }
   await stop(message.drainMs)

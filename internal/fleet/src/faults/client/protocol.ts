@@ -28,8 +28,7 @@ export interface Job {
   readonly ratePerSecond: number
   /** The number of requests that come at the same moment. Default 1. */
   readonly atOnce?: number
-  /** The number of clients, each with a store, which are used in turn. Default 1. 0: no Redis but a
-   *  memory store, for a flood. */
+  /** The number of clients, each with a store, which are used in turn. Default 1. */
   readonly stores?: number
   /** False: the load starts at once, whether or not Redis is there. Default true. */
   readonly awaitReady?: boolean
@@ -135,13 +134,11 @@ export interface Recovered {
 }
 
 export interface Flood {
-  readonly p50: number
   readonly p99: number
   readonly memoryGrowthMb: number
   /** The longest turn of the event loop, in CPU time of the process: the time of a sweep. */
   readonly longestTurnMs: number
   readonly errors: number
-  readonly admitted: number
   /** Whether the key that was exhausted before the flood was admitted after it. */
   readonly exhaustedAdmitted: boolean
 }

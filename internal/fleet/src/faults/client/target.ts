@@ -31,15 +31,6 @@ export async function openTarget(job: Job): Promise<Target> {
   }
 }
 
-/** A limiter without Redis. */
-export function memoryLimiter(policy: PolicySettings): weir.RateLimiter {
-  return new weir.RateLimiter({
-    name: 'memory',
-    store: weir.memoryStore(),
-    policy: makePolicy(policy),
-  })
-}
-
 export function makePolicy({ make, options }: PolicySettings): weir.Policy {
   const makers = weir as unknown as Record<string, ((options: object) => weir.Policy) | undefined>
   const maker = makers[make]
