@@ -1,27 +1,16 @@
 // Starts the example as a user does, sends requests to the address that it prints, and presses
 // Ctrl-C.
-import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { startExample } from '@weir/behaviour/example'
 import { expect, onTestFinished, test } from 'vitest'
 
 test('the example serves, limits, and ends on Ctrl-C', async () => {
-  const child = spawn(process.execPath, ['dist/main.js'], {
-    cwd: join(import.meta.dirname, '..'),
-    env: { ...process.env, PORT: '0' },
-  })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const exit = new Promise((resolve) => child.once('close', resolve))
-  let output = ''
-  const url = await new Promise((resolve, reject) => {
-    const read = (chunk) => {
-      output += chunk
-      const match = /http:\/\/127\.0\.0\.1:\d+/.exec(output)
-      if (match) resolve(match[0])
-    }
-    child.stdout.on('data', read)
-    child.stderr.on('data', read)
-    void exit.then((code) => reject(new Error(`ended with ${code} before it listened:\n${output}`)))
-  })
+  const { url, stop, kill } = await startExample(
+    join(import.meta.dirname, '..'),
+    {},
+    'dist/main.js',
+  )
+  onTestFinished(kill)
   const ask = async (path, init = {}) => {
     const response = await fetch(url + path, {
       ...init,
@@ -47,6 +36,5 @@ test('the example serves, limits, and ends on Ctrl-C', async () => {
   expect(answers.slice(0, 5)).toEqual(Array(5).fill('wrong'))
   expect(answers[5]).toMatch(/^try again in \d+ s$/)
 
-  child.kill('SIGINT')
-  expect(await exit, output).toBe(0)
+  expect(await stop()).toBe(0)
 })
