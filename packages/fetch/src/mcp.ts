@@ -22,7 +22,7 @@ export interface ToolCall {
     | undefined
 }
 
-/** Who calls a tool, alike in both majors of the SDK. */
+/** The caller of a tool, alike in both majors of the SDK. */
 export interface ToolCaller<Call extends ToolCall = ToolCall> {
   /** What the server has found out by the call's token. */
   readonly authInfo: Authenticated | undefined
@@ -38,9 +38,9 @@ export interface ToolLimit<Call extends ToolCall = ToolCall> {
   readonly tools?: readonly string[] | undefined
   /** What a call costs. Default 1. */
   readonly cost?: ((tool: string, args: unknown) => Cost) | undefined
-  /** Returns who calls: a text, a whole number or a promise of one. Default, also with a warning for
-   *  anything else: the authenticated client, else the session; without either, all callers share
-   *  one bucket. */
+  /** Returns who calls: a text, a whole number or a promise of one. Default, also with a warning
+   *  for anything else: the authenticated client, else the session; without either, all callers
+   *  share one bucket. */
   readonly key?: ((caller: ToolCaller<Call>, tool: string) => unknown) | undefined
 }
 
