@@ -70,10 +70,16 @@ export interface RateLimitHandler {
 /**
  * Limits requests: `{ limit, window }`, or `{ policy }`. By default it counts by client address, in
  * memory, and refuses with 429 and a problem document. Errors of the store and of the options'
- * functions go to `next`.
+ * functions go to `next`. The middleware has the `RateLimiter` as `limiter`.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION,
  * WEIR_INVALID_NAME, WEIR_INVALID_PRIORITY
- * @example app.use(rateLimit({ limit: 100, window: '1m' }))
+ * @example
+ * const limit = rateLimit({ limit: 100, window: '1m' })
+ * app.get('/usage', async (req, res) => {
+ *   const { used, resetTime } = await limit.limiter.peek(req.ip ?? '')
+ *   res.json({ used, resetTime })
+ * })
+ * app.use(limit)
  */
 export function rateLimit<Req extends Request = Request, Class extends string = never>(
   options: RateLimitOptions<Req, Class>,

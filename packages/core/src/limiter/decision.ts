@@ -26,8 +26,8 @@ interface DecisionBase {
    */
   readonly used: number
   /**
-   * The same as an instant of the store's clock; undefined: no store has decided. Computed when
-   * read.
+   * `resetAfterMs` as an instant of the store's clock; undefined: no store has decided. Computed
+   * when read.
    */
   readonly resetTime: Date | undefined
   /** The result of each policy, in the given order. */
@@ -140,7 +140,8 @@ function usedOf({ limit, remaining }: Pick<DecisionBase, 'limit' | 'remaining'>)
 function resetTimeOf(policy: Policy, result: StoreResult | undefined): Date | undefined {
   const at = result?.policies.findIndex((each) => each.policy === policy) ?? -1
   const untilUs = result?.untilUs[at]
-  return untilUs === undefined ? undefined : new Date(Math.ceil(untilUs / 1_000))
+  // Windows end at whole milliseconds, wherever within one the store's clock was.
+  return untilUs === undefined ? undefined : new Date(Math.floor(untilUs / 1_000))
 }
 
 class AllowedDecision implements Allowed {

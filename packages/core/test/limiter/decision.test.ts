@@ -43,7 +43,7 @@ describe('used and resetTime, which other limiters have', () => {
   const AT_MS = EPOCH_MS + 1_000 * 86_400_000
 
   function limiterAt(policy: Policy): RateLimiter {
-    const clock = { nowUs: () => AT_MS * 1_000 }
+    const clock = { nowUs: () => AT_MS * 1_000 + 500 }
     return new RateLimiter({ name: 'used', store: memoryStore({ clock }), policy, shared: true })
   }
 
