@@ -83,12 +83,13 @@ Koa's context; what is written as \`(request, outcome)\` gets \`(req, outcome, r
         from,
         title: `rateLimit for ${titleOf(from)}`,
         members: from === 'express',
+        // Others stand in the READMEs of the adapters.
+        example: from === 'express',
       })),
       { name: 'ProxyOptions', from: 'http' },
       { name: 'ResponseOutcome', from: 'http' },
       { name: 'addressKey' },
       { name: 'setRateLimitHeaders', from: 'http' },
-      { name: 'HttpAdapter', from: 'http', members: false },
     ],
   },
   {

@@ -98,7 +98,16 @@ function pageOf({ file, title, intro, thrower, throws, sections }) {
 }
 
 function sectionOf(section, file) {
-  const { name, title = name, from = 'core', members = true, omit = [], plain = [], call } = section
+  const {
+    name,
+    title = name,
+    from = 'core',
+    members = true,
+    omit = [],
+    plain = [],
+    call,
+    example,
+  } = section
   const symbol = exportsOf(from).get(name)
   const here = { title, file }
   const shown = (type, isGiven) => {
@@ -116,7 +125,14 @@ function sectionOf(section, file) {
       ? bodyOf(symbol, name, shown, here, plain)
       : [call === undefined ? '' : code(call)]
   const comment = prose(commentOf(symbol, name))
-  const parts = [`## ${title}`, stageOf(symbol), comment, before, endOf(symbol, from), after]
+  const parts = [
+    `## ${title}`,
+    stageOf(symbol),
+    comment,
+    before,
+    endOf(symbol, from, example),
+    after,
+  ]
   return parts.filter((part) => part !== '').join('\n\n')
 }
 
@@ -286,7 +302,7 @@ function commentOf(symbol, owner) {
 }
 
 /** What the export throws, and its examples. */
-function endOf(symbol, from) {
+function endOf(symbol, from, hasExample = true) {
   const tags = symbol.getJsDocTags(checker)
   const textsOf = (tag) =>
     tags
@@ -299,7 +315,8 @@ function endOf(symbol, from) {
     return flow(`Throws ${what}${withLinks(rest)}.`)
   })
   const examples = textsOf('example')
-  if (examples.length > 0) thrown.push(code(withImports(examples.join('\n'), from), 'ts'))
+  if (hasExample && examples.length > 0)
+    thrown.push(code(withImports(examples.join('\n'), from), 'ts'))
   return thrown.join('\n\n')
 }
 
