@@ -277,7 +277,7 @@ describe('weir suggest', () => {
     )
     expect(out).toContain('< marks this smallest limit')
     expect(out).toContain(`
-4 keys are affected by every limit from 38 to 235; if these abuse you, set 60.
+4 keys (192.0.2.3, 192.0.2.2, 192.0.2.1, 192.0.2.0) are affected by every limit from 38 to 235; if these abuse you, set 60.
 
 limit`)
     const rows = [...out.matchAll(/^ *(\d+)(?: <)? +(\d+) +[\d.]+ %$/gm)].map(([, ...row]) => row)
@@ -287,7 +287,28 @@ limit`)
     ])
     expect(rows.map(([limit]) => Number(limit))).toContain(500)
     const sample = await weir('suggest', [...command, '--sample', '1/2'])
-    expect(sample.out).toMatch(/ keys? of the sample (is|are) affected by every limit from /)
+    expect(sample.out).toMatch(
+      / keys? of the sample \([\d., ]+\) (is|are) affected by every limit from /,
+    )
+  })
+
+  test('advises first the shorter window that refuses a flood and no busy client', async () => {
+    const spread = (ip: string, count: number, ms: number) =>
+      Array.from({ length: count }, (_, i) => ({
+        ip,
+        timeUs: START_US + ((i * ms) / count) * 1_000,
+      }))
+    const minute = 60_000
+    const lines = [
+      ...Array.from({ length: 40 }, (_, i) => spread(`10.0.0.${i}`, 20, minute)).flat(),
+      ...spread('198.51.100.66', 1_200, 5 * minute),
+      ...spread('198.51.100.20', 1_000, 120 * minute),
+    ].sort((one, two) => one.timeUs - two.timeUs)
+    const flooded = files.write('flooded.log', lines.map((line) => combined(line)).join('\n'))
+    const { out } = await weir('suggest', [flooded])
+    expect(out.split('\n')[2]).toMatch(
+      /^Set \d+ in 1 min, if a key abuses you \(198.51.100.66\): .* Or \d+ in 1 h, if 2 keys abuse you \(198.51.100.66, 198.51.100.20\): .* Otherwise .* in 1 h: /,
+    )
   })
 
   test('counts requests, with another algorithm, as JSON and as a page', async () => {

@@ -350,13 +350,31 @@ describe('the advice', () => {
 
   test('is for the window in which a few keys stand out furthest', () => {
     const windows = [
-      searched(60_000, 90, [{ affected: 2, from: 20, to: 80, keys }]),
+      searched(60_000, 90, [{ affected: 2, from: 20, to: 80, keys: ['other'] }]),
       searched(3_600_000, 2_499, [{ affected: 9, from: 10, to: 30, keys }, plateau]),
     ]
     expect(adviceOf(windows, DAY_MS, () => 1e9)).toEqual({
       ...{ windowMs: 3_600_000, needed: 2_499, limit: 4_000 },
       abusers: { ...plateau, limit: 30 },
+      fewer: undefined,
     })
+  })
+
+  test('also names the shorter window that singles out the fewest of these keys', () => {
+    const [one, two] = [
+      { affected: 1, from: 18, to: 277, keys: ['a'] },
+      { affected: 2, from: 27, to: 9_999, keys: ['a', 'b'] },
+    ] as const
+    const windows = [
+      searched(10_000, 80, [{ affected: 1, from: 8, to: 79, keys: ['c'] }, two]),
+      searched(60_000, 278, [one]),
+      searched(3_600_000, 12_000, [two]),
+      searched(7_200_000, 12_000, [{ ...one, to: 999 }]),
+    ]
+    const advice = adviceOf(windows.slice(1), DAY_MS, () => 1e9)
+    expect(advice).toMatchObject({ windowMs: 3_600_000, abusers: two })
+    expect(advice?.fewer).toEqual({ ...one, windowMs: 60_000, limit: 30 })
+    expect(adviceOf(windows, DAY_MS, () => 1e9)?.fewer).toBeUndefined()
   })
 
   test('is for no window that is longer than the log, unless all are', () => {

@@ -51,23 +51,30 @@ export function suggestionDocument(report: SuggestionReport & Checked): readonly
 
 /** The first line says what to set. */
 function adviceText(
-  { windowMs, needed, limit, abusers }: Advice,
+  { windowMs, needed, limit, abusers, fewer }: Advice,
   { affect, of, sample }: Pick<SuggestionReport, 'affect' | 'of' | 'sample'>,
 ): string {
   const set = `${asCount(limit)} in ${asDuration(windowMs)}`
   const share = affect === 0 ? 'no' : `at most ${asPercent(affect)} % of the`
   const why = `${asCount(needed)} is the smallest limit that refuses ${share} ${of} of this log, and the next will differ.`
   if (abusers === undefined) return `Set ${set}: ${why}`
-  const { affected, from, to, limit: few, keys: some } = abusers
-  const others = affected - some.length
-  const named =
-    some.map((key) => shown(key)).join(', ') + (others > 0 ? ` and ${asCount(others)} more` : '')
-  const whose = sample === 1 ? '' : ' of the sample'
-  const keys = affected === 1 ? `a key${whose} abuses` : `${asCount(affected)} keys${whose} abuse`
-  const alone = affected === 1 ? 'it' : 'them'
+  const all = [...(fewer === undefined ? [] : [fewer]), { ...abusers, windowMs }]
+  const ifs = all.map((one) => {
+    const { affected, from, to } = one
+    const whose = sample === 1 ? '' : ' of the sample'
+    const keys = affected === 1 ? `a key${whose} abuses` : `${asCount(affected)} keys${whose} abuse`
+    const alone = affected === 1 ? 'it' : 'them'
+    const range = `each limit from ${asCount(from)} to ${asCount(to)} refuses ${alone} alone`
+    const few = `${asCount(one.limit)} in ${asDuration(one.windowMs)}`
+    return `${few}, if ${keys} you (${namesOf(one)}): ${range}`
+  })
+  return `Set ${ifs.join('. Or ')}. Otherwise ${set}: ${why}`
+}
+
+function namesOf({ affected, keys }: Plateau): string {
+  const others = affected - keys.length
   return (
-    `Set ${asCount(few)} in ${asDuration(windowMs)}, if ${keys} you (${named}): each limit from ` +
-    `${asCount(from)} to ${asCount(to)} refuses ${alone} alone. Otherwise ${set}: ${why}`
+    keys.map((key) => shown(key)).join(', ') + (others > 0 ? ` and ${asCount(others)} more` : '')
   )
 }
 
@@ -157,12 +164,14 @@ function pointRow(point: CurvePoint, of: 'keys' | 'requests', limit: number | un
   ]
 }
 
-function plateauText({ affected, from, to }: Plateau, sample: number): string {
+function plateauText(plateau: Plateau, sample: number): string {
+  const { affected, from, to } = plateau
   const [keys, are, these] = affected === 1 ? ['key', 'is', 'this'] : ['keys', 'are', 'these']
   const whose = sample === 1 ? '' : ' of the sample'
-  const what = `${asCount(affected)} ${keys}${whose} ${are} affected by every limit`
+  const who = `${asCount(affected)} ${keys}${whose} (${namesOf(plateau)})`
   const abuse = affected === 1 ? 'abuses' : 'abuse'
-  return `${what} from ${asCount(from)} to ${asCount(to)}; if ${these} ${abuse} you, set ${asCount(withMargin(from, to))}.`
+  const range = `${asCount(from)} to ${asCount(to)}`
+  return `${who} ${are} affected by every limit from ${range}; if ${these} ${abuse} you, set ${asCount(withMargin(from, to))}.`
 }
 
 /** The points nearest to the limit, on both sides, and those down to the edge of a plateau. */

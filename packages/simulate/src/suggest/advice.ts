@@ -12,6 +12,9 @@ export interface Advice {
   /** The limit to set if a few keys abuse you, and which limits refuse these alone. Undefined: no
    *  such limits were found, or `limit` is one. */
   readonly abusers: (Plateau & { readonly limit: number }) | undefined
+  /** The limit to set if only some of these keys abuse you, where limits of a shorter window refuse
+   *  these alone. */
+  readonly fewer: (Plateau & { readonly limit: number; readonly windowMs: number }) | undefined
 }
 
 /** Next week's log will differ: half as much again. */
@@ -59,7 +62,7 @@ export function adviceOf(
     if (windowMs > Math.max(spanMs, shortestMs)) continue
     if (needed === undefined || needed < (strictest.get(windowMs)?.needed ?? 0)) continue
     const [widest] = [...plateaus].sort((one, other) => widthOf(other) - widthOf(one))
-    strictest.set(windowMs, { windowMs, needed, widest })
+    strictest.set(windowMs, { windowMs, needed, widest, plateaus })
   }
   const [best] = [...strictest.values()].sort(
     (one, other) =>
@@ -69,10 +72,28 @@ export function adviceOf(
   const { windowMs, needed, widest } = best
   const isApart = widest !== undefined && widest.to < needed
   const abusers = isApart ? { ...widest, limit: withMargin(widest.from, widest.to) } : undefined
-  return { windowMs, needed, limit: withMargin(needed, mostIn(windowMs)), abusers }
+  const fewer = abusers && fewerOf(abusers, windowMs, [...strictest.values()])
+  return { windowMs, needed, limit: withMargin(needed, mostIn(windowMs)), abusers, fewer }
+}
+
+/** The fewest keys, all among those of a plateau, that a shorter window singles out: one of these
+ *  may make many requests a day and still be no abuser. */
+function fewerOf(
+  { affected, keys }: Plateau,
+  beforeMs: number,
+  windows: readonly Found[],
+): Advice['fewer'] {
+  const all = windows.flatMap(({ windowMs, plateaus }) =>
+    windowMs < beforeMs ? plateaus.map((one) => ({ ...one, windowMs })) : [],
+  )
+  const [fewest] = all
+    .filter((one) => one.affected < affected && one.keys.every((key) => keys.includes(key)))
+    .sort((one, other) => one.affected - other.affected || widthOf(other) - widthOf(one))
+  return fewest && { ...fewest, limit: withMargin(fewest.from, fewest.to) }
 }
 
 interface Found {
+  readonly plateaus: readonly Plateau[]
   readonly windowMs: number
   readonly needed: number
   readonly widest: Plateau | undefined
