@@ -55,8 +55,8 @@ const READ: Readonly<Record<string, Row>> = {
   'Traefik, CLF': { lineOf: forms.traefikClf },
   'ingress-nginx of old': { lineOf: forms.ingress },
   stern: { lineOf: (asked) => `web-7d9f5c-x2x nginx ${forms.nginx(asked)}` },
-  'pino-http': { lineOf: forms.pino(undefined), format: 'json' },
-  Fastify: { lineOf: forms.fastify, format: 'json' },
+  'pino-http': { lineOf: forms.pino(undefined), format: 'pino' },
+  Fastify: { lineOf: forms.fastify, format: 'pino' },
   'nginx, JSON': { lineOf: forms.nginxJson(undefined), format: 'json' },
   'nginx, JSON, with a duration of a usual name': {
     lineOf: forms.nginxJson(undefined, { msec: 12.5 }),
@@ -84,7 +84,7 @@ const READ: Readonly<Record<string, Row>> = {
   'pino-http behind a proxy, with --trusted': {
     lineOf: forms.pinoBehind,
     args: trusted,
-    format: 'json',
+    format: 'pino',
   },
   'JSON with a list as its address, with --trusted': {
     lineOf: listed,
@@ -106,7 +106,7 @@ test.each(Object.entries(READ))('%s: is read', async (_, { lineOf, head = [], fo
 describe.each(Object.entries(AROUND))('%s', (_, around) => {
   test.each([
     ['lines of nginx', forms.nginx, 'clf'],
-    ['lines of pino', forms.pino(undefined), 'json'],
+    ['lines of pino', forms.pino(undefined), 'pino'],
   ] as const)('around %s is taken off', async (__, lineOf, format) => {
     // A server says other things first.
     const noise = ASKED.slice(0, 9).map((asked) => around('ready for start up', asked))

@@ -1,6 +1,7 @@
 // Why the keys of a log may be wrong. A report with a doubt has the exit code 1.
 
 import type { LogsReport } from '../files/read-logs.js'
+import { isJson } from '../log/formats.js'
 import type { LimiterReport } from '../report.js'
 
 type Decided = Pick<LimiterReport, 'requests' | 'withoutKey'>
@@ -56,7 +57,7 @@ function trusting(proxies: string | undefined, header: string | undefined): stri
 function undecided({ format }: LogsReport, keyless: Decided | undefined): string {
   const what = 'No request was decided on, so the log says nothing about limits'
   if (keyless === undefined) return `${what}.`
-  if (format === 'json')
+  if (isJson(format))
     return `${what}: no line has a key. Name the field that has it: --fields key=NAME, without --key.`
   return `${what}: give --key with a key that the log has, such as user, host or header.x-api-key.`
 }

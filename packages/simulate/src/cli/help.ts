@@ -19,8 +19,8 @@ const LOGS = `Logs
   LOG              a file, or - for standard input; gzip is recognised. Several are merged by time:
                    give the parts of a rotated log as files, not through zcat
   --format NAME    clf (Common and Combined Log Formats of nginx, Apache, HAProxy and morgan), json
-                   (one object per line), alb (AWS), w3c (CloudFront, IIS), har; default: by the
-                   first lines. Prefixes of syslog, containers and Kubernetes are skipped
+                   or pino (one object per line), alb (AWS), w3c (CloudFront, IIS), har; default: by
+                   the first lines. Prefixes of syslog, containers and Kubernetes are skipped
   --fields LIST    the names of a JSON log's fields: time=ts,key=user.id,cost=tokens; also ip, user,
                    method, path, host, status, bytes
   --trusted LIST   the proxies in front of the server: private,203.0.113.0/24. The client is then

@@ -6,7 +6,7 @@ import { Clients } from './clients.js'
 import { albLine, isAlb, isW3c, w3cReader } from './columns.js'
 import type { Parsed } from './entry.js'
 import { entryMaker, FIELD_NAMES, type FieldNames } from './fields.js'
-import { archiveIn, isArchive, objectIn } from './json.js'
+import { archiveIn, isArchive, isPino, objectIn } from './json.js'
 import { within } from './wrapped.js'
 
 /**
@@ -15,9 +15,10 @@ import { within } from './wrapped.js'
  * - `alb`: the access log of an AWS Application Load Balancer
  * - `w3c`: columns that a line `#Fields` names, as CloudFront and IIS write them
  * - `json`: one JSON object per line
+ * - `pino`: the same, with the fields that pino writes
  * - `har`: an HTTP Archive, which is one document
  */
-export type LogFormat = 'clf' | 'alb' | 'w3c' | 'json' | 'har'
+export type LogFormat = 'clf' | 'alb' | 'w3c' | 'pino' | 'json' | 'har'
 
 export interface ParserOptions {
   /** Where a log has its fields, for formats with named fields. */
@@ -52,6 +53,7 @@ const FORMATS: Readonly<Record<LogFormat, Format>> = {
   },
   alb: { sees: isAlb, reads: named(() => albLine) },
   w3c: { sees: isW3c, reads: named(w3cReader) },
+  pino: { sees: (line) => isPino(objectIn(line)), reads: named(() => objectIn) },
   json: { sees: (line) => typeof objectIn(line) === 'object', reads: named(() => objectIn) },
 }
 const NAMES = Object.keys(FORMATS) as readonly LogFormat[]
@@ -122,7 +124,8 @@ function unwrapping(parse: (line: string) => Parsed): (line: string) => Parsed {
 
 /** Makes the function that says whether a line is a request in another format. */
 export function isForeignTo(format: LogFormat): (line: string) => boolean {
-  const others = LINES.filter((name) => name !== format)
+  const isSame = isJson(format) ? isJson : (name: LogFormat) => name === format
+  const others = LINES.filter((name) => !isSame(name))
   const parsers = others.map((name) => parserWith(name, {}, new Clients(undefined)))
   return (line) =>
     parsers.some(({ parse }) => {
@@ -131,19 +134,25 @@ export function isForeignTo(format: LogFormat): (line: string) => boolean {
     })
 }
 
+/** Whether a log's lines are objects of JSON. */
+export function isJson(format: LogFormat | undefined): boolean {
+  return format === 'json' || format === 'pino'
+}
+
 /** The format that a log's beginning looks like, by the first line that tells. JSON tells least: a
  *  server's lines may be within it, or between those of other programs. */
 export function formatOf(beginning: string): LogFormat {
   if (isArchive(beginning)) return 'har'
-  let isJson = beginning.trimStart().startsWith('{')
+  let json: LogFormat | undefined
   for (const line of beginning.split('\n', MOST_LINES)) {
     for (const text of [line, ...within(line)]) {
       const format = LINES.find((name) => FORMATS[name].sees(text))
-      if (format !== undefined && format !== 'json') return format
-      isJson ||= format === 'json'
+      if (format !== undefined && !isJson(format)) return format
+      // A collector's JSON may be around text that is not pino's.
+      if (json !== 'pino') json = format
     }
   }
-  return isJson ? 'json' : 'clf'
+  return json ?? (beginning.trimStart().startsWith('{') ? 'json' : 'clf')
 }
 
 const LINES = NAMES.filter((name) => name !== 'har')

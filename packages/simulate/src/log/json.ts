@@ -15,6 +15,13 @@ export function objectIn(line: string): object | string | undefined {
   return typeof value.log === 'string' ? (objectWithin(line) ?? value) : value
 }
 
+/** Whether a line has what pino writes into each. Bunyan writes the time as text. */
+export function isPino(value: ReturnType<typeof objectIn>): boolean {
+  if (!isObject(value)) return false
+  const { level, time, pid, hostname } = value
+  return [level, time, pid].every((each) => typeof each === 'number') && hostname !== undefined
+}
+
 /** What a server wrote as JSON, and Docker or Fluent Bit put into JSON once more. */
 function objectWithin(line: string): object | undefined {
   for (const text of within(line)) {
