@@ -1,5 +1,5 @@
 // The content of each page of docs/reference, in order. `from` is the entry that exports it; by
-// default, core.
+// default, core. `example: false` leaves an example to the guide that the comment names.
 import { adapters } from './source.mjs'
 import { titleOf } from './text.mjs'
 
@@ -61,9 +61,9 @@ export const pages = [
     file: 'changing.md',
     title: 'Policies that change',
     sections: [
-      { name: 'livePolicies', from: 'live' },
+      { name: 'livePolicies', from: 'live', example: false },
       { name: 'LivePolicies', from: 'live' },
-      { name: 'limitsFrom', from: 'live' },
+      { name: 'limitsFrom', from: 'live', example: false },
       { name: 'LimitsFrom', from: 'live' },
     ],
   },
@@ -99,7 +99,7 @@ Koa's context; what is written as \`(request, outcome)\` gets \`(req, outcome, r
     sections: [
       { name: 'overload', from: 'http' },
       { name: 'OverloadState', from: 'http' },
-      { name: 'adaptive', from: 'adaptive' },
+      { name: 'adaptive', from: 'adaptive', example: false },
       { name: 'Signal', from: 'adaptive' },
       { name: 'eventLoopDelay', from: 'adaptive' },
       { name: 'eventLoopUtilization', from: 'adaptive' },
@@ -160,13 +160,13 @@ Koa's context; what is written as \`(request, outcome)\` gets \`(req, outcome, r
       '[Metrics](../metrics.md) has every metric, [Dashboard](../dashboard.md) says what it costs.',
     sections: [
       { name: 'LimiterStats', members: false },
-      { name: 'prometheus', from: 'metrics/prometheus' },
+      { name: 'prometheus', from: 'metrics/prometheus', example: false },
       { name: 'PrometheusMetrics', from: 'metrics/prometheus' },
       { name: 'observe', from: 'metrics/otel' },
       { name: 'noteOnSpan', from: 'metrics/otel' },
       { name: 'MetricsModule', from: 'metrics/nest', members: false },
       { name: 'MetricsModuleOptions', from: 'metrics/nest' },
-      { name: 'dashboard', from: 'dashboard' },
+      { name: 'dashboard', from: 'dashboard', example: false },
       { name: 'Authorize', from: 'dashboard' },
       { name: 'Dashboard', from: 'dashboard' },
     ],
