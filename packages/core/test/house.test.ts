@@ -163,6 +163,7 @@ describe('Lua', () => {
     'cmsgpack',
     'math',
     'string',
+    'struct',
     'table',
     'tonumber',
     'type',

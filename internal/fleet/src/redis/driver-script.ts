@@ -76,7 +76,7 @@ export function runDriver(
   let at = 0
   const numbers = script.counters.map(({ width }) => {
     at += width
-    return args.slice(at - width, at).map(Number)
+    return Array.from({ length: width }, (_, i) => Number(args[at - width + i] ?? 0))
   })
   const given = args[at] ?? ''
   const nowUs = given === '' ? ownUs : Number(given)

@@ -6,7 +6,8 @@
 --
 -- KEYS  request by request: a key for each policy; to refund, cancel, settle, reset, restore,
 --       unblock, release or renew, then their marks
--- ARGV  the numbers of each policy (see its kernel)
+-- ARGV  the numbers of each policy (see its kernel); if nothing follows, a last one of 0 may be
+--       missing
 --       then nothing, to consume by the server's clock; or now in microseconds, or '' for that
 --       clock; and the mode: consume | peek | reserve | preview | lease | refund | cancel |
 --       settle | penalty | reconcile | restore | reset | block | unblock | release | renew. The
@@ -21,10 +22,10 @@
 --       ''; where the mode has marks, when (in us) they were charged or seen, or ''; to restore,
 --       since when (in us) something may be lost, or ''; and to settle, for each policy what was
 --       charged, or ''
--- Reply one msgpack array of whole numbers: now in microseconds, then request by request: how often
---       it is granted, and for each policy: units left, ms to wait, us to reset; and, if a policy
---       notifies and the mode may take what no request was judged by, or reserves: units that were
---       in use before
+-- Reply one msgpack array of whole numbers; to a plain request that is alone in its call, doubles:
+--       now in microseconds, then request by request: how often it is granted, and for each policy:
+--       units left, ms to wait, us to reset; and, if a policy notifies and the mode may take what no
+--       request was judged by, or reserves: units that were in use before
 --       granted  to restore, 0: nothing was lost; to renew, 0: the key was forgotten since. -i: the
 --                i-th key holds something foreign, the request changed nothing, and its other
 --                numbers are 0

@@ -169,8 +169,10 @@ export function argumentsOf(call: Call): string[] {
     areSingle &&= others.length === 0 && request.count === 1
   }
   args[1] = String(args.length - HEAD)
-  for (let i = 0; i < policyNumbers.length; i += 1) args.push(policyNumbers[i] as string)
-  if (isPlain && areSingle && mode === 'consume' && nowUs === undefined) return args
+  const isLast = isPlain && areSingle && mode === 'consume' && nowUs === undefined
+  const most = policyNumbers.length - (isLast && policyNumbers.at(-1) === '0' ? 1 : 0)
+  for (let i = 0; i < most; i += 1) args.push(policyNumbers[i] as string)
+  if (isLast) return args
   args.push(nowUs === undefined ? '' : String(nowUs), mode)
   if (isPlain && areSingle) return args
   for (const { request, others } of entries) {

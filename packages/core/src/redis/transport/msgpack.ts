@@ -1,6 +1,6 @@
 // Reads the driver's reply: one msgpack array of whole numbers, each in the shortest form that
-// cmsgpack knows (https://github.com/msgpack/msgpack/blob/master/spec.md). call.ts says what they
-// mean.
+// cmsgpack knows (https://github.com/msgpack/msgpack/blob/master/spec.md); or, to a request that is
+// alone in its call, doubles. call.ts says what they mean.
 
 /**
  * The numbers of a packed array. Read byte by byte: a Buffer's own functions take three times as
@@ -9,6 +9,8 @@
  */
 export function unpackNumbers(packed: Buffer): number[] {
   const head = packed[0] as number
+  // No array begins like a time that is 0 or later.
+  if (head < 0x80) return unpackDoubles(packed)
   // 0xdc and 0xdd stand before a length of two and of four bytes.
   const isLong = head === 0xdc || head === 0xdd
   let at = isLong ? 1 + 2 * (head - 0xdb) : 1
@@ -28,6 +30,12 @@ export function unpackNumbers(packed: Buffer): number[] {
     } else throw new TypeError(`the reply holds 0x${type?.toString(16)} where a number belongs`)
   }
   if (at > packed.length) throw new RangeError('the reply is cut short')
+  return numbers
+}
+
+function unpackDoubles(packed: Buffer): number[] {
+  const numbers = new Array<number>(packed.length / 8)
+  for (let i = 0; i < numbers.length; i += 1) numbers[i] = packed.readDoubleBE(8 * i)
   return numbers
 }
 

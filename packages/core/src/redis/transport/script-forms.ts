@@ -52,6 +52,7 @@ const TEXT_OF = `local function text_of(numbers)
 for i = 1, #numbers do numbers[i] = string.format('%.0f', numbers[i]) end
 return table.concat(numbers, ' ')
 end
+local struct = { pack = function(_, ...) return text_of({ ... }) end }
 `
 
 export function replyingInText(source: string): string {

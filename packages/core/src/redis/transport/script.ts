@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import type { Kernel } from '../../algorithms/algorithm.js'
 import { driverLua, modesLua, prologueLua } from '../../algorithms/lua.generated.js'
 import type { PolicySet } from '../../store.js'
-import { argumentsOf, inNumbers, plainLoop } from './plain-loop.js'
+import { argumentsOf, inNumbers, numbersOf, plainLoop } from './plain-loop.js'
 import {
   driverWithLiteralKeys,
   kernelWithLiteralKey,
@@ -66,10 +66,11 @@ function sourceFrom(kernels: readonly Made[], more: string): string {
   const used = new Map(kernels.map(({ id, lua }) => [id, lua]))
   const shared = [...used.values()].map((lua) => lua.shared)
   const definitions = [...used].map(([id, lua]) => `local ${id} = ${lua.kernel}`)
-  const loop = plainLoop(kernels.map(({ lua }) => lua))
+  const luas = kernels.map(({ lua }) => lua)
+  const loop = plainLoop(luas)
   const [now, later] = prologueFor(shared.join('') + loop)
   const ids = kernels.map(({ id }) => id)
-  const plain = [numbersOf(kernels), now, ...guardsOf(kernels), ...shared, loop]
+  const plain = [numbersOf(luas), now, ...guardsOf(kernels), ...shared, loop]
   const driver = [later, ...definitions, countersOf(kernels, ids), more, modesLua, driverLua]
   return [...plain, ...driver].join('')
 }
@@ -84,13 +85,13 @@ function sourceWithLiteralKeys(kernels: readonly Made[], more: string): string {
   const [prologue, driver] = [prologueLua, driverLua].map((lua) =>
     driverWithLiteralKeys(lua, kernels.length),
   )
-  const before = [numbersOf(kernels), prologue, ...guardsOf(kernels), ...definitions]
+  const before = [
+    numbersOf(kernels.map(({ lua }) => lua)),
+    prologue,
+    ...guardsOf(kernels),
+    ...definitions,
+  ]
   return [...before, countersOf(kernels, names), more, modesLua, driver].join('')
-}
-
-/** How many arguments are numbers of policies. */
-function numbersOf(kernels: readonly Made[]): string {
-  return `local numbers = ${argumentsOf(kernels.map(({ lua }) => lua)).flat().length}\n`
 }
 
 /** @param names what makes the counter of each policy */
