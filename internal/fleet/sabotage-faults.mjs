@@ -25,7 +25,7 @@ export const FAULTS = [
   [
     'what Redis has lost is not restored',
     `${RESILIENCE}/losses.ts`,
-    '    this.#ask(restoring(target, before, loss.sinceUs), loss, IGNORED)',
+    '    this.#ask(restoring(target, before, loss), loss, IGNORED)',
     '    void target',
   ],
   [

@@ -27,7 +27,7 @@ export class Losses {
    *  a second time.
    *  @param loss by which it may be lost */
   restore(target: Target, before: Seen, loss: Loss): void {
-    this.#ask(restoring(target, before, loss.sinceUs), loss, IGNORED)
+    this.#ask(restoring(target, before, loss), loss, IGNORED)
   }
 
   /**
@@ -54,7 +54,7 @@ export class Losses {
       if (denial !== undefined) this.#store.ask(givingBack(request, result), IGNORED)
       pending.decided(denial ?? result)
     }
-    const restore = { ...restoring(request.target, before, loss.sinceUs), deadlineAtMs }
+    const restore = { ...restoring(request.target, before, loss), deadlineAtMs }
     this.#ask(restore, loss, { decided, failed })
   }
 

@@ -14,7 +14,7 @@ import type { Events } from './events.js'
 import { concernsNode } from './failures.js'
 import type { Ledger } from './ledger.js'
 import { Pulse, type PulseOptions } from './pulse.js'
-import { tellsLosses } from './restoring.js'
+import { isRestoredAfter, tellsLosses } from './restoring.js'
 
 export interface RecoveryOptions {
   /** Asks the store, with a deadline, whatever a breaker says. It reports no failures to breakers:
@@ -327,7 +327,10 @@ export class Recovery {
   ): Promise<Error | undefined> {
     const none = { mode: 'restore', target, costs: [0], count: 1, seenUs: sinceUs + 1 } as const
     const loss = seen && lossOf(losses, seen.seenUs ?? 0)
-    const request: RestoreRequest = { ...(loss ? seen : none), lossUs: loss?.sinceUs ?? sinceUs }
+    const isRestored =
+      loss && target.policySet.policies.every((each) => isRestoredAfter(loss, each))
+    const given = isRestored ? seen : none
+    const request: RestoreRequest = { ...given, lossUs: loss?.sinceUs ?? sinceUs }
     try {
       const { granted } = await promiseOf(this.#options.store, { ...request, isForStore: true })
       const { policySet, key } = target

@@ -3,6 +3,7 @@
 import { type BlockState, seenUnits } from '../../algorithms/block-code.js'
 import type { Policy } from '../../algorithms/policy.js'
 import type { RestoreRequest, Target } from '../../store.js'
+import type { Loss } from './canary.js'
 import type { Seen } from './last-seen.js'
 
 /** Whether a counter tells by itself what it has lost. Units of a sliding window or counter come
@@ -11,23 +12,30 @@ export function tellsLosses({ kernel }: Policy): boolean {
   return kernel?.traits.drains === true || kernel?.traits.hasOneEnd === true
 }
 
+/** Whether what was seen of a policy is restored after a loss. Where nobody knows of one, estimates
+ *  of a budget that have merely expired would be spent. */
+export function isRestoredAfter({ isSure }: Loss, { kernel }: Policy): boolean {
+  return isSure || !kernel?.traits.isHeld
+}
+
 /**
  * Restores what was last seen of a target.
- * @param lossUs since when it may be lost
+ * @param loss by which it may be lost
  */
-export function restoring(target: Target, seen: Seen, lossUs?: number): RestoreRequest {
+export function restoring(target: Target, seen: Seen, loss?: Loss): RestoreRequest {
   const { remaining, nowUs: seenUs } = seen
   const untilUs = [...seen.untilUs]
   const costs = target.policySet.policies.map((policy, i) => {
     // Holders of slots take them anew.
     if (!policy.kernel?.traits.restores) return 0
+    if (loss !== undefined && !isRestoredAfter(loss, policy)) return 0
     const units = Math.max(0, policy.limit - (remaining[i] as number))
     if (!policy.kernel?.traits.blocks) return units
     const state = lockoutSeen(policy, i, seen)
     untilUs[i] = state.untilUs
     return seenUnits(units, state)
   })
-  return { mode: 'restore', target, costs, count: 1, untilUs, seenUs, lossUs }
+  return { mode: 'restore', target, costs, count: 1, untilUs, seenUs, lossUs: loss?.sinceUs }
 }
 
 /**

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Kernel } from '../../../src/algorithms/algorithm.js'
 import {
+  budget,
   fixedWindow,
   memoryStore,
   type Policy,
@@ -41,9 +42,10 @@ function counterOf(policy: Policy, clock = fakeClock()) {
     consume: (cost: number) => decide('consume', cost),
     left: () => decide('peek', 1).policies[0]?.remaining as number,
     /** Returns whether it changed anything. */
-    restore: ({ policies, untilUs, nowUs }: StoreResult) => {
+    restore: ({ policies, untilUs, nowUs }: StoreResult, isSure = true) => {
       const remaining = policies.map((each) => each.remaining)
-      const request = restoring(target, { remaining, untilUs, nowUs }, nowUs) as StoreRequest
+      const loss = { sinceUs: nowUs, atUs: nowUs + 1, isSure }
+      const request = restoring(target, { remaining, untilUs, nowUs }, loss) as StoreRequest
       return store.decide(request).granted > 0
     },
   }
@@ -105,4 +107,13 @@ describe.each(policies)('what was last seen of $name', (policy) => {
       }),
     )
   })
+})
+
+test('estimates that have expired are not spent where nobody knows of a loss; otherwise, what was seen of them is', () => {
+  const clock = fakeClock()
+  const counter = counterOf(budget({ limit: LIMIT, holdTimeout: '1s' }), clock)
+  const seen = counter.consume(30)
+  clock.advance(2_000)
+  expect([counter.restore(seen, false), counter.left()]).toEqual([false, LIMIT])
+  expect([counter.restore(seen), counter.left()]).toEqual([true, LIMIT - 30])
 })
