@@ -24,8 +24,8 @@
 --       charged, or ''
 -- Reply one msgpack array of whole numbers; to a plain request that is alone in its call, doubles:
 --       now in microseconds, then request by request: how often it is granted, and for each policy:
---       units left, ms to wait, us to reset; and, if a policy notifies and the mode may take what no
---       request was judged by, or reserves: units that were in use before
+--       units left, ms to wait, us to reset; and, if a policy notifies and the mode may take what
+--       no request was judged by, or reserves: units that were in use before
 --       granted  to restore, 0: nothing was lost; to renew, 0: the key was forgotten since. -i: the
 --                i-th key holds something foreign, the request changed nothing, and its other
 --                numbers are 0

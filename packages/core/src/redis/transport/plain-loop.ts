@@ -136,8 +136,8 @@ export function argumentsOf(kernels: readonly KernelLua[]): readonly (readonly s
   )
 }
 
-/** The locals that `argumentsOf` and the prologue need. If nothing follows the numbers, a last one of
- *  0 may be missing: each argument takes 3 % of the time of a request that is alone. */
+/** The locals that `argumentsOf` and the prologue need. If nothing follows the numbers, a last one
+ *  of 0 may be missing: each argument takes 3 % of the time of a request that is alone. */
 export function numbersOf(kernels: readonly KernelLua[]): string {
   const total = totalOf(kernels)
   return `local numbers, last_number = ${total}, ARGV[${total}] or 0\n`
