@@ -113,6 +113,14 @@ const policies: readonly Policy[] = [
   slidingLog({ name: 'p', limit, window }),
 ]
 
+test('by the clock of the server, a call leaves out a last number of 0: the window is not aligned', async () => {
+  const { line } = new Twins(fixedWindow({ limit: 2, window: '1h' }))
+  const group = { policySet: line.policySet, key: 'k', costs: [1], count: 1 }
+  const { verdicts } = await verdictsOf(client, line, 'consume', [group], undefined)
+  const readings = [{ left: 1, waitMs: 0, resetUs: 3_600_000_000 }]
+  expect(verdicts).toEqual([{ granted: 1, readings }])
+})
+
 describe('values that Weir did not write', () => {
   const far = `${START_MS + 500}`
   const tick = `${START_MS - EPOCH_MS}`
