@@ -66,6 +66,12 @@ export interface StoryOptions {
   readonly slotMs: number
   /** The work that is requested, as a multiple of what the slots allow. */
   readonly slotDemand: number
+  /** The limit of a budget that holds estimates; 0: there is none, as in `crowded` stories. */
+  readonly budget: number
+  /** How long an estimate is held. */
+  readonly budgetMs: number
+  /** The estimates that are made, as a multiple of those for which a limit has room. */
+  readonly budgetDemand: number
   readonly refillMs: number
   readonly leaseUnits: number
   readonly holdMs: number
@@ -121,7 +127,8 @@ export function optionsOf(
   const requests = requestsOf(random, plain.limit)
   const ofKind = kindOf(random, least, plain, given.kind)
   const slots = slotsOf(random, processes)
-  const drawn: StoryOptions = { ...plain, ...requests, ...slots, ...ofKind, ...outageOf(random) }
+  const parts = { ...slots, ...ofKind, ...outageOf(random) }
+  const drawn: StoryOptions = { ...plain, ...requests, ...parts, ...budgetOf(random, processes) }
   const options = { ...drawn, ...given }
   // A process with a quota of 0 has another bound, so the options that were not given are adjusted.
   return given.limit === undefined
@@ -181,6 +188,15 @@ function slotsOf(random: Random, processes: number) {
     slots: random.chance(0.25) ? slots : 0,
     slotMs: random.whole(1_000, 3_000),
     slotDemand: twoDigits(0.3 + 3 * random.next() ** 2),
+  }
+}
+
+/** In some stories, processes make estimates of budgets as well. */
+function budgetOf(random: Random, processes: number) {
+  return {
+    budget: random.chance(0.25) ? random.whole(processes, random.pick([10, 40, 200])) : 0,
+    budgetMs: random.whole(1_000, 3_000),
+    budgetDemand: twoDigits(0.3 + 2 * random.next() ** 2),
   }
 }
 
@@ -276,6 +292,9 @@ export function smallestOptions(least: number): StoryOptions {
     slots: 0,
     slotMs: 1_000,
     slotDemand: 0.3,
+    budget: 0,
+    budgetMs: 1_000,
+    budgetDemand: 0.3,
     refillMs: 1_000,
     leaseUnits: 2,
     holdMs: 100,

@@ -10,6 +10,7 @@ import type { KeyedRequest } from '../redis/driver-script.js'
 import type { Machine } from '../redis/machine.js'
 import { namesInRedis } from '../redis/names.js'
 import { World } from '../world/world.js'
+import { Budgets } from './budgets.js'
 import { optionsOf, type StoryOptions } from './choices.js'
 import { type Counter, countersOf } from './counter.js'
 import { Member } from './member.js'
@@ -49,13 +50,18 @@ export class Fleet {
   /** The members that the story begins with, followed by those that start later. */
   readonly members: Member[] = []
   readonly servers: Servers
+  /** Those of the decisions' policies, and budgets. */
   readonly counters: readonly Counter[]
+  /** The first of these. */
+  readonly planned: readonly Counter[]
   /** Called when a process starts while the story runs. */
   started: (member: Member) => void = () => {}
   /** Whether processes take slots. */
   isHolding = false
   /** The slots that processes hold. */
   readonly slots: HeldSlots | undefined
+  /** The budgets of which processes make estimates. */
+  readonly budgets: Budgets | undefined
   /** The limit that changes. */
   live: ChangingLimit | undefined = undefined
   readonly broken: string[] = []
@@ -103,13 +109,19 @@ export class Fleet {
     const late = terms.hasNewcomers ? Math.min(options.newcomers, count - 1) : 0
     while (this.members.length < count - late) this.#addMember(plan, false)
     this.#countersOf = countersOf(options, plan, this.members)
+    const { members } = this
+    const clock = () => ({ beganUs: world.nowUs, fromUs: this.machine.redis.nowUs })
+    this.budgets =
+      plan.budgetUses && new Budgets(plan.budgetUses, { options, plan, members }, clock)
+    const budgets = this.budgets?.ofKey ?? []
     this.#countersByName = new Map(
-      [...this.#countersOf].flatMap(([key, all]) => {
+      [...this.#countersOf, ...budgets].flatMap(([key, all]) => {
         return Object.values(namesInRedis(key)).map((name) => [name, all] as const)
       }),
     )
     this.slots = plan.slotUses && new HeldSlots(options, plan.keys, plan.slotUses)
-    this.counters = [...new Set([...this.#countersOf.values()].flat())]
+    this.planned = [...new Set([...this.#countersOf.values()].flat())]
+    this.counters = [...this.planned, ...(this.budgets?.counters ?? [])]
     for (const machine of this.servers.machines)
       machine.redis.decided = (...decided) => this.#decided(machine.serving, ...decided)
     this.tell(JSON.stringify(options))
@@ -207,7 +219,9 @@ export class Fleet {
       for (const counter of this.counters) counter.stepBack()
     }
     this.slots?.forget()
+    this.budgets?.stepped()
     redis.aheadUs = aheadUs
+    this.budgets?.stepped()
     this.tell(`the clock of Redis is ${(aheadUs / SECOND_US).toFixed(3)} s ahead`)
   }
 
@@ -215,16 +229,19 @@ export class Fleet {
   crash(member: Member): void {
     member.host.die()
     this.slots?.die(member)
+    this.budgets?.die(member)
   }
 
   /** Closes the store of a process, which then must soon have no timer left. */
   leave(member: Member): void {
     const { limiter, store, host, limits } = member
     this.slots?.leave(member)
+    this.budgets?.leave(member)
     member.hasLeft = true
     limits?.close()
     limiter.close()
     member.slots?.close()
+    member.budgets?.close()
     void store.close()
     this.world.after(CLOSING_US, () => {
       this.must(host.timers === 0, `${host.name}: ${host.timers} timers after its end`)

@@ -66,6 +66,8 @@ export class Member {
   readonly limiter: RateLimiter
   /** The limiter whose slots it holds. */
   readonly slots: RateLimiter | undefined
+  /** The limiter of whose budgets it makes estimates. */
+  readonly budgets: RateLimiter | undefined
   /** The policies by which it decides, unless limits change while it runs. */
   readonly policies: readonly Policy[]
   /** The limits, if they change. */
@@ -149,9 +151,12 @@ export class Member {
       shared: true,
     }
     this.limiter = new RateLimiter(inTime(time, limiting))
-    const { slotUses: held } = plan
-    const holding = { name: 'slots', store: this.store, shared: true }
-    this.slots = held && new RateLimiter(inTime(time, { ...holding, policy: held as never }))
+    const { slotUses, budgetUses } = plan
+    const other = { store: this.store, shared: true }
+    const holding = { ...other, name: 'slots', policy: slotUses as never }
+    this.slots = slotUses && new RateLimiter(inTime(time, holding))
+    const spending = { ...other, name: 'budgets', policy: budgetUses as never, whenUnavailable }
+    this.budgets = budgetUses && new RateLimiter(inTime(time, spending))
   }
 
   /**
@@ -159,17 +164,25 @@ export class Member {
    * @param keep what its class leaves to others, for each policy
    */
   heard(key: string, decision: Decision, asked: Units, taken: Units, keep?: Units): void {
-    const { source, allowed, policies } = decision
+    const { allowed } = decision
     this.decisions += 1
     count(this.counted.taken, taken)
     // A request for no units changes nothing, and its answer is not remembered.
-    if (source !== 'store' || asked.every((each) => each === 0)) return
+    if (asked.every((each) => each === 0)) return
     // A denial of a class does not reveal how much is left to others.
     if (keep !== undefined && !allowed) return
-    const used = policies.map(({ limit, remaining }, i) => {
-      const kept = asked[i] === 0 ? 0 : (keep?.[i] ?? 0)
-      return limit - remaining - kept
-    })
+    this.saw(
+      key,
+      decision,
+      asked.map((units, i) => (units === 0 ? 0 : (keep?.[i] ?? 0))),
+    )
+  }
+
+  /** Records what a decision reveals about Redis.
+   *  @param kept what was left to others, for each policy */
+  saw(key: string, { source, allowed, policies }: Decision, kept: Units = []): void {
+    if (source !== 'store') return
+    const used = policies.map(({ limit, remaining }, i) => limit - remaining - (kept[i] ?? 0))
     // A denial with more left than was seen before is not believed, since Redis may have lost the
     // counter.
     const before = this.seen.get(key)

@@ -2,11 +2,13 @@
 // nobody sends requests any more.
 
 import { checkCounted, checkRecovered, checkStats } from '../checks/at-the-end.js'
+import { checkSpent } from '../checks/of-budgets.js'
 import { checkAllFree, checkCountedSlots } from '../checks/of-slots.js'
 import { type Fleet, SECOND_US } from '../fleet/fleet.js'
 import type { Terms } from '../fleet/terms.js'
 import { keepHolding } from '../traffic/holding.js'
 import { keepChanging } from '../traffic/live-limits.js'
+import { keepSpending } from '../traffic/spending.js'
 import { introduce, keepAsking } from '../traffic/traffic.js'
 
 /** The time before the fault, and the time after its repair. */
@@ -29,11 +31,13 @@ export async function tellStory(fleet: Fleet, goWrong: Scenario['goWrong']): Pro
   introduce(fleet)
   const stopAsking = keepAsking(fleet)
   const stopHolding = keepHolding(fleet)
+  const stopSpending = keepSpending(fleet)
   const stopChanging = keepChanging(fleet)
   await world.runFor(BEFORE_US)
   fleet.tell('something goes wrong')
   await goWrong(fleet, fleet.options.faultMs * 1_000)
   fleet.tell('all is well')
+  fleet.budgets?.calm()
   // Slots that Redis has forgotten are renewed after a third of their time.
   if (fleet.slots !== undefined) await world.runFor(500 * fleet.options.slotMs)
   if (!fleet.terms.isAway) await checkCountedSlots(fleet)
@@ -43,11 +47,13 @@ export async function tellStory(fleet: Fleet, goWrong: Scenario['goWrong']): Pro
   await world.runFor(2 * SECOND_US)
   stopAsking()
   stopHolding()
+  stopSpending()
   await world.runFor(SECOND_US)
   checkRecovered(fleet)
   await checkCounted(fleet)
   await checkCountedSlots(fleet)
   await checkAllFree(fleet)
+  await checkSpent(fleet)
   checkStats(fleet)
   fleet.live?.checkFollowed()
   for (const member of fleet.staying) fleet.leave(member)

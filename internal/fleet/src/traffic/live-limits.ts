@@ -89,7 +89,7 @@ class LiveLimit implements ChangingLimit {
     fleet.tell(`${member.host.name} sets the limit to ${limit}`)
     this.#asked.add(limit)
     // What passed under a lower limit before counts as well.
-    for (const counter of fleet.counters) counter.limit = Math.max(counter.limit, limit)
+    for (const counter of fleet.planned) counter.limit = Math.max(counter.limit, limit)
     member.limits?.set('plan', this.#make(limit)).then(
       ({ isChanged, activeAtMs }) => {
         if (isChanged) this.#changes.push({ activeUs: activeAtMs * 1_000, limit })

@@ -253,8 +253,8 @@ async function reshard(fleet: Fleet): Promise<void> {
 
 /** Whether requests need several keys of Redis at once: those of several policies, or a counter and
  *  its mark. */
-function needsSeveralKeys({ options, slots, plan: { policies, leases } }: Fleet): boolean {
+function needsSeveralKeys({ options, slots, budgets, plan: { policies, leases } }: Fleet): boolean {
   const { refund, settle, reset, wait } = options
-  if (slots !== undefined) return true
+  if (slots !== undefined || budgets !== undefined) return true
   return policies.length > 1 || leases !== undefined || refund + settle + reset + wait > 0
 }

@@ -167,6 +167,7 @@ function goBackTo(fleet: Fleet, snapshot: Keyspace, us: number): void {
     counter.fallBehind(units, us < BEAT_US)
   }
   fleet.slots?.forget()
+  if (fleet.budgets !== undefined) fleet.budgets.haveLost = true
   keyspace.become(snapshot)
 }
 

@@ -59,6 +59,7 @@ export function becomes(
 ): void {
   for (const counter of counters) counter.fallBehind(unheardOf(fleet, keyspace, heard, counter))
   fleet.slots?.forget()
+  if (fleet.budgets !== undefined) fleet.budgets.haveLost = true
   keyspace.become(heard)
 }
 
@@ -69,8 +70,15 @@ export function unheardOf(
   heard: Keyspace,
   counter: Counter,
 ): number {
-  const [was, is] = [keyspace, heard].map((each) => usedIn(each, counter, machine.redis.nowUs))
-  return Math.max(0, (was as number) - (is as number))
+  const { kernel, numbers } = counter.policy
+  const holdUs = 1_000 * (kernel?.holdMs?.(numbers) ?? 0)
+  // What an estimate was settled to is missing once the estimate has expired.
+  const times = holdUs === 0 ? [0] : Array.from({ length: 62 }, (_, i) => (i * holdUs) / 60)
+  const missing = times.map((afterUs) => {
+    const nowUs = machine.redis.nowUs + afterUs
+    return usedIn(keyspace, counter, nowUs) - usedIn(heard, counter, nowUs)
+  })
+  return Math.max(0, ...missing)
 }
 
 /** The units in use of a counter, according to a keyspace. */

@@ -58,7 +58,7 @@ export const START_SCENARIOS: Readonly<Record<StartScenarioName, Scenario>> = {
     goWrong(fleet) {
       const { options } = fleet
       const policies = otherPolicies(fleet, makersIn(options, options.policies))
-      for (const counter of fleet.counters)
+      for (const counter of fleet.planned)
         counter.limit = Math.max(counter.limit, limitOf(policies, counter.place))
       return replaceAll(fleet, policies)
     },
@@ -80,7 +80,7 @@ export const START_SCENARIOS: Readonly<Record<StartScenarioName, Scenario>> = {
       )
       const other = fleet.world.random.pick(makers)
       const policies = otherPolicies(fleet, [(limit) => withName(other(limit), policy.name)])
-      for (const counter of fleet.counters) counter.limit += limitOf(policies, counter.place)
+      for (const counter of fleet.planned) counter.limit += limitOf(policies, counter.place)
       return replaceAll(fleet, policies)
     },
   },
