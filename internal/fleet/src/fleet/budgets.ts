@@ -310,7 +310,9 @@ export class Budgets {
     const more = Math.max(0, actual - units)
     if (state !== 'held') {
       if (state === 'asked') return { ...NOTHING, most: held }
-      return { least: 0, most: held + 2 * (units + more), judged: isDone ? units : 0 }
+      // A refund gives back what was admitted without Redis; a settlement does not.
+      const judged = settled === undefined ? units : Math.min(units, actual)
+      return { least: 0, most: held + 2 * (units + more), judged: isDone ? judged : 0 }
     }
     const isThere = isDone && (this.#isRenewed(estimate) || call.toUs < estimate.soonestUs)
     const least = isThere ? units : 0
