@@ -240,9 +240,11 @@ export class Budgets {
         nowUs + 1_000 * LEFT_OF_RENEWED * this.#holdMs,
       )
     this.#steady.delete(estimate)
-    estimate.latestUs = this.hasBeenAway(estimate.member)
-      ? Number.POSITIVE_INFINITY
-      : this.#expiryOf(Math.max(nowUs, this.#highestUs) + ON_ITS_WAY_US)
+    const isCalm = this.calmUs < Number.POSITIVE_INFINITY
+    estimate.latestUs =
+      this.hasBeenAway(estimate.member) && !isCalm
+        ? Number.POSITIVE_INFINITY
+        : this.#expiryOf(Math.max(nowUs, this.#highestUs) + ON_ITS_WAY_US)
   }
 
   settles(estimate: Estimate, call: Call, actual: number, mayBeOwed: boolean): void {
