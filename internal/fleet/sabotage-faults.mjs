@@ -18,9 +18,9 @@ const RESILIENCE = 'layers/resilience'
 export const FAULTS = [
   [
     'what was admitted in an outage is not counted afterwards',
-    `${RESILIENCE}/recovery.ts`,
-    '      failure = await this.#failureOf(request)\n      if',
-    '      failure = undefined\n      if',
+    'algorithms/driver.ts',
+    '    kernel.reconcile(scratch, units, untilUs)\n}',
+    '    void units\n}',
   ],
   [
     'what Redis has lost is not restored',

@@ -150,10 +150,11 @@ function requestsOf(
   const isPlain = args.length < keys.length / stride + 1 && !(reserves(mode) || correction)
   const requests: KeyedRequest[] = []
   let at = 0
-  const some = (): number[] => {
+  const texts = (): readonly string[] => {
     at += policies
-    return args.slice(at - policies, at).map(Number)
+    return args.slice(at - policies, at)
   }
+  const some = (): number[] => texts().map(Number)
   for (let base = 0; base < keys.length; base += stride) {
     const own = keys.slice(base, base + policies)
     const count = args[at] === undefined ? 1 : Number(args[at])
@@ -172,20 +173,19 @@ function requestsOf(
       limits = { atLeast: Number(least), maxWaitMs, aheadMs, keep: some() }
     }
     if (correction !== undefined) {
-      const untilUs = args.slice(at, at + policies).map(timeOf)
-      at += policies
+      const untilUs = texts().map(timeOf)
       limits = { untilUs }
       if (marks) {
         limits = { untilUs, seenUs: timeOf(args[at] as string) }
         at += 1
       }
       if (mode === 'restore') {
-        limits = { ...limits, lossUs: timeOf(args[at] as string) }
+        const lossUs = timeOf(args[at] as string)
         at += 1
+        limits = { ...limits, lossUs, added: some(), addedUntilUs: texts().map(timeOf) }
       }
       if (settles) {
-        const charged = args.slice(at, at + policies)
-        at += policies
+        const charged = texts()
         if (!charged.includes('')) limits = { ...limits, charged: charged.map(Number) }
       }
     }

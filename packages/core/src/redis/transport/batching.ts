@@ -190,12 +190,13 @@ function note(
  * the last one: see `rewind` in call.ts.
  */
 function isSingle(request: LayerRequest): boolean {
-  const { mode, target, untilUs, costs, count, atLeast, keep, aheadMs } = request
+  const { mode, target, untilUs, costs, count, atLeast, keep, aheadMs, added } = request
   const { merges, changes } = traitsOf(mode)
   if (!merges || count !== 1 || atLeast !== undefined || aheadMs !== undefined) return false
   // With a `keep`, a peek's result tells more than how many are granted.
   if (keep !== undefined && !changes) return false
-  return target.policyKeys === undefined && untilUs === undefined && areOne(costs)
+  if (target.policyKeys !== undefined || untilUs !== undefined || added !== undefined) return false
+  return areOne(costs)
 }
 
 /** Whether a store that fails, or is late, means the same to both. */
