@@ -24,11 +24,6 @@ const SPECIAL = [
 const OPTIONAL = ['within', 'ahead', 'cancel', 'restore', 'block', 'unblock', 'renew']
 /** Functions that the driver calls if a kernel has them. The loop does not know them. */
 const OF_DRIVER = ['may_begin', 'refuse', 'life']
-/** To restore, a kernel also reconciles what is added: the base is then false. */
-const RESTORING = `function(units, until_us, base)
-if base == false then return reconcile(units, until_us) end
-return restore(units, until_us, base)
-end`
 /** Those that the loop does not need: it answers only requests that are judged. */
 const UNJUDGED = ['settle', 'spend']
 
@@ -71,9 +66,7 @@ export function kernelLuaOf(text, { CALL_MODES, reserves }) {
       const isOne = modesOf(name)
         .map((mode) => `mode == '${mode}'`)
         .join(' or ')
-      const added = name === 'restore' ? `${text.slice(...functionOf('reconcile').range)}\n` : ''
-      const own = added === '' ? name : RESTORING
-      return `if ${isOne} then\n${added}${text.slice(...range)}\nspecial = ${own}\n`
+      return `if ${isOne} then\n${text.slice(...range)}\nspecial = ${name}\n`
     })
     const own = [...OF_DRIVER, ...UNJUDGED].filter(has)
     const fields = ['limit', ...PASTED, ...own].map((name) => `${name} = ${name}`)
@@ -89,17 +82,14 @@ end
 `
   }
 
-  /** The modes that make a function. A kernel that cannot cancel or release refunds instead; one
-   *  that cannot restore only reconciles what is added. */
+  /** The modes that make a function. A kernel that cannot cancel or release refunds instead. */
   function modesOf(name) {
     return Object.keys(CALL_MODES).filter((mode) => {
       if (mode === 'lease') return name === 'ahead'
       if (reserves(mode)) return name === 'within'
       const { correction } = CALL_MODES[mode]
       const isGivenBack = ['cancel', 'release'].includes(correction) && !has(correction)
-      const isAdded = correction === 'restore' && !has('restore')
-      const other = isGivenBack ? 'refund' : isAdded ? 'reconcile' : undefined
-      return correction === name || other === name
+      return correction === name || (isGivenBack && name === 'refund')
     })
   }
 

@@ -18,9 +18,9 @@ const RESILIENCE = 'layers/resilience'
 export const FAULTS = [
   [
     'what was admitted in an outage is not counted afterwards',
-    'algorithms/driver.ts',
-    '    kernel.reconcile(scratch, units, untilUs)\n}',
-    '    void units\n}',
+    `${RESILIENCE}/recovery.ts`,
+    '      failure = await this.#failureOf(request)\n      if',
+    '      failure = undefined\n      if',
   ],
   [
     'what Redis has lost is not restored',

@@ -170,12 +170,8 @@ export type SettleRequest = RequestOf<'settle', 'charged' | 'untilUs' | 'seenUs'
 /** Takes units that were taken elsewhere, as far as they still count. */
 export type ReconcileRequest = RequestOf<'reconcile', 'untilUs'>
 
-/** Restores what was seen before the store lost it, then reconciles what is `added`. The costs are
- *  the units seen in use. */
-export type RestoreRequest = RequestOf<
-  'restore',
-  'untilUs' | 'seenUs' | 'lossUs' | 'added' | 'addedUntilUs'
->
+/** Restores what was seen before the store lost it. The costs are the units seen in use. */
+export type RestoreRequest = RequestOf<'restore', 'untilUs' | 'seenUs' | 'lossUs'>
 
 /** Begins or ends blocks of the lock-outs among the policies. To block, a lock-out's cost is the
  *  block's length in ms; to unblock, it is any number above 0. The costs of other policies are
@@ -216,8 +212,8 @@ export interface StoreRequestBase {
 /**
  * Fields of some modes: `consume` and `peek` have `atLeast`, `maxWaitMs` and `keep`; `refund`,
  * `cancel`, `settle`, `restore`, `release` and `renew` have `untilUs` and `seenUs`, `restore` also
- * `lossUs`, `added` and `addedUntilUs`, `settle` also `charged`; `reconcile` has `untilUs`. Times
- * are in us of the store's clock.
+ * `lossUs`, `settle` also `charged`; `reconcile` has `untilUs`. Times are in us of the store's
+ * clock.
  */
 export interface StoreRequestFields {
   /** Grant nothing unless at least this many of `count` fit. Always given with `maxWaitMs`. */
@@ -248,11 +244,6 @@ export interface StoreRequestFields {
    * again. Undefined: nobody has.
    */
   readonly lossUs?: number | undefined
-  /** Units of each policy to reconcile after the restoration, as a `reconcile` would. Undefined:
-   *  none. */
-  readonly added?: readonly number[] | undefined
-  /** Until when these count: the `untilUs` of that `reconcile`. */
-  readonly addedUntilUs?: readonly number[] | undefined
 }
 
 /** A store's answer. */

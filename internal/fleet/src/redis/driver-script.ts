@@ -150,11 +150,10 @@ function requestsOf(
   const isPlain = args.length < keys.length / stride + 1 && !(reserves(mode) || correction)
   const requests: KeyedRequest[] = []
   let at = 0
-  const texts = (): readonly string[] => {
+  const some = (): number[] => {
     at += policies
-    return args.slice(at - policies, at)
+    return args.slice(at - policies, at).map(Number)
   }
-  const some = (): number[] => texts().map(Number)
   for (let base = 0; base < keys.length; base += stride) {
     const own = keys.slice(base, base + policies)
     const count = args[at] === undefined ? 1 : Number(args[at])
@@ -173,19 +172,20 @@ function requestsOf(
       limits = { atLeast: Number(least), maxWaitMs, aheadMs, keep: some() }
     }
     if (correction !== undefined) {
-      const untilUs = texts().map(timeOf)
+      const untilUs = args.slice(at, at + policies).map(timeOf)
+      at += policies
       limits = { untilUs }
       if (marks) {
         limits = { untilUs, seenUs: timeOf(args[at] as string) }
         at += 1
       }
       if (mode === 'restore') {
-        const lossUs = timeOf(args[at] as string)
+        limits = { ...limits, lossUs: timeOf(args[at] as string) }
         at += 1
-        limits = { ...limits, lossUs, added: some(), addedUntilUs: texts().map(timeOf) }
       }
       if (settles) {
-        const charged = texts()
+        const charged = args.slice(at, at + policies)
+        at += policies
         if (!charged.includes('')) limits = { ...limits, charged: charged.map(Number) }
       }
     }

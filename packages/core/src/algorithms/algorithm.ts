@@ -190,8 +190,7 @@ export interface KernelLua {
   /** A function that takes a policy's numbers and makes the kernel's functions. `special` is the
    *  one that the mode needs: `within` to reserve, `ahead` to lease, `cancel` (or else `refund`) to
    *  cancel, `refund` to settle, or the one named after the mode (`refund`, `reconcile`, `restore`,
-   *  `block`, `unblock`, `renew`); that of `restore`, where the base is false, reconciles what is
-   *  added. A kernel may also have `settle`, `spend`, `may_begin`, `refuse`
+   *  `block`, `unblock`, `renew`). A kernel may also have `settle`, `spend`, `may_begin`, `refuse`
    *  and `life`, which are `Kernel`'s `settle`, `spend`, `mayBegin`, `refuse` and `lifeUs`. */
   readonly kernel: string
   /** The kernel's names for a policy's numbers, which also say how many there are; the first is

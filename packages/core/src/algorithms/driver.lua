@@ -20,9 +20,8 @@
 --       or '' (to lease: how many ms the units may be kept), and for each policy the units that
 --       must remain; where a mode corrects, for each policy until when (in us) the units count, or
 --       ''; where the mode has marks, when (in us) they were charged or seen, or ''; to restore,
---       since when (in us) something may be lost, or '', and for each policy what to reconcile
---       afterwards, then for each until when (in us) that counts, or ''; and to settle, for each
---       policy what was charged, or ''
+--       since when (in us) something may be lost, or ''; and to settle, for each policy what was
+--       charged, or ''
 -- Reply one msgpack array of whole numbers; to a plain request that is alone in its call, doubles:
 --       now in microseconds, then request by request: how often it is granted, and for each policy:
 --       units left, ms to wait, us to reset; and, if a policy notifies and the mode may take what
@@ -52,7 +51,6 @@ local stride = marks and 2 * policies or policies
 
 -- What a request carries: see ARGV.
 local costs, untils, since, loss, charged = {}, {}, huge, huge, {}
-local restores, added, added_untils = mode == 'restore', {}, {}
 local least, patience, keeps = 1, nil, {}
 -- When a kernel takes leased units, if that is not now.
 local aheads = {}
@@ -98,7 +96,7 @@ if marks or corrects then
     if not began or began < max(loss, since) then base, began = nil, us end
     local counter, until_us = counters[i], untils[i]
     local is_over = floor(until_us / 1000) <= floor(us / 1000)
-    if counter.is_lost then return end
+    if not counter.special then return end
     -- Where all that was seen has expired, what the counter holds is the base.
     if is_over and not counter.life then units, until_us = 0, huge end
     local raised = counter.special(units, until_us, base)
@@ -113,7 +111,7 @@ if marks or corrects then
   correct = function(i, mark, units)
     local counter, until_us = counters[i], untils[i]
     local given, base, began = read_mark(i, mark)
-    if restores then
+    if mode == 'restore' then
       restore(i, units, given, base, began)
       return 0
     end
@@ -166,13 +164,9 @@ for base = 0, #KEYS - stride, stride do
       since = tonumber(ARGV[argument]) or huge
       argument = argument + 1
     end
-    if restores then
+    if mode == 'restore' then
       loss = tonumber(ARGV[argument]) or huge
-      for i = 1, policies do
-        added[i] = ARGV[argument + i] + 0
-        added_untils[i] = tonumber(ARGV[argument + policies + i]) or huge
-      end
-      argument = argument + 1 + 2 * policies
+      argument = argument + 1
     end
     if settles then
       for i = 1, policies do charged[i] = tonumber(ARGV[argument + i - 1]) end
@@ -222,7 +216,7 @@ for base = 0, #KEYS - stride, stride do
   end
   if not changes and not reserves and granted > 0 then granted = count end
 
-  local place, done = at + 1, 0
+  local place = at + 1
   for i = 1, policies do
     local left, wait, reset = 0, 0, 0
     if granted >= 0 then
@@ -232,28 +226,13 @@ for base = 0, #KEYS - stride, stride do
       left = lefts[i]
       local settled = counter.settle and charged[i]
       -- To restore nothing sets the base.
-      if changes and (units ~= 0 or settled or restores) then
+      if changes and (units ~= 0 or settled or mode == 'restore') then
         if corrects and (units < 0 or settled or not takes) then
           wait = correct(i, KEYS[base + policies + i], units > 0 and units or -units)
         elseif judges or not counter.spend then
           counter.take(units, aheads[i])
         else
           counter.spend(units)
-        end
-        if restores then
-          local lasts, restored = counter.reset_after()
-          local more, until_us = granted * added[i], added_untils[i]
-          if restored and cost ~= 0 then done = 1 end
-          -- Units are added as by a second request. What was restored may count until another
-          -- time, so it is a state of its own first.
-          if restored and more > 0 and lasts > 0 then
-            counter.write(KEYS[base + i], lasts)
-            counter.read(KEYS[base + i])
-          end
-          if useds then useds[i] = counter.used() end
-          if more > 0 and (counter.life or floor(until_us / 1000) > floor(us / 1000)) then
-            counter.special(more, until_us, false)
-          end
         end
         local used = counter.used()
         left = used < limit and limit - used or 0
@@ -276,6 +255,7 @@ for base = 0, #KEYS - stride, stride do
   if granted < 0 then
     for i = at + 2, place do reply[i] = 0 end
   elseif changes then
+    local done = 0
     for i = 1, policies do
       local counter = counters[i]
       if mode == 'reset' then
@@ -283,13 +263,10 @@ for base = 0, #KEYS - stride, stride do
         call('DEL', KEYS[base + i])
         read_mark(i, mark)
         set_mark(i, mark, us)
-      elseif
-        changed[i] and (costs[i] ~= 0 or restores and added[i] > 0 or counter.settle and charged[i])
-      then
+      elseif changed[i] and (costs[i] ~= 0 or counter.settle and charged[i]) then
         local reset = reply[at + 4 + width * (i - 1)]
         if reset > 0 then counter.write(KEYS[base + i], reset) else call('DEL', KEYS[base + i]) end
-        -- What is added is no restoration.
-        if not restores then done = 1 end
+        done = 1
         -- Units charged in the instant of a refund count as charged after it. A state may have been
         -- written only because it was healed. Units that have expired may still be renewed or
         -- settled: no refund forgets them.

@@ -32,9 +32,6 @@ export interface CounterRequest {
   /** To restore: since when (in us) something may be lost. What others have restored since then is
    *  the base; default: nobody has. */
   readonly lossUs?: number | undefined
-  /** To restore: for each policy, units to reconcile afterwards, and until when these count. */
-  readonly added?: readonly number[] | undefined
-  readonly addedUntilUs?: readonly (number | undefined)[] | undefined
 }
 
 /** Where one policy's states live in this process. */
@@ -107,7 +104,6 @@ export function decide(
   const { judges, changes, takes, tells } = traitsOf(mode)
   const keep = judges ? request.keep : undefined
   let granted = count
-  let changed = 0
   let mayBegin = false
   for (let i = 0; i < counters.length; i += 1) {
     const counter = counters[i] as Counter
@@ -148,11 +144,6 @@ export function decide(
         if (judges || kernel.spend === undefined) kernel.take(scratch, units)
         else kernel.spend(scratch, units)
       } else correct(counter, keys[i] as string, request, i, Math.abs(units), nowUs)
-      if (mode === 'restore') {
-        if (scratch.dirty && cost !== 0) changed = 1
-        const more = request.added?.[i] ?? 0
-        if (more > 0) add(counter, keys[i] as string, request, i, granted * more, nowUs, reading)
-      }
       reading.left = Math.max(0, scratch.limit - kernel.used(scratch) - kept)
     }
     if (granted < others && cost > 0) kernel.refuse?.(scratch)
@@ -167,55 +158,20 @@ export function decide(
   }
 
   if (!changes) return granted
+  let changed = 0
   for (let i = 0; i < counters.length; i += 1) {
-    const { kernel, scratch } = counters[i] as Counter
+    const { kernel, scratch, table, slot } = counters[i] as Counter
     if (!scratch.dirty) continue
-    const settles = charged !== undefined && kernel.settle !== undefined
-    if (costs[i] === 0 && !settles && !((request.added?.[i] ?? 0) > 0)) continue
-    write(counters[i] as Counter, keys[i] as string, (readings[i] as Reading).resetUs, nowUs)
-    // What is added is no restoration.
-    if (mode !== 'restore') changed = 1
+    if (costs[i] === 0 && (charged === undefined || kernel.settle === undefined)) continue
+    const key = keys[i] as string
+    const { resetUs } = readings[i] as Reading
+    const lifeUs = kernel.lifeUs === undefined ? resetUs : kernel.lifeUs(scratch)
+    if (resetUs > 0)
+      table.write(scratch, key, slot, Math.floor(nowUs / 1_000), Math.ceil(lifeUs / 1_000))
+    else if (slot >= 0) table.remove(key, slot)
+    changed = 1
   }
   return tells ? changed : granted
-}
-
-function write(
-  { kernel, scratch, table, slot }: Counter,
-  key: string,
-  resetUs: number,
-  nowUs: number,
-): void {
-  const lifeUs = kernel.lifeUs === undefined ? resetUs : kernel.lifeUs(scratch)
-  if (resetUs > 0)
-    table.write(scratch, key, slot, Math.floor(nowUs / 1_000), Math.ceil(lifeUs / 1_000))
-  else if (slot >= 0) table.remove(key, slot)
-}
-
-/** Reconciles units after a restoration, as a second request would. */
-function add(
-  counter: Counter,
-  key: string,
-  request: CounterRequest,
-  place: number,
-  units: number,
-  nowUs: number,
-  reading: Reading,
-): void {
-  const { kernel, scratch, table } = counter
-  if (scratch.dirty) {
-    // What was restored may count until another time, so it is a state of its own first.
-    write(counter, key, kernel.resetAfterUs(scratch), nowUs)
-    counter.slot = table.read(scratch, key, nowUs)
-  }
-  reading.used = kernel.used(scratch)
-  const untilUs = request.addedUntilUs?.[place] ?? Number.POSITIVE_INFINITY
-  if (kernel.lifeUs !== undefined || !isPast(untilUs, nowUs))
-    kernel.reconcile(scratch, units, untilUs)
-}
-
-/** Whether units that count until then no longer count for a whole ms. */
-function isPast(untilUs: number, nowUs: number): boolean {
-  return Math.floor(untilUs / 1_000) <= Math.floor(nowUs / 1_000)
 }
 
 function readAgain(
@@ -278,7 +234,8 @@ function correct(
   const untilUs = request.untilUs?.[place] ?? Number.POSITIVE_INFINITY
   const charged = kernel.settle && request.charged?.[place]
   const { correction, notes } = traitsOf(mode)
-  const isLate = isPast(untilUs, nowUs) && kernel.lifeUs === undefined
+  const isOver = Math.floor(untilUs / 1_000) <= Math.floor(nowUs / 1_000)
+  const isLate = isOver && kernel.lifeUs === undefined
   const isForExpired = correction === 'renew' || correction === 'restore' || charged !== undefined
   if (isLate && !isForExpired) return
   if (correction === 'reconcile') {

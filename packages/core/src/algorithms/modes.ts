@@ -12,8 +12,7 @@
  * - `settle`: corrects what was charged, by a penalty or, below 0, a refund
  * - `reconcile`: takes units that were taken elsewhere, as far as they still count
  * - `restore`: takes units that were seen before a loss, less those that others have restored
- *   since; the first one takes them less those that were not lost. Then it reconciles what is
- *   added
+ *   since; the first one takes them less those that were not lost
  * - `block`, `unblock`: begins or ends a block; a lock-out's cost is the length of its block in ms
  * - `release`: gives slots back
  * - `renew`: extends slots, or takes them anew, past the limit if need be, unless the key was
@@ -93,7 +92,7 @@ function traits(judges: boolean, above?: Effect, below: Effect | undefined = abo
     marks: gives || below === 'restore' || below === 'forget' || below === 'renew',
     notes: gives && !releases,
     settles: takes && gives,
-    raises: takes || below === 'reconcile' || below === 'restore' || below === 'renew',
+    raises: takes || below === 'reconcile' || below === 'renew',
     tells: below === 'restore' || below === 'renew',
     frees: gives || below === 'forget',
     isForStore:

@@ -15,7 +15,7 @@ import { StoreError } from '../../src/base/errors.js'
 import { type PreparedScript, prepareScript } from '../../src/redis/transport/call.js'
 import { keyFormat, keysOf } from '../../src/redis/transport/keys.js'
 import { makePolicySet } from '../../src/request.js'
-import { policyExamples, policyFactories } from '../../src/testing/algorithms.js'
+import { policyFactories } from '../../src/testing/algorithms.js'
 import { singleClient } from './clients.js'
 import { Model } from './differential/model.js'
 import { drawnOf } from './differential/recipe.js'
@@ -32,9 +32,6 @@ interface Ask {
   readonly untilMs?: number
   readonly seenMs?: number
   readonly lossMs?: number
-  /** To restore: units to add, and until when these count. */
-  readonly added?: number
-  readonly addedUntilMs?: number
 }
 
 /**
@@ -57,10 +54,6 @@ class Twins {
     return keysOf(this.line.names, { policySet: this.line.policySet, key: 'k' }, [])[0] as string
   }
 
-  get mark(): string {
-    return `${this.key}:mark`
-  }
-
   async redis({
     mode = 'consume',
     atMs = 0,
@@ -68,8 +61,6 @@ class Twins {
     untilMs,
     seenMs = 1e9,
     lossMs,
-    added,
-    addedUntilMs,
   }: Ask): Promise<Verdict> {
     const { policySet } = this.line
     const group = {
@@ -80,8 +71,6 @@ class Twins {
       untilUs: untilMs === undefined ? undefined : [usOf(untilMs)],
       seenUs: usOf(seenMs),
       lossUs: lossMs === undefined ? undefined : usOf(lossMs),
-      added: added === undefined ? undefined : [added],
-      addedUntilUs: addedUntilMs === undefined ? undefined : [usOf(addedUntilMs)],
     }
     const { verdicts } = await verdictsOf(client, this.line, mode, [group], usOf(atMs))
     return verdicts[0] as Verdict
@@ -102,9 +91,7 @@ class Twins {
     const untilUs = untilMs === undefined ? undefined : [usOf(untilMs)]
     const seenUs = seenMs === undefined ? undefined : usOf(seenMs)
     const lossUs = lossMs === undefined ? undefined : usOf(lossMs)
-    const added = ask.added === undefined ? undefined : [ask.added]
-    const addedUntilUs = ask.addedUntilMs === undefined ? undefined : [usOf(ask.addedUntilMs)]
-    const when = { untilUs, seenUs, lossUs, added, addedUntilUs }
+    const when = { untilUs, seenUs, lossUs }
     const request = { version: 0, mode, key: 'k', costs: [cost], count: 1, ...when }
     const reply = this.#model.decide(request, usOf(atMs))
     expect(await this.redis(ask)).toEqual(reply)
@@ -344,39 +331,6 @@ describe('a counter that is intact', () => {
     expect(await late.ask({ ...seen, atMs: 2_600 })).toMatchObject({ granted: 0, left: 60 })
   })
 })
-
-// The model knows no calendar.
-test.each(policyExamples.filter(({ make }) => make(1).kernel?.periodAt === undefined))(
-  '$label: what is added to a restoration is stored as by a reconciliation after it',
-  async ({ make }) => {
-    const policy = make(limit)
-    const part = policy.windowMs / 8
-    for (const [taken, seen, from] of [
-      [0, 0, 1],
-      [3, 0, 1],
-      [0, 4, 1],
-      [3, 2, 1],
-      [3, 6, 1],
-      [3, 6, 9],
-    ] as const) {
-      const [apart, together] = [new Twins(policy), new Twins(policy)]
-      const atMs = from * part
-      const times = { atMs, seenMs: atMs - 500, lossMs: atMs - 501 }
-      const restore: Ask = { ...times, mode: 'restore', cost: seen, untilMs: 7 * part }
-      for (const each of [apart, together]) if (taken > 0) await each.ask({ cost: taken })
-      await apart.ask(restore)
-      await apart.ask({ mode: 'reconcile', atMs, cost: 2, untilMs: 8 * part })
-      await together.ask({ ...restore, added: 2, addedUntilMs: 8 * part })
-      for (const key of ['key', 'mark'] as const) {
-        const [one, other] = [apart, together].map((each) => client.dumpBuffer(each[key]))
-        expect(await other, `${key} after ${taken}, ${seen}, ${from}`).toEqual(await one)
-      }
-      // The same again adds nothing to what was restored.
-      const again = { ...restore, atMs: atMs + 1 }
-      expect(await together.ask(again)).toEqual(await apart.ask(again))
-    }
-  },
-)
 
 describe('a receipt of a bucket', () => {
   test('gives back no more than what has not come back by itself, even after an earlier refund', async () => {

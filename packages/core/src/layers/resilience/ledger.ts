@@ -115,12 +115,9 @@ export class Ledger {
     }
   }
 
-  /** The store has counted these units of an entry: they are reconciled, or added to what was
-   *  restored. */
-  counted(admitted: Admitted, { target, costs, untilUs, added, addedUntilUs }: LayerRequest): void {
-    const [units = 0] = added ?? costs
-    const [until] = (added === undefined ? untilUs : addedUntilUs) ?? []
-    if (!isOver(until, admitted.overUs)) admitted.add(target, 0, -units)
+  /** The store has counted these units of an entry: they are reconciled. */
+  counted(admitted: Admitted, { target, costs, untilUs }: LayerRequest): void {
+    if (!isOver(untilUs?.[0], admitted.overUs)) admitted.add(target, 0, -(costs[0] as number))
     if (!admitted.isUncounted) this.forget(admitted)
   }
 

@@ -254,7 +254,7 @@ export class Recovery {
     for (const [home, beat] of beats) unanswered.set(home, await beat)
     // What may be lost is restored before anything is counted: what was admitted since adds to it.
     const restored = await Promise.all(
-      some.map((each) => this.#restored(each, guard, unanswered.get(this.#homeOf(each)))),
+      some.map((each) => this.#restored(each, unanswered.get(this.#homeOf(each)))),
     )
     const failures = await Promise.all(some.map((each, i) => this.#count(each, guard, restored[i])))
     some.forEach((each, i) => {
@@ -308,32 +308,38 @@ export class Recovery {
     return undefined
   }
 
-  /** Restores what was seen under a counter, if it may be lost, and with it counts what was
-   *  admitted. Returns why it could not. */
-  async #restored(
-    admitted: Admitted,
-    guard: Guard,
-    unanswered: Error | undefined,
-  ): Promise<Error | undefined> {
+  /** Restores what was seen under a counter, if it may be lost. Returns why it could not. */
+  async #restored(admitted: Admitted, unanswered: Error | undefined): Promise<Error | undefined> {
     if (concernsNode(unanswered)) return unanswered
     const { losses } = this.#homeOf(admitted).pulse
     const last = losses?.at(-1)
     if (last === undefined || admitted.restoredUs >= last.atUs) return undefined
-    const request = restoringAll(admitted, losses ?? [], last)
-    const { policySet, key } = request.target
+    const failure = await this.#restore(admitted, losses ?? [], last)
+    if (failure === undefined) admitted.restoredUs = last.atUs
+    return failure
+  }
+
+  /** Where nothing was seen, this tells the store that what it holds was not lost. */
+  async #restore(
+    { seen, target }: Admitted,
+    losses: readonly Loss[],
+    { sinceUs, isSure }: Loss,
+  ): Promise<Error | undefined> {
+    const none = { mode: 'restore', target, costs: [0], count: 1, seenUs: sinceUs + 1 } as const
+    const loss = seen && lossOf(losses, seen.seenUs ?? 0)
+    const isRestored =
+      loss && target.policySet.policies.every((each) => isRestoredAfter(loss, each))
+    const given = isRestored ? seen : none
+    const request: RestoreRequest = { ...given, lossUs: loss?.sinceUs ?? sinceUs }
     try {
-      const { granted } = await promiseOf(this.#options.store, request)
-      if (granted > 0 && (last.isSure || policySet.policies.every(tellsLosses)))
+      const { granted } = await promiseOf(this.#options.store, { ...request, isForStore: true })
+      const { policySet, key } = target
+      if (granted > 0 && (isSure || policySet.policies.every(tellsLosses)))
         this.#options.events.emit('data-loss', { limiter: policySet.name, key })
+      return undefined
     } catch (error) {
       return error as Error
     }
-    admitted.restoredUs = last.atUs
-    if (request.added !== undefined) {
-      guard.counted += 1
-      this.#ledger.counted(admitted, request)
-    }
-    return undefined
   }
 
   /** Why the store has not done this; undefined: it has. */
@@ -343,31 +349,5 @@ export class Recovery {
       () => undefined,
       (error: Error) => error,
     )
-  }
-}
-
-/** Restores what was seen, or, where nothing was, tells the store that what it holds was not lost;
- *  and adds what was admitted, unless settlements come first, or its units have another size. */
-function restoringAll(
-  { seen, target, settlements, untilUs, wholeUnits }: Admitted,
-  losses: readonly Loss[],
-  { sinceUs }: Loss,
-): RestoreRequest {
-  const loss = seen && lossOf(losses, seen.seenUs ?? 0)
-  const isRestored = loss && target.policySet.policies.every((each) => isRestoredAfter(loss, each))
-  const lost = isRestored ? seen : undefined
-  const isOfOther = lost !== undefined && lost.target.policySet !== target.policySet
-  const adds = wholeUnits > 0 && settlements.size === 0 && !isOfOther
-  // One literal: to copy a request takes longer than to send it.
-  return {
-    mode: 'restore',
-    target: isOfOther ? lost.target : target,
-    costs: lost?.costs ?? [0],
-    count: 1,
-    untilUs: lost?.untilUs,
-    seenUs: lost === undefined ? sinceUs + 1 : lost.seenUs,
-    lossUs: loss?.sinceUs ?? sinceUs,
-    added: adds ? [wholeUnits] : undefined,
-    addedUntilUs: adds && untilUs !== undefined ? [untilUs] : undefined,
   }
 }

@@ -247,8 +247,7 @@ export class Resilience implements Layer, Sent {
     // Within the turn in which it was set, the deadline is not known yet.
     const atMs = Number.isFinite(deadline?.atMs) ? deadline?.atMs : undefined
     this.#deadlines.remove(guarded)
-    const hasWritten = result.granted > 0 || request.added !== undefined
-    guard.breaker.succeeded(hasWritten && traitsOf(request.mode).changes)
+    guard.breaker.succeeded(result.granted > 0 && traitsOf(request.mode).changes)
     if (lost === undefined) {
       pending.decided(result)
       return
@@ -267,8 +266,8 @@ export class Resilience implements Layer, Sent {
     if (mode === 'reconcile') {
       const lost = this.#noted(request, result)
       if (lost !== undefined) this.#losses.restore(request.target, lost, shownBy(result))
+      ledger.reconciledLate(request)
     }
-    if (mode === 'reconcile' || request.added !== undefined) ledger.reconciledLate(request)
     ledger.settledLate(request)
     const { granted, untilUs } = result
     // The waiting call has been given another turn, or none.

@@ -34,9 +34,9 @@ export class SeenTargets {
   /** Remembers a result. Returns what was seen before if the result, or what its node has lost,
    *  shows that the store has lost it. */
   noted(request: LayerRequest, result: StoreResult, losses?: readonly Loss[]): Seen | undefined {
-    const { mode, target, costs, added } = request
+    const { mode, target, costs } = request
     // A request that takes nothing shows nothing new, and must not hide that a key was lost.
-    let units = added === undefined ? 0 : 1
+    let units = 0
     for (let i = 0; i < costs.length; i += 1) units += Math.abs(costs[i] as number)
     if (!traitsOf(mode).changes || units === 0) return undefined
     const whole = request.keep === undefined ? result : wholeOf(request, result)

@@ -190,13 +190,12 @@ function note(
  * the last one: see `rewind` in call.ts.
  */
 function isSingle(request: LayerRequest): boolean {
-  const { mode, target, untilUs, costs, count, atLeast, keep, aheadMs, added } = request
+  const { mode, target, untilUs, costs, count, atLeast, keep, aheadMs } = request
   const { merges, changes } = traitsOf(mode)
   if (!merges || count !== 1 || atLeast !== undefined || aheadMs !== undefined) return false
   // With a `keep`, a peek's result tells more than how many are granted.
   if (keep !== undefined && !changes) return false
-  if (target.policyKeys !== undefined || untilUs !== undefined || added !== undefined) return false
-  return areOne(costs)
+  return target.policyKeys === undefined && untilUs === undefined && areOne(costs)
 }
 
 /** Whether a store that fails, or is late, means the same to both. */

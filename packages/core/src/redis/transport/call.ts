@@ -176,7 +176,7 @@ export function argumentsOf(call: Call): string[] {
   args.push(nowUs === undefined ? '' : String(nowUs), mode)
   if (isPlain && areSingle) return args
   for (const { request, others } of entries) {
-    const { costs, count, charged, untilUs, seenUs, lossUs, added, addedUntilUs } = request
+    const { costs, count, charged, untilUs, seenUs, lossUs } = request
     args.push(String(count * (1 + others.length)))
     if (isPlain) continue
     for (const cost of costs) args.push(String(cost))
@@ -187,11 +187,7 @@ export function argumentsOf(call: Call): string[] {
     }
     for (let i = 0; corrects && i < costs.length; i += 1) args.push(String(untilUs?.[i] ?? ''))
     if (corrects && marks) args.push(String(seenUs ?? ''))
-    if (mode === 'restore') {
-      args.push(String(lossUs ?? ''))
-      for (let i = 0; i < costs.length; i += 1) args.push(String(added?.[i] ?? 0))
-      for (let i = 0; i < costs.length; i += 1) args.push(String(addedUntilUs?.[i] ?? ''))
-    }
+    if (mode === 'restore') args.push(String(lossUs ?? ''))
     for (let i = 0; settles && i < costs.length; i += 1) args.push(String(charged?.[i] ?? ''))
   }
   return args

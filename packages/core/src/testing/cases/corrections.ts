@@ -64,24 +64,6 @@ export const CORRECTIONS: readonly PolicyCase[] = [
     },
   },
   {
-    name: 'what is added to a restoration counts as if reconciled after it',
-    modes: ['consume', 'restore', 'reconcile'],
-    run: async ({ store, run }, policy) => {
-      const { restores = false, blocks = false } = policy.kernel?.traits ?? {}
-      if (!store.recovers || !restores || blocks) return
-      const policySet = makePolicySet(run, [policy])
-      const of = (key: string) => ({ target: { policySet, key }, costs: [2], count: 1 })
-      const { untilUs, nowUs } = await store.decide({ ...of('seen'), mode: 'consume' })
-      const restore = { mode: 'restore', untilUs, seenUs: nowUs, lossUs: nowUs } as const
-      await store.decide({ ...of('apart'), ...restore })
-      const apart = await store.decide({ ...of('apart'), mode: 'reconcile', costs: [1], untilUs })
-      const added = { added: [1], addedUntilUs: untilUs }
-      const { granted, policies } = await store.decide({ ...of('k'), ...restore, ...added })
-      same('granted', granted, 1)
-      same('remaining', policies[0]?.remaining, apart.policies[0]?.remaining)
-    },
-  },
-  {
     name: 'reset forgets',
     modes: ['penalty', 'reset', 'peek'],
     run: async ({ subject: of }, policy) => {

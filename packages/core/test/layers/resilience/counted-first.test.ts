@@ -60,9 +60,8 @@ function worldOf() {
   return Object.assign(world, { store, decide, consume, modes, release })
 }
 
-function modeOf({ mode, target, added }: StoreRequest): string {
-  if (target.policySet === BEAT_SET) return 'beat'
-  return added === undefined ? mode : `${mode} and count`
+function modeOf({ mode, target }: StoreRequest): string {
+  return target.policySet === BEAT_SET ? 'beat' : mode
 }
 
 function on(policySet: PolicySet, key = 'k', policyKeys?: Target['policyKeys']): Target {
@@ -107,7 +106,7 @@ describe('what was admitted without the store', () => {
     await consume(next.target, 1, 'lost')
     modes()
     await decide(next)
-    expect(modes()).toEqual(['beat', 'restore and count', next.mode])
+    expect(modes()).toEqual(['beat', 'restore', 'reconcile', next.mode])
     await decide(next)
     expect(modes()).toEqual([next.mode])
   })
@@ -123,7 +122,7 @@ describe('what was admitted without the store', () => {
     modes()
     let passed = 0
     for (let i = 0; i < 10; i += 1) passed += await consume(target)
-    expect(modes().slice(0, 3)).toEqual(['beat', 'restore and count', 'consume'])
+    expect(modes().slice(0, 4)).toEqual(['beat', 'restore', 'reconcile', 'consume'])
     expect(passed).toBeLessThanOrEqual(7)
   })
 
@@ -157,9 +156,13 @@ describe('what was admitted without the store', () => {
     const costs = [1, 2, 3, 4]
     const all = costs.map((cost) => store.decide({ ...request, costs: [cost] }))
     await time.settle(Promise.all(all))
-    const consumes = costs.map(() => 'consume')
-    expect(asked.map(modeOf)).toEqual(['beat', 'restore and count', ...consumes])
-    expect(asked.slice(2).map(({ costs }) => costs[0])).toEqual(costs)
+    expect(asked.map(modeOf)).toEqual([
+      'beat',
+      'restore',
+      'reconcile',
+      ...costs.map(() => 'consume'),
+    ])
+    expect(asked.slice(3).map(({ costs }) => costs[0])).toEqual(costs)
   })
 
   test('is counted before a reset, which also forgets it', async () => {
@@ -170,7 +173,7 @@ describe('what was admitted without the store', () => {
     await time.settle(Promise.resolve(store.reset(target)))
     expect(store.health().localKeys).toBe(0)
     expect(await consume(target, 10)).toBe(10)
-    expect(modes()).toEqual(['beat', 'restore and count', 'consume'])
+    expect(modes()).toEqual(['beat', 'restore', 'reconcile', 'consume'])
   })
 
   test('is counted after a reset that failed', async () => {

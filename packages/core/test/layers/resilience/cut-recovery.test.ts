@@ -23,14 +23,14 @@ test('counts whose replies are lost are made again: of 100 keys at most, and non
       await later(1)
       if (isAway) throw new Error('away')
       const result = memory.decide(request)
-      if (request.added !== undefined && lost.length === 0) {
+      if (request.mode === 'reconcile' && lost.length === 0) {
         isMute = true
         time.after(2_000, () => {
           isMute = false
         })
       }
       if (!isMute) return result
-      if (request.added !== undefined) lost.push(request)
+      if (request.mode === 'reconcile') lost.push(request)
       return new Promise(() => {})
     },
     async reset() {},

@@ -23,9 +23,7 @@ function world() {
   const state = { replyMs: 1, taken: 0, reconciled: 0 }
   const call: Send = async (command, args) => {
     if (command !== 'evalsha') return 1
-    // The last arguments of a restoration are what is added, and until when that counts.
-    if (args.includes('reconcile') || (args.includes('restore') && args.at(-2) !== '0'))
-      state.reconciled += 1
+    if (args.includes('reconcile')) state.reconciled += 1
     const granted = Number(args.at(-1)) || 1
     state.taken += granted
     const reply = [time.nowUs(), granted, LIMIT - state.taken, 0, 60_000_000].join(' ')

@@ -163,7 +163,7 @@ describe('recovery works in steps', () => {
       recovers: true,
       decide(request) {
         if (isAway) throw away
-        if (request.added !== undefined) {
+        if (request.mode === 'reconcile') {
           inTurn += 1
           most = Math.max(most, inTurn)
           counted.add(request.target.key)

@@ -42,8 +42,6 @@ export interface Request {
   /** For refunds and settlements by receipt, when the decision was charged. */
   readonly seenUs?: number | undefined
   readonly lossUs?: number | undefined
-  readonly added?: readonly number[] | undefined
-  readonly addedUntilUs?: readonly number[] | undefined
 }
 
 export interface Reply {

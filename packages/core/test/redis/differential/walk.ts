@@ -223,7 +223,6 @@ export class Walker {
         : settled(costs)
     // Units that were lost before an earlier restore, or since.
     const lossUs = mode === 'restore' && until % 2 !== 0 ? this.nowUs - until * 1_000 : undefined
-    const adds = mode === 'restore' && until !== 0
     return requests.map((request) => {
       return {
         ...request,
@@ -232,8 +231,6 @@ export class Walker {
         seenUs: lossUs,
         lossUs,
         costs: costsOf(request.costs),
-        added: adds ? request.costs : undefined,
-        addedUntilUs: adds ? untilUs.map((us) => us + (us % 3) * 50_000) : undefined,
       }
     })
   }
