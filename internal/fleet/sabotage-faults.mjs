@@ -519,7 +519,7 @@ export const FAULTS = [
   [
     'what has expired is spent once a client has connected anew',
     `${RESILIENCE}/restoring.ts`,
-    '  return isSure || !kernel?.traits.isHeld\n',
-    '  return kernel !== undefined || isSure\n',
+    '  return (isSure && !isOfKey) || !kernel?.traits.isHeld\n',
+    '  return kernel !== undefined || (isSure && !isOfKey)\n',
   ],
 ]

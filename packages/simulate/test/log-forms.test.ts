@@ -107,6 +107,7 @@ describe.each(Object.entries(AROUND))('%s', (_, around) => {
   test.each([
     ['lines of nginx', forms.nginx, 'clf'],
     ['lines of pino', forms.pino(undefined), 'pino'],
+    ['JSON of nginx', forms.nginxJson(undefined), 'json'],
   ] as const)('around %s is taken off', async (__, lineOf, format) => {
     // A server says other things first.
     const noise = ASKED.slice(0, 9).map((asked) => around('ready for start up', asked))

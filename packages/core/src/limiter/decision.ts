@@ -140,8 +140,10 @@ function usedOf({ limit, remaining }: Pick<DecisionBase, 'limit' | 'remaining'>)
 function resetTimeOf(policy: Policy, result: StoreResult | undefined): Date | undefined {
   const at = result?.policies.findIndex((each) => each.policy === policy) ?? -1
   const untilUs = result?.untilUs[at]
+  if (untilUs === undefined) return undefined
   // Windows end at whole milliseconds, wherever within one the store's clock was.
-  return untilUs === undefined ? undefined : new Date(Math.floor(untilUs / 1_000))
+  const ms = untilUs / 1_000
+  return new Date(policy.kernel?.traits.drains ? Math.ceil(ms) : Math.floor(ms))
 }
 
 class AllowedDecision implements Allowed {

@@ -7,6 +7,7 @@ import {
   memoryStore,
   type Policy,
   RateLimiter,
+  tokenBucket,
   unlimited,
 } from '../../src/index.js'
 import { copyOf, unlimitedDecision } from '../../src/limiter/decision.js'
@@ -64,6 +65,11 @@ describe('used and resetTime, which other limiters have', () => {
       expect(decision.resetTime).toEqual(ends)
     }
     expect((await slots.acquire('k')).used).toBe(1)
+  })
+
+  test('resetTime is not before a bucket is empty of what was taken', async () => {
+    const limiter = limiterAt(tokenBucket({ capacity: 5, refill: 5, every: '1m' }))
+    expect((await limiter.consume('k')).resetTime).toEqual(new Date(AT_MS + 12_001))
   })
 
   test('are 0 and undefined if nothing limits', async () => {

@@ -149,7 +149,7 @@ export function formatOf(beginning: string): LogFormat {
       const format = LINES.find((name) => FORMATS[name].sees(text))
       if (format !== undefined && !isJson(format)) return format
       // A collector's JSON may be around text that is not pino's.
-      if (json !== 'pino') json = format
+      if (json !== 'pino') json = format ?? json
     }
   }
   return json ?? (beginning.trimStart().startsWith('{') ? 'json' : 'clf')

@@ -32,7 +32,7 @@ export type Settle<Req, Rest extends unknown[] = []> = (
 
 /**
  * Never rejects: the response has long been sent, so a failure can only be a warning. Returns true
- * if no refund was wanted.
+ * if no refund was wanted, or it failed: a settlement that follows does nothing if it was sent.
  */
 export async function refundIf(
   isWanted: () => Awaitable<boolean>,
@@ -45,6 +45,7 @@ export async function refundIf(
   } catch (error) {
     const what = `a refund of limiter "${limiter.name}" failed, so the cost stays charged`
     warnOnce('WEIR_REFUND_FAILED', limiter.name, `${what}: ${quote(error)}`)
+    return true
   }
   return false
 }
@@ -70,7 +71,9 @@ export async function settleAs(
 
 /** What a decision charged of policies that give it back unless it is settled. */
 function estimateOf({ policies }: Decision): Cost | undefined {
-  const held = policies.filter(({ policy: { kernel }, cost }) => kernel?.settle && cost > 0)
+  const held = policies.filter(({ policy: { kernel }, cost }) => {
+    return kernel?.settle !== undefined && kernel.traits.isHeld && cost > 0
+  })
   if (held.length === 0) return undefined
   return Object.fromEntries(held.map(({ policy, cost }) => [policy.name, cost]))
 }

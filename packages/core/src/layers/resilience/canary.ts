@@ -24,6 +24,8 @@ export interface Loss {
   readonly atUs: number
   /** Something was lost, though not of every key. */
   readonly isSure: boolean
+  /** A result showed it, of counters that tell by themselves what they have lost. */
+  readonly isOfKey?: true
 }
 
 /** How many losses of a node are told apart. */

@@ -367,5 +367,5 @@ function isInUse({ remaining, untilUs, blocks }: Seen, target: Target, nowUs: nu
 
 /** The loss of a key that its own result shows. */
 function shownBy({ nowUs }: StoreResult): Loss {
-  return { sinceUs: nowUs, atUs: nowUs, isSure: true }
+  return { sinceUs: nowUs, atUs: nowUs, isSure: true, isOfKey: true }
 }

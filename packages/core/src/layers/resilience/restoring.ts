@@ -12,10 +12,11 @@ export function tellsLosses({ kernel }: Policy): boolean {
   return kernel?.traits.drains === true || kernel?.traits.hasOneEnd === true
 }
 
-/** Whether what was seen of a policy is restored after a loss. Where nobody knows of one, estimates
- *  of a budget that have merely expired would be spent. */
-export function isRestoredAfter({ isSure }: Loss, { kernel }: Policy): boolean {
-  return isSure || !kernel?.traits.isHeld
+/** Whether what was seen of a policy is restored after a loss. Where nobody knows of one, or only
+ *  another policy's counter is lost, estimates of a budget that have merely expired would be
+ *  spent. */
+export function isRestoredAfter({ isSure, isOfKey }: Loss, { kernel }: Policy): boolean {
+  return (isSure && !isOfKey) || !kernel?.traits.isHeld
 }
 
 /**

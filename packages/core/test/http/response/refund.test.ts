@@ -138,3 +138,19 @@ test.each<[string, () => Cost | undefined | Promise<Cost | undefined>, number]>(
   clock.advance('1h')
   expect((await limiter.peek('192.0.2.1')).policies[0]?.remaining).toBe(left)
 })
+
+test('nor where a refundWhen throws before settle returns undefined', async () => {
+  const run = budget({ name: 'run', limit: 10, holdTimeout: '1m' })
+  const refundWhen = () => {
+    throw new Error('bug')
+  }
+  const settle = () => undefined
+  const options = { name: 'both', policy: [run, policy], cost: 4, refundWhen, settle }
+  const { send, limiter, clock } = limitOn(options)
+  const response = new FakeResponse()
+  await send({}, response)
+  await response.end()
+  clock.advance('1h')
+  expect((await limiter.peek('192.0.2.1')).policies[0]?.remaining).toBe(6)
+  expect(warnings.codes).toEqual(['WEIR_REFUND_FAILED'])
+})

@@ -16,6 +16,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../../src/index.js'
+import type { Loss } from '../../../src/layers/resilience/canary.js'
 import { restoring } from '../../../src/layers/resilience/restoring.js'
 import { makePolicySet } from '../../../src/request.js'
 import type { StoreRequest, StoreResult } from '../../../src/store.js'
@@ -42,9 +43,9 @@ function counterOf(policy: Policy, clock = fakeClock()) {
     consume: (cost: number) => decide('consume', cost),
     left: () => decide('peek', 1).policies[0]?.remaining as number,
     /** Returns whether it changed anything. */
-    restore: ({ policies, untilUs, nowUs }: StoreResult, isSure = true) => {
+    restore: ({ policies, untilUs, nowUs }: StoreResult, after: Partial<Loss> = {}) => {
       const remaining = policies.map((each) => each.remaining)
-      const loss = { sinceUs: nowUs, atUs: nowUs + 1, isSure }
+      const loss = { sinceUs: nowUs, atUs: nowUs + 1, isSure: true, ...after }
       const request = restoring(target, { remaining, untilUs, nowUs }, loss) as StoreRequest
       return store.decide(request).granted > 0
     },
@@ -109,11 +110,12 @@ describe.each(policies)('what was last seen of $name', (policy) => {
   })
 })
 
-test('estimates that have expired are not spent where nobody knows of a loss; otherwise, what was seen of them is', () => {
+test('estimates that have expired are not spent where nobody knows of a loss, or only that of another policy; otherwise, what was seen of them is', () => {
   const clock = fakeClock()
   const counter = counterOf(budget({ limit: LIMIT, holdTimeout: '1s' }), clock)
   const seen = counter.consume(30)
   clock.advance(2_000)
-  expect([counter.restore(seen, false), counter.left()]).toEqual([false, LIMIT])
+  for (const loss of [{ isSure: false }, { isOfKey: true }] as const)
+    expect([counter.restore(seen, loss), counter.left()]).toEqual([false, LIMIT])
   expect([counter.restore(seen), counter.left()]).toEqual([true, LIMIT - 30])
 })
