@@ -1,5 +1,5 @@
 // Who a client is. What a client writes never changes that, unless the setup trusts everybody. How
-// addresses and headers are read is tested in core (test/http/client, test/base/address.test.ts).
+// addresses and headers are read is tested in core (test/http, test/base/address.test.ts).
 
 import { createServer } from 'node:net'
 import { memoryStore, type Store } from '@weir/core'

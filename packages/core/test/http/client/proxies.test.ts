@@ -63,6 +63,23 @@ describe('the client behind proxies', () => {
     },
   )
 
+  test('garbage from a trusted proxy counts by the proxy, and onMissingKey does not skip it; spellings are one client', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    const proxies = { trusted: ['10.0.0.0/8'] }
+    const { send } = limitOn({ proxies, onMissingKey: 'skip', limit: 1, window: '1m' })
+    const statuses = (...values: string[]) =>
+      Promise.all(
+        values.map(async (value) => {
+          const headers = { 'x-forwarded-for': value }
+          return (await send({ peer: '10.0.0.1', headers }))?.status
+        }),
+      )
+    const garbage = ['', '01.2.3.4', '1.2.3.355', 'x'.repeat(8_000), '9.9.9.9, <script>']
+    expect(await statuses(...garbage)).toEqual([undefined, 429, 429, 429, 429])
+    expect(await statuses('1.2.3.4', '[::ffff:102:304]:80')).toEqual([undefined, 429])
+    warn.mockRestore()
+  })
+
   test.each(['6.6.6.6,', '6.6.6.6, , ', '6.6.6.6,, 10.0.0.1', 'for=6.6.6.6, proto=http'])(
     'an empty hop is never taken for a Unix socket: %s',
     (value) => {
