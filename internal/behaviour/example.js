@@ -3,7 +3,8 @@
 
 import { spawn } from 'node:child_process'
 
-/** `stop` resolves to the exit code; `kill` leaves the process no time to do anything.
+/** `stop` resolves to the exit code, and prints the output if that is not 0; `kill` leaves the
+ *  process no time to do anything.
  *  @typedef {object} Started
  *  @property {string} url
  *  @property {() => Promise<number | null>} stop
@@ -41,6 +42,7 @@ export async function startExample(folder, settings = {}, file = 'src/server.js'
     const late = setTimeout(() => child.kill('SIGKILL'), 100_000)
     const code = await exit
     clearTimeout(late)
+    if (code !== 0) console.error(output)
     return code
   }
   const kill = async () => {
