@@ -1,5 +1,5 @@
 // The content of each page of docs/reference, in order. `from` is the entry that exports it; by
-// default, core. `example: false` leaves an example to the guide that the comment names.
+// default, core. `example: false` leaves an example to a guide, or to the README of an adapter.
 import { adapters } from './source.mjs'
 import { titleOf } from './text.mjs'
 
@@ -83,7 +83,6 @@ Koa's context; what is written as \`(request, outcome)\` gets \`(req, outcome, r
         from,
         title: `rateLimit for ${titleOf(from)}`,
         members: from === 'express',
-        // Others stand in the READMEs of the adapters.
         example: from === 'express',
       })),
       { name: 'ProxyOptions', from: 'http' },

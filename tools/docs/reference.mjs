@@ -301,7 +301,7 @@ function commentOf(symbol, owner) {
   return withLinks(text)
 }
 
-/** What the export throws, and its examples. */
+/** What the export throws, and its examples, or from where to import it. */
 function endOf(symbol, from, hasExample = true) {
   const tags = symbol.getJsDocTags(checker)
   const textsOf = (tag) =>
@@ -315,9 +315,16 @@ function endOf(symbol, from, hasExample = true) {
     return flow(`Throws ${what}${withLinks(rest)}.`)
   })
   const examples = textsOf('example')
-  if (hasExample && examples.length > 0)
-    thrown.push(code(withImports(examples.join('\n'), from), 'ts'))
+  if (examples.length > 0)
+    thrown.push(
+      hasExample ? code(withImports(examples.join('\n'), from), 'ts') : flow(importOf(from)),
+    )
   return thrown.join('\n\n')
+}
+
+function importOf(entry) {
+  const guide = adapters.includes(entry) ? `: [README](../../packages/${entry}/README.md)` : ''
+  return `Exported by \`${ENTRIES.get(entry).from}\`${guide}.`
 }
 
 /** An old name, which stands at the root until 1.0. */

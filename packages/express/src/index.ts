@@ -70,14 +70,13 @@ export interface RateLimitHandler {
 /**
  * Limits requests: `{ limit, window }`, or `{ policy }`. By default it counts by client address, in
  * memory, and refuses with 429 and a problem document. Errors of the store and of the options'
- * functions go to `next`. The middleware has the `RateLimiter` as `limiter`.
+ * functions go to `next`. Its property `limiter` is the `RateLimiter`.
  * @throws {TypeError | RangeError} WEIR_INVALID_OPTION, WEIR_INVALID_POLICY, WEIR_INVALID_DURATION,
  * WEIR_INVALID_NAME, WEIR_INVALID_PRIORITY
  * @example
  * const limit = rateLimit({ limit: 100, window: '1m' })
- * app.get('/usage', async (req, res) => {
- *   const { used, resetTime } = await limit.limiter.peek(req.ip ?? '')
- *   res.json({ used, resetTime })
+ * app.get('/left', async (req, res) => {
+ *   res.json((await limit.limiter.peek(String(req.ip))).remaining)
  * })
  * app.use(limit)
  */
