@@ -2,8 +2,6 @@
 // settled and expires, as far as its process can know. From that follows what a budget counts while
 // a call is under way, at the least and at the most.
 
-import { budget } from '../../../../packages/core/src/index.js'
-import type { StoryOptions } from './choices.js'
 import { Counter, type CounterOptions } from './counter.js'
 import type { Member } from './member.js'
 import type { Plan } from './plan.js'
@@ -17,7 +15,8 @@ const RENEWALS = 20
 /** How long after its process ends a renewal may still arrive. */
 const ON_ITS_WAY_US = 1_000_000
 
-/** The time of a call, or a moment: in true time, and the clock of Redis meanwhile. */
+/** When a call is under way, in true time and by the clock of Redis. A moment is a call that ends
+ *  as it begins. */
 export interface Call {
   readonly beganUs: number
   endedUs: number
@@ -125,8 +124,6 @@ export class Budgets {
   calmUs: number = Number.POSITIVE_INFINITY
   /** Redis has gone back to older data, though perhaps not of all budgets. */
   haveLost: boolean = false
-  /** Whether processes make estimates. */
-  isSpending: boolean = false
   readonly #holdMs: number
   readonly #partMs: number
   readonly #clock: () => Pick<Call, 'beganUs' | 'fromUs'>
@@ -349,14 +346,3 @@ export class Budgets {
 }
 
 const NOTHING: Counted = Object.freeze({ least: 0, most: 0, judged: 0 })
-
-/** A budget for each key, and one for all keys together. */
-export function budgetUsesOf(
-  { budget: limit, budgetMs: holdTimeout }: StoryOptions,
-  isShared: boolean,
-): readonly { readonly policy: CounterOptions['policy']; readonly key: string | undefined }[] {
-  const own = { policy: budget({ name: 'spending', limit, holdTimeout }), key: undefined }
-  const all = Math.ceil(1.2 * limit)
-  const ofAll = { policy: budget({ name: 'spending-in-all', limit: all, holdTimeout }), key: 'all' }
-  return isShared ? [own, ofAll] : [own]
-}

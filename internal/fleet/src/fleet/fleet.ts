@@ -60,7 +60,7 @@ export class Fleet {
   isHolding = false
   /** The slots that processes hold. */
   readonly slots: HeldSlots | undefined
-  /** The budgets of which processes make estimates. */
+  /** Budgets in which processes hold estimates. */
   readonly budgets: Budgets | undefined
   /** The limit that changes. */
   live: ChangingLimit | undefined = undefined

@@ -3,9 +3,8 @@
 
 import { fixedWindow, type Policy } from '../../../../packages/core/src/index.js'
 import type { LeaseOptions } from '../../../../packages/core/src/layers/leases/limits.js'
-import { budgetUsesOf } from './budgets.js'
 import type { StoryOptions } from './choices.js'
-import { flowsOf, guardsOf, makersOf, slotUsesOf } from './policies.js'
+import { budgetUsesOf, flowsOf, guardsOf, makersOf, slotUsesOf } from './policies.js'
 import type { Terms } from './terms.js'
 
 export interface Plan {
@@ -27,7 +26,7 @@ export interface Plan {
   /** The policies whose slots processes hold, each with its policy key; undefined: nobody holds
    *  slots. */
   readonly slotUses: ReturnType<typeof slotUsesOf> | undefined
-  /** The budgets of which processes make estimates, in the same way. */
+  /** Budgets in which processes hold estimates, in the same way. */
   readonly budgetUses: ReturnType<typeof budgetUsesOf> | undefined
   /** Makes the policy with another limit, if the limit changes while the story runs. */
   readonly live: ((limit: number) => Policy) | undefined
@@ -59,7 +58,7 @@ export function planOf(options: StoryOptions, { isOnCluster }: Terms): Plan {
     // Budgets in several slots of a Cluster are not one atomic decision.
     budgetUses:
       options.budget > 0 && kind !== 'crowded'
-        ? budgetUsesOf(options, options.shared && isOnCluster !== true)
+        ? budgetUsesOf(options.budget, options.budgetMs, options.shared && isOnCluster !== true)
         : undefined,
     live: isLive ? makers[0] : undefined,
   }

@@ -3,6 +3,7 @@
 import type { PolicyDescription } from '../../../../packages/core/src/algorithms/description.js'
 import { inRepository } from '../../../../packages/core/src/algorithms/repository.generated.js'
 import {
+  budget,
   concurrency,
   lockout,
   type Policy,
@@ -65,20 +66,36 @@ export function guardsOf(algorithm: string, count: number): readonly ((limit: nu
   return [first, ...makersOf(algorithm, count).slice(1)]
 }
 
+/** A policy of which each key, or all keys together, have one counter. */
+interface Use {
+  readonly policy: Policy
+  readonly key: string | undefined
+}
+
 /** Slots for each key, and some for all keys together. */
-export function slotUsesOf(
+export function slotUsesOf(limit: number, holdMs: number, isShared: boolean): readonly Use[] {
+  return usesOf(limit, isShared, 'open', (options) =>
+    concurrency({ ...options, holdTimeout: holdMs }),
+  )
+}
+
+/** A budget for each key, and one for all keys together. */
+export function budgetUsesOf(limit: number, holdMs: number, isShared: boolean): readonly Use[] {
+  return usesOf(limit, isShared, 'spending', (options) =>
+    budget({ ...options, holdTimeout: holdMs }),
+  )
+}
+
+function usesOf(
   limit: number,
-  holdMs: number,
   isShared: boolean,
-): readonly { readonly policy: Policy; readonly key: string | undefined }[] {
-  const own = concurrency({ name: 'open', limit, holdTimeout: holdMs })
-  if (!isShared) return [{ policy: own, key: undefined }]
+  name: string,
+  of: (options: { readonly name: string; readonly limit: number }) => Policy,
+): readonly Use[] {
+  const own = { policy: of({ name, limit }), key: undefined }
+  if (!isShared) return [own]
   const all = Math.ceil((PARTS[2] as number) * limit)
-  const ofAll = concurrency({ name: 'open-in-all', limit: all, holdTimeout: holdMs })
-  return [
-    { policy: own, key: undefined },
-    { policy: ofAll, key: 'all' },
-  ]
+  return [own, { policy: of({ name: `${name}-in-all`, limit: all }), key: 'all' }]
 }
 
 /** Functions that make buckets that refill while a story runs. */

@@ -7,6 +7,7 @@ import type { Fleet } from '../fleet/fleet.js'
 import { DEADLINE_MS, type Member } from '../fleet/member.js'
 import type { SlotCounter, Work } from '../fleet/slots.js'
 import { ask } from './asked.js'
+import { keepDoing } from './keep-doing.js'
 
 const LONGEST_WAIT_MS = 1_500
 /** The mean of what `workMs` draws, in units of the time to hold. */
@@ -20,26 +21,15 @@ export function keepHolding(fleet: Fleet): () => void {
   const keys = [...slots.ofKey.keys()]
   const gapUs = (MEAN_WORK * slotMs * 1_000 * processes) / (slotDemand * limit * keys.length)
   fleet.isHolding = true
-  const start = (member: Member): void => {
-    const { host } = member
-    const next = (): void => {
-      if (!fleet.isHolding || member.isEnding || member.hasLeft) return
-      const key = host.random.pick(keys)
-      if (host.random.chance(fleet.options.reset / 100)) reset(fleet, member, key)
-      else hold(fleet, member, key, slots.ofKey.get(key) as readonly SlotCounter[])
-      host.run(host.random.whole(0, 2 * Math.ceil(gapUs)), next)
-    }
-    const quietUs = Math.max(0, member.quietUntilUs - fleet.world.nowUs)
-    host.run(quietUs + host.random.whole(0, Math.ceil(gapUs)), next)
-  }
-  fleet.members.forEach(start)
-  const { started } = fleet
-  fleet.started = (member) => {
-    started(member)
-    start(member)
-  }
+  const stop = keepDoing(fleet, Math.ceil(gapUs), (member) => {
+    const { random } = member.host
+    const key = random.pick(keys)
+    if (random.chance(fleet.options.reset / 100)) reset(fleet, member, key)
+    else hold(fleet, member, key, slots.ofKey.get(key) as readonly SlotCounter[])
+  })
   return () => {
     fleet.isHolding = false
+    stop()
   }
 }
 

@@ -6,6 +6,7 @@ import type { Budget, Estimate } from '../fleet/budgets.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { DEADLINE_MS, type Member } from '../fleet/member.js'
 import { ask } from './asked.js'
+import { keepDoing } from './keep-doing.js'
 
 /** Settlements come until this many times the time to hold after the estimate. */
 const LATEST = 1.6
@@ -20,33 +21,16 @@ export function keepSpending(fleet: Fleet): () => void {
   const keys = [...budgets.ofKey.keys()]
   // About as many estimates as a limit has room for are held at once.
   const gapUs = Math.ceil((PART * budgetMs * 1_000 * processes) / (2 * budgetDemand * keys.length))
-  budgets.isSpending = true
-  const start = (member: Member): void => {
-    const { host } = member
-    const { random } = host
-    const next = (): void => {
-      if (!budgets.isSpending || member.isEnding || member.hasLeft) return
-      const key = random.pick(keys)
-      const chance = random.next()
-      if (chance < 0.03) penalty(fleet, member, key)
-      else if (chance < 0.15) peek(fleet, member, key)
-      else
-        for (let times = random.chance(0.2) ? random.whole(2, 4) : 1; times > 0; times -= 1)
-          estimate(fleet, member, key)
-      host.run(random.whole(0, 2 * gapUs), next)
-    }
-    const quietUs = Math.max(0, member.quietUntilUs - fleet.world.nowUs)
-    host.run(quietUs + random.whole(0, gapUs), next)
-  }
-  fleet.members.forEach(start)
-  const { started } = fleet
-  fleet.started = (member) => {
-    started(member)
-    start(member)
-  }
-  return () => {
-    budgets.isSpending = false
-  }
+  return keepDoing(fleet, gapUs, (member) => {
+    const { random } = member.host
+    const key = random.pick(keys)
+    const chance = random.next()
+    if (chance < 0.03) penalty(fleet, member, key)
+    else if (chance < 0.15) peek(fleet, member, key)
+    else
+      for (let times = random.chance(0.2) ? random.whole(2, 4) : 1; times > 0; times -= 1)
+        estimate(fleet, member, key)
+  })
 }
 
 function estimate(fleet: Fleet, member: Member, key: string): void {

@@ -8,6 +8,7 @@ import type { Fleet } from '../fleet/fleet.js'
 import type { Member } from '../fleet/member.js'
 import { ask, askFor } from './asked.js'
 import { penalty, refund, reset, settle } from './corrections.js'
+import { keepDoing } from './keep-doing.js'
 import { wait } from './waiting.js'
 
 /** How often a process sends several requests in one turn of its event loop. */
@@ -24,28 +25,14 @@ export function introduce(fleet: Fleet): void {
 /** Makes all processes send requests, including those that start later. Returns a function that
  *  ends it. */
 export function keepAsking(fleet: Fleet): () => void {
-  let isAsking = true
-  const start = (member: Member): void => {
-    const { host } = member
-    const next = (): void => {
-      if (!isAsking || member.isEnding || member.hasLeft) return
-      const key = host.random.pick(fleet.keys)
-      const times = host.random.chance(BURST_CHANCE)
-        ? host.random.whole(1, fleet.options.mostAtOnce)
-        : 1
-      const isMixed = times > 1 && fleet.keys.length > 1 && host.random.chance(0.5)
-      for (let i = 0; i < times; i += 1)
-        something(fleet, member, isMixed ? host.random.pick(fleet.keys) : key)
-      host.run(host.random.whole(0, 2 * fleet.gapUs), next)
-    }
-    const quietUs = Math.max(0, member.quietUntilUs - fleet.world.nowUs)
-    host.run(quietUs + host.random.whole(0, fleet.gapUs), next)
-  }
-  fleet.members.forEach(start)
-  fleet.started = start
-  return () => {
-    isAsking = false
-  }
+  return keepDoing(fleet, fleet.gapUs, (member) => {
+    const { random } = member.host
+    const key = random.pick(fleet.keys)
+    const times = random.chance(BURST_CHANCE) ? random.whole(1, fleet.options.mostAtOnce) : 1
+    const isMixed = times > 1 && fleet.keys.length > 1 && random.chance(0.5)
+    for (let i = 0; i < times; i += 1)
+      something(fleet, member, isMixed ? random.pick(fleet.keys) : key)
+  })
 }
 
 /** The methods that are called besides `consume`. */
