@@ -22,7 +22,7 @@
 --       ''; where the mode has marks, when (in us) they were charged or seen, or ''; to restore,
 --       since when (in us) something may be lost, or ''; and to settle, for each policy what was
 --       charged, or ''
--- Reply one msgpack array of whole numbers; to a plain request that is alone in its call, doubles:
+-- Reply one msgpack array of whole numbers; where plain-loop.ts decides a lone request, doubles:
 --       now in microseconds, then request by request: how often it is granted, and for each policy:
 --       units left, ms to wait, us to reset; and, if a policy notifies and the mode may take what
 --       no request was judged by, or reserves: units that were in use before

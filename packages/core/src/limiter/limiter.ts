@@ -106,7 +106,7 @@ export class RateLimiter {
     return decideUpTo(this.#parts, key, n, options)
   }
 
-  /** What `consume` would decide now. Nothing is taken, so `remaining` is what is left now. */
+  /** Resolves to what `consume` would decide, and takes nothing: `remaining` is what is left. */
   peek(key: Key, options?: DecideOptions): Promise<Decision> {
     return this.#promised('peek', key, options)
   }

@@ -170,6 +170,7 @@ export function argumentsOf(call: Call): string[] {
   }
   args[1] = String(args.length - HEAD)
   const isLast = isPlain && areSingle && mode === 'consume' && nowUs === undefined
+  // Of numbers that end the arguments, a last one of 0 may be missing: see plain-loop.ts.
   const most = policyNumbers.length - (isLast && policyNumbers.at(-1) === '0' ? 1 : 0)
   for (let i = 0; i < most; i += 1) args.push(policyNumbers[i] as string)
   if (isLast) return args

@@ -9,7 +9,7 @@
  */
 export function unpackNumbers(packed: Buffer): number[] {
   const head = packed[0] as number
-  // No array begins like a time that is 0 or later.
+  // A double of 0 or more, as the time is, begins below 0x80; an array does not.
   if (head < 0x80) return unpackDoubles(packed)
   // 0xdc and 0xdd stand before a length of two and of four bytes.
   const isLong = head === 0xdc || head === 0xdd
