@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { cpus, loadavg } from 'node:os'
 import { dirname, join } from 'node:path'
-import { startRedis } from '@weir/testkit'
+import { otherServer, serverBinary, startRedis } from '@weir/testkit'
 
 const MEASURED = [
   ...['ioredis', 'rate-limiter-flexible', 'express-rate-limit', 'rate-limit-redis'],
@@ -23,16 +23,16 @@ export async function machine(command: string): Promise<string> {
   const load = loadavg().map((value) => value.toFixed(1))
   return [
     `Measured ${new Date().toISOString().slice(0, 10)} by \`${command}\` on ${cpus().length} cores (${processor?.model.trim()}),`,
-    `load average ${load.join(', ')} at the end; Node ${process.version}, Redis ${await redisVersion()} on loopback without persistence;`,
+    `load average ${load.join(', ')} at the end; Node ${process.version}, Redis ${await versionOfServer()} and Valkey ${await versionOfServer(otherServer('valkey', 'newest'))} on loopback without persistence;`,
     `${MEASURED.map((name) => `${name} ${versionOf(name)}`).join(', ')}.`,
   ].join(' ')
 }
 
-async function redisVersion(): Promise<string> {
-  const server = await startRedis()
+async function versionOfServer(binary = serverBinary()): Promise<string> {
+  const server = await startRedis({ binary })
   try {
     const info = String(await server.command('INFO', 'server'))
-    return /(?:valkey|redis)_version:(\S+)/.exec(info)?.[1] ?? '?'
+    return (/valkey_version:(\S+)/.exec(info) ?? /redis_version:(\S+)/.exec(info))?.[1] ?? '?'
   } finally {
     await server.stop()
   }

@@ -19,23 +19,28 @@ interface Shown {
   readonly subjects: readonly string[]
 }
 
-const load = (keys: string, section: string): readonly Column[] => [
-  { title: `${keys}: process, us`, section, metric: 'clientUs' },
-  { title: `${keys}: Redis, us`, section, metric: 'redisUs' },
+const loadOf = (keys: string, section: string, table: string): readonly Column[] => [
+  { title: `${keys}: process, us`, section, table, metric: 'clientUs' },
+  { title: `${keys}: server, us`, section, table, metric: 'redisUs' },
 ]
-const DISTINCT = load('distinct keys', 'distinct-keys')
-const HOT = load('hot key', 'hot-key')
 
 const WEIR = ['Weir sliding window', 'Weir token bucket', 'Weir fixed window']
 const PEERS = [
   ...['rate-limit-redis', '@fastify/rate-limit', '@nest-lab/throttler-storage-redis'],
   ...['koa-ratelimit', 'rate-limiter-flexible'],
 ]
-const loaded = [...WEIR, ...PEERS]
+const loadOn = (table: string): Shown => ({
+  columns: [
+    ...loadOf('distinct keys', 'distinct-keys', table),
+    ...loadOf('hot key', 'hot-key', table),
+  ],
+  subjects: [...WEIR, ...PEERS],
+})
 
 /** By the name of the place on the page. */
 const TABLES: Readonly<Record<string, Shown>> = {
-  load: { columns: [...DISTINCT, ...HOT], subjects: loaded },
+  load: loadOn('load'),
+  valkey: loadOn('valkey'),
   alone: {
     columns: [
       { title: 'p50, us', section: 'alone', table: 'alone-apart', metric: 'p50' },
@@ -67,17 +72,12 @@ const TABLES: Readonly<Record<string, Shown>> = {
   },
 }
 
-/** @param machine the date, the machine and versions, in parts that `; ` ends */
+/** @param machine the date, the machine and versions */
 export async function writePage(results: readonly Result[], machine: string): Promise<void> {
-  // Without the versions of all packages, which a run prints.
-  let page = withPart(await readFile(PAGE, 'utf8'), 'measured', `${shortOf(machine)}.`)
+  let page = withPart(await readFile(PAGE, 'utf8'), 'measured', machine)
   for (const [name, shown] of Object.entries(TABLES))
     page = withPart(page, name, shownText(results, shown))
   await writeFile(PAGE, page)
-}
-
-function shortOf(machine: string): string {
-  return machine.split('; ').slice(0, 2).join('; ')
 }
 
 function shownText(results: readonly Result[], { columns, subjects }: Shown): string {

@@ -1,6 +1,7 @@
 // The benchmarks as a command: `pnpm bench [--only hot-key,alone] [--rounds 9] [--short]
 // [--one-core] [--reference 2d54f0d] [--write]`
 import { parseArgs } from 'node:util'
+import { otherServer } from '@weir/testkit'
 import { machine } from './machine.js'
 import { writePage } from './page.js'
 import { LEGEND, type Result, sectionText } from './report.js'
@@ -44,6 +45,7 @@ const base: Scale = {
 }
 const scale: Scale = rounds === undefined ? base : { ...base, rounds }
 
+process.env.REDIS_SERVER_BIN ??= otherServer('redis', 'newest')
 const results: Result[] = []
 for (const scenario of chosen) {
   const started = performance.now()

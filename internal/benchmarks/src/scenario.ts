@@ -16,6 +16,8 @@ export interface Scale {
   /** Whether client and servers share a core under load: otherwise the system chooses cores,
    *  differently in each run. */
   readonly oneCore: boolean
+  /** Whether load is measured on the newest Valkey as well. */
+  readonly onValkey: boolean
   /** The commit that `versions` compares with; if undefined, the one in tools/reference.mjs. */
   readonly reference: string | undefined
 }
@@ -27,6 +29,7 @@ export const FULL: Scale = {
   manyKeys: 1_000_000,
   fresh: true,
   oneCore: false,
+  onValkey: true,
   reference: undefined,
 }
 
@@ -35,6 +38,7 @@ export const SHORT: Scale = {
   rounds: 3,
   turnMs: 150,
   manyKeys: 200_000,
+  onValkey: false,
 }
 
 /** Just enough to see that everything runs. */
@@ -45,6 +49,7 @@ export const TINY: Scale = {
   keys: 500,
   manyKeys: 2_000,
   fresh: false,
+  onValkey: false,
 }
 
 export interface Scenario {

@@ -1,6 +1,6 @@
 // A separate server for a scenario, and subjects on it whose limits are checked.
 
-import { type RedisServer, startRedis } from '@weir/testkit'
+import { type RedisServer, serverBinary, startRedis } from '@weir/testkit'
 import { checkLimit } from '../exactness.js'
 import { LIMIT, type RedisSubject, type RedisSubjectKind } from './subject.js'
 
@@ -15,8 +15,9 @@ export interface Opened extends RedisSubjectKind {
 export async function onRedis<Result>(
   kinds: readonly RedisSubjectKind[],
   work: (server: RedisServer, opened: readonly Opened[]) => Promise<Result>,
+  binary: string = serverBinary(),
 ): Promise<Result> {
-  const server = await startRedis()
+  const server = await startRedis({ binary })
   try {
     return await withSubjects(server, kinds, (opened) => work(server, opened))
   } finally {

@@ -1,20 +1,19 @@
 // Many requests in flight: for keys that are mostly new, and all for one key.
 
+import { otherServer, type RedisServer } from '@weir/testkit'
 import { INCR } from '../redis/incr.js'
 import { IN_FLIGHT } from '../redis/load.js'
 import { contenders, underLoad } from '../redis/processes.js'
 import { onRedis } from '../redis/stage.js'
 import { subjects } from '../redis/subjects.js'
 import type { Scenario } from '../scenario.js'
-import type { Metric } from '../table.js'
+import type { Metric, Row, Table } from '../table.js'
 
 const metrics: readonly Metric[] = [
   { id: 'rate', title: 'decisions/s', digits: 0, base: INCR },
   { id: 'clientUs', title: 'client CPU, us', digits: 2, base: INCR },
-  { id: 'redisUs', title: 'Redis CPU, us', digits: 2, base: INCR },
+  { id: 'redisUs', title: 'server CPU, us', digits: 2, base: INCR },
 ]
-
-const table = 'load'
 
 export const distinctKeysLoad: Scenario = {
   id: 'distinct-keys',
@@ -32,9 +31,16 @@ export const hotKeyLoad: Scenario = {
 
 function measuring(exercise: 'distinct' | 'hot'): Scenario['measure'] {
   return async (scale) => {
-    const rows = await onRedis([], (server) =>
-      underLoad(server, exercise, contenders(subjects), scale),
-    )
-    return [{ id: table, title: 'What a decision costs', metrics, rows }]
+    const tableOf = async (id: string, title: string, binary?: string): Promise<Table> => {
+      const work = (server: RedisServer): Promise<readonly Row[]> =>
+        underLoad(server, exercise, contenders(subjects), scale)
+      return { id, title, metrics, rows: await onRedis([], work, binary) }
+    }
+    const onRedisItself = await tableOf('load', 'What a decision costs')
+    if (!scale.onValkey) return [onRedisItself]
+    return [
+      onRedisItself,
+      await tableOf('valkey', 'The same on Valkey', otherServer('valkey', 'newest')),
+    ]
   }
 }
