@@ -80,7 +80,7 @@ function parseNetwork(
   what: string,
   read: (address: string) => Bits | undefined,
 ): Network {
-  const [address = '', suffix, ...rest] = String(text).split('/')
+  const [address, suffix, ...rest] = String(text).split('/') as [string, ...string[]]
   const written = parseBare(address)
   const bits = written && read(address)
   const most = address.includes(':') ? 128 : 32

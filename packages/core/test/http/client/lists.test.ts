@@ -1,11 +1,16 @@
 // Lists of networks.
 
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { networkList } from '../../../src/http/client/lists.js'
-import { limitOn } from '../exchange.js'
+import { httpLimiter, type LimitOptions } from '../../../src/http/index.js'
+import { type FakeRequest, FakeResponse, fake, limitOn } from '../exchange.js'
 
-const refused = expect.objectContaining({ code: 'WEIR_INVALID_OPTION' })
+const refusal = (message: string) =>
+  expect.objectContaining({
+    code: 'WEIR_INVALID_OPTION',
+    message: expect.stringContaining(message),
+  })
 
 describe('lists', () => {
   const SPELLINGS_OF_V4 = [
@@ -95,13 +100,16 @@ describe('lists', () => {
     '[::1]',
     '::1%eth0',
     '*',
-  ])('%s is refused', (network) => {
-    expect(() => networkList([network], 'allow')).toThrow(refused)
+  ])('%s is refused, with what to give instead', (network) => {
+    const message = `allow has "${network}"; give addresses and CIDR ranges such as '10.0.0.0/8' or`
+    expect(() => networkList([network], 'allow')).toThrow(refusal(message))
   })
 
   test('CVE-2026-90711 (proxy-addr): a range in mapped form must not reach beyond IPv4', () => {
-    expect(() => networkList(['::ffff:10.0.0.0/8'], 'deny')).toThrow(refused)
-    expect(() => networkList(['::ffff:10.0.0.0/95'], 'deny')).toThrow(refused)
+    for (const network of ['::ffff:10.0.0.0/8', '::ffff:10.0.0.0/95'])
+      expect(() => networkList([network], 'deny')).toThrow(
+        refusal(`deny has "${network}"; write IPv4 ranges as IPv4, such as '10.0.0.0/8'`),
+      )
     expect(networkList(['::ffff:10.0.0.0/104'], 'deny')('11.0.0.1')).toBe(false)
   })
 
@@ -122,12 +130,26 @@ describe('lists', () => {
 })
 
 describe('options', () => {
-  test.each([{ allow: '10.0.0.0/8' }, { deny: ['x'] }, { allow: [1] }])(
-    '%j is refused',
-    (options) => {
-      expect(() => limitOn(options as never)).toThrow(refused)
-    },
-  )
+  test.each([
+    [{ allow: '10.0.0.0/8' }, 'allow is "10.0.0.0/8"; give an array of addresses and CIDR ranges'],
+    [{ deny: ['x'] }, 'deny has "x"'],
+    [{ allow: [1] }, 'allow has 1'],
+    [{ allow: ['localhost'] }, "give 'loopback', as names of hosts are not looked up"],
+  ])('%j is refused: %s', (options, message) => {
+    expect(() => limitOn(options as never)).toThrow(refusal(message))
+  })
+
+  test.each<[string, Partial<LimitOptions<FakeRequest>>, number]>([
+    ['once for the lists and the key', { allow: ['10.0.0.0/8'], deny: ['10.6.6.6'] }, 1],
+    ['for the allow list alone', { allow: ['10.0.0.0/8'], key: () => 'k' }, 1],
+    ['not at all without lists, for a key of its own', { allow: [], key: () => 'k' }, 0],
+  ])('the address is looked up %s', async (_, options, times) => {
+    const address = vi.fn(() => '1.2.3.4')
+    const limits = { limit: 1, window: '1m', skip: () => false, ...options }
+    const { check } = httpLimiter(limits as LimitOptions<FakeRequest>, { ...fake, address })
+    await check({}, new FakeResponse())
+    expect(address).toHaveBeenCalledTimes(times)
+  })
 
   test('allow: not limited; deny: 403, and decided before allow', async () => {
     const { send, limiter } = limitOn({

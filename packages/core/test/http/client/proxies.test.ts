@@ -217,10 +217,13 @@ describe('the client behind proxies', () => {
     )
   })
 
+  test.each(['0.0.0.0/0', '::/0', '::ffff:0:0/96'])('%s among those trusted is refused', (all) => {
+    expect(() => limitOn({ proxies: { trusted: ['loopback', all] } })).toThrow(
+      'proxies.trusted has a range of all addresses; give the networks that are meant',
+    )
+  })
+
   test.each([
-    { trusted: ['0.0.0.0/0'] },
-    { trusted: ['::/0'] },
-    { trusted: ['::ffff:0:0/96'] },
     { trusted: ['::ffff:10.0.0.0/8'] },
     { trusted: 'loopback' },
     { trusted: true },
