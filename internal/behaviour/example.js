@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process'
  *  process no time to do anything.
  *  @typedef {object} Started
  *  @property {string} url
+ *  @property {() => string} output what it has printed
  *  @property {() => Promise<number | null>} stop
  *  @property {() => Promise<void>} kill */
 
@@ -49,5 +50,5 @@ export async function startExample(folder, settings = {}, file = 'src/server.js'
     child.kill('SIGKILL')
     await exit
   }
-  return { url, stop, kill }
+  return { url, output: () => output, stop, kill }
 }

@@ -32,13 +32,13 @@ const provider = lockout({
  * estimated is back
  */
 export function policiesOf(limits, holdTimeout) {
-  /** @param {keyof Limits} name */
-  const of = (name) => budget({ name, limit: limits[name], holdTimeout })
+  /** @param {keyof Limits} name @param {number[]} [notifyAt] */
+  const of = (name, notifyAt) => budget({ name, limit: limits[name], holdTimeout, notifyAt })
   const turns = of('turns')
   const tools = of('tools')
   const tokens = of('tokens')
-  const user = of('user')
-  const company = of('company')
+  const user = of('user', [0.8, 1])
+  const company = of('company', [0.8, 1])
   return (/** @type {string} */ run) => {
     const [inCompany, inUser, inSession] = run.split('/')
     return [
@@ -55,10 +55,11 @@ export function policiesOf(limits, holdTimeout) {
 /**
  * @param {import('@weir/core').Store} store
  * @param {Limits} limits
- * @param {import('@weir/core').Duration} [holdTimeout]
+ * @param {import('@weir/core').RateLimiterOptions['onCrossing']} [onCrossing]
  */
-export function limiterOn(store, limits, holdTimeout = '1m') {
-  return new RateLimiter({ name: 'llm-gateway', store, policy: policiesOf(limits, holdTimeout) })
+export function limiterOn(store, limits, onCrossing) {
+  const policy = policiesOf(limits, '1m')
+  return new RateLimiter({ name: 'llm-gateway', store, policy, onCrossing })
 }
 
 /** @param {import('@weir/core').Decision} decision */

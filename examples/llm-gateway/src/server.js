@@ -51,7 +51,10 @@ async function listening(server, port) {
 }
 
 const modelApi = fakeModelApi()
-const limiter = limiterOn(store, limits)
+const limiter = limiterOn(store, limits, ({ policy, key, share }) =>
+  // In a real service: a mail. An estimate that comes back may fall below a share, to cross it anew.
+  console.log(`${key} has used ${100 * share} % of what the ${policy.name} may spend`),
+)
 const answer = gateway({
   limiter,
   ask: modelAt(MODEL_URL ?? (await listening(modelApi, 0))),

@@ -172,7 +172,7 @@ test('one decision charges run, session, user and company, and each request what
 })
 
 test('below a fifth of its dollars a user is warned and gets the cheaper model, and a stream stops when nothing is left', async () => {
-  const { url, stop } = await startExample(folder, { LIMITS: '{"user": 10500}' })
+  const { url, output, stop } = await startExample(folder, { LIMITS: '{"user": 10500}' })
   const completion = { prompt: 'word', max_tokens: 500 }
   const dollars = (/** @type {keyof typeof PRICES} */ model, /** @type {number} */ output) =>
     PRICES[model].input * 4 + PRICES[model].output * output
@@ -195,6 +195,7 @@ test('below a fifth of its dollars a user is warned and gets the cheaper model, 
   expect(used).toBeGreaterThan(10_500 - PRICES.small.output * PART)
   expect(used).toBeLessThanOrEqual(10_500 + PRICES.small.output + 3)
   expect((await ask(url, completion)).status).toBe(429)
+  expect(output()).toContain('acme/ann has used 80 % of what the user may spend')
   expect(await stop()).toBe(0)
 })
 
