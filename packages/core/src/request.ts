@@ -131,8 +131,8 @@ export function areOne(costs: readonly number[]): boolean {
   return true
 }
 
-/** Whether the same units must remain: whether two requests of a key have one class. */
-export function isSameKeep(one: StoreRequest['keep'], other: StoreRequest['keep']): boolean {
+/** Whether two requests have the same costs or, by their `keep`, the same class. */
+export function isSameUnits(one: StoreRequest['keep'], other: StoreRequest['keep']): boolean {
   if (one === other) return true
   return one !== undefined && other !== undefined && one.every((kept, i) => kept === other[i])
 }

@@ -16,7 +16,7 @@ import type { Clock } from '../base/clock.js'
 import { idOf } from '../base/key-text.js'
 import type { Time } from '../base/time.js'
 import type { Layer, LayerRequest, Pending } from '../layer.js'
-import { isSameKeep, MadeBlockResult, MadePolicyResult, MadeResult } from '../request.js'
+import { isSameUnits, MadeBlockResult, MadePolicyResult, MadeResult } from '../request.js'
 import type { PolicyResult, PolicySet, StoreResult, Target } from '../store.js'
 
 const MAX_AGE_US = 1_000_000
@@ -46,6 +46,7 @@ export function withDenyCache(next: Layer, options: DenyCacheOptions): Layer {
       if (known !== undefined) pending.decided(known)
       else if (!traitsOf(mode).changes) next.ask(request, pending)
       else {
+        // Even if it fails, the store may have done it.
         if (mode === 'reset') denials.changed(id, target)
         next.ask(request, new Noting(denials, id, request, pending))
       }
@@ -73,8 +74,6 @@ class Noting implements Pending {
   }
 
   failed(error: unknown): void {
-    // The store may have done the reset all the same.
-    if (this.request.mode === 'reset') this.denials.changed(this.id, this.request.target)
     this.pending.failed(error)
   }
 }
@@ -89,7 +88,7 @@ class Denial {
   readonly atUs: number
   /** Until then, exclusive, the store would deny. */
   readonly untilUs: number
-  /** The denial of another class of the same key and policy set. */
+  /** The denial of another class of the same key. */
   next: Denial | undefined
 
   constructor(
@@ -129,9 +128,9 @@ class Denials {
   answer(id: string, { mode, target, costs, count, keep }: LayerRequest): StoreResult | undefined {
     if (mode !== 'consume' || this.#denials.isEmpty || count !== 1) return undefined
     let denial = this.#denials.get(id)
-    while (denial !== undefined && !isSameKeep(denial.keep, keep)) denial = denial.next
+    while (denial !== undefined && !isSameUnits(denial.keep, keep)) denial = denial.next
     if (denial === undefined || denial.policySet !== target.policySet) return undefined
-    for (let i = 0; i < costs.length; i += 1) if (denial.costs[i] !== costs[i]) return undefined
+    if (!isSameUnits(denial.costs, costs)) return undefined
     const { clock, time } = this.#options
     const nowUs = clock?.nowUs() ?? time.nowMs() * 1_000
     if (nowUs >= denial.untilUs || nowUs < denial.atUs) return undefined
@@ -198,8 +197,8 @@ class Denials {
     // One us more includes that instant itself.
     const untilUs = sentUs + Math.min(MAX_AGE_US, (waitMs - 1) * 1_000 + 1)
     const { policySet, policyKeys } = target
-    let next = without(this.#denials.get(id), keep)
-    if (next?.policySet !== policySet || lengthOf(next) >= MAX_CLASSES) next = undefined
+    const others = without(this.#denials.get(id), keep)
+    const next = lengthOf(others) < MAX_CLASSES ? others : undefined
     this.#denials.set(id, new Denial(policySet, keep, costs, result, atUs, untilUs, next))
     if (policyKeys !== undefined) this.#hasPolicyKeys = true
   }
@@ -211,7 +210,7 @@ function without(
   keep: readonly number[] | undefined,
 ): Denial | undefined {
   if (first === undefined) return undefined
-  if (isSameKeep(first.keep, keep)) return first.next
+  if (isSameUnits(first.keep, keep)) return first.next
   first.next = without(first.next, keep)
   return first
 }
@@ -238,8 +237,8 @@ function shorter(
     cost,
     limit,
     remaining,
-    retryAfterMs > ms ? retryAfterMs - ms : 0,
-    resetAfterMs > ms ? resetAfterMs - ms : 0,
+    Math.max(0, retryAfterMs - ms),
+    Math.max(0, resetAfterMs - ms),
   )
   // An earlier request began the block.
   return block === undefined ? result : new MadeBlockResult(result, { ...block, hasBegun: false })

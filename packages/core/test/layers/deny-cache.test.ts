@@ -4,6 +4,7 @@
 import { expect, test } from 'vitest'
 import {
   type Clock,
+  concurrency,
   fixedWindow,
   gcra,
   type Policy,
@@ -16,7 +17,7 @@ import type { Layer, LayerRequest, Pending } from '../../src/layer.js'
 import { withDenyCache } from '../../src/layers/deny-cache.js'
 import { memoryStoreOf } from '../../src/memory/store.js'
 import { makePolicySet } from '../../src/request.js'
-import type { StoreRequest, StoreResult, Target } from '../../src/store.js'
+import type { PolicyResult, StoreRequest, StoreResult, Target } from '../../src/store.js'
 import { virtualTime } from '../virtual-time.js'
 import { answerOf, onTarget, ScriptedLayer } from './requests.js'
 
@@ -26,6 +27,9 @@ const target: Target = { policySet, key: 'k' }
 const request = onTarget(target, 'consume')
 const SENT_MS = 1_000
 
+const window = fixedWindow({ name: 'w', limit: 9, window: '1s' })
+const slots = concurrency({ limit: 2, holdTimeout: '30s' })
+
 function resultOf(retryAfterMs: number, more: Partial<StoreResult> = {}): StoreResult {
   const policies = [{ policy, cost: 1, limit: 2, remaining: 0, retryAfterMs, resetAfterMs: 5_000 }]
   const nowUs = Date.UTC(2026, 0, 1) * 1_000
@@ -34,6 +38,8 @@ function resultOf(retryAfterMs: number, more: Partial<StoreResult> = {}): StoreR
   const source = 'store'
   return { granted: 0, nowUs, untilUs, policies, source, degraded: false, sentAtMs, ...more }
 }
+
+const [one] = resultOf(500).policies as [PolicyResult]
 
 /** A cache at 1,000 ms, in front of a store that always gives this denial. */
 async function cacheOver(denial: StoreResult, clock?: Clock) {
@@ -75,18 +81,24 @@ test('it is remembered until a ms before its wait is over, counted from when the
 })
 
 test('no wait is too short: waits are counted down from when the result was read', async () => {
-  const { time, known } = await denied(100)
+  const block = { level: 1, isBlocked: true, hasBegun: true }
+  const other = { ...one, retryAfterMs: 0, resetAfterMs: 9, block }
+  const { time, known } = await denied(0, { policies: [one, other] })
   await time.advance(30.9)
-  expect(known()?.policies).toMatchObject([{ retryAfterMs: 70, resetAfterMs: 4_970 }])
+  const answer = known()
+  expect(answer?.nowUs).toBe(resultOf(0).nowUs + 30_900)
+  expect(answer?.policies).toEqual([
+    { ...one, retryAfterMs: 470, resetAfterMs: 4_970 },
+    { ...other, resetAfterMs: 0, block: { ...block, hasBegun: false } },
+  ])
 })
 
 test.each([
   [1, undefined],
   [2, expect.objectContaining({ granted: 0 })],
 ])('a wait of %d ms is remembered: %j', async (waitMs, then) => {
-  const { time, cache, known } = await cacheOver(resultOf(waitMs))
+  const { cache, known } = await cacheOver(resultOf(waitMs))
   answerOf(cache, request)
-  await time.advance(0.5)
   expect(known()).toEqual(then)
 })
 
@@ -99,8 +111,7 @@ test('it is remembered for at most a second', async () => {
 })
 
 test('of several policies, the shortest wait counts', async () => {
-  const [one, other] = [resultOf(100).policies[0], resultOf(30).policies[0]]
-  const { time, known } = await denied(0, { policies: [one, other] as StoreResult['policies'] })
+  const { time, known } = await denied(0, { policies: [one, { ...one, retryAfterMs: 30 }] })
   await time.advance(24)
   expect(known()).toBeDefined()
   await time.advance(1)
@@ -124,6 +135,7 @@ test('an injected clock is used', async () => {
 test.each<[string, Partial<StoreResult>]>([
   ['was not made by the store', { source: 'local', degraded: true }],
   ['was asked for nobody knows when', { sentAtMs: undefined }],
+  ['waits for a slot, which may soon be back', { policies: [{ ...one, policy: slots }] }],
 ])('a denial that %s is not remembered', async (_, more) => {
   expect((await denied(500, more)).known()).toBeUndefined()
 })
@@ -153,9 +165,13 @@ test.each(['refund', 'reset', 'penalty', 'settle', 'cancel'] as const)(
   },
 )
 
-test.each(['refund', 'reset'] as const)('after a %s of another key it is not', async (mode) => {
+test.each<[LayerRequest['mode'], string]>([
+  ['refund', 'other'],
+  ['reset', 'other'],
+  ['peek', 'k'],
+])('after a %s of the key "%s" it is not', async (mode, key) => {
   const { known } = await denied(500)
-  known(onTarget({ policySet, key: 'other' }, mode))
+  known(onTarget({ policySet, key }, mode as 'peek'))
   expect(known()).toBeDefined()
 })
 
@@ -178,18 +194,35 @@ test.each(['refund', 'reset'] as const)(
   },
 )
 
-test.each(['refund', 'reset'] as const)(
-  'a denial of a request from before a %s is not remembered after it',
-  async (mode) => {
+test('a denial with a policy key is forgotten after a change of any key, later ones without are not', async () => {
+  const { next, known } = await denied(500)
+  const own = onTarget({ ...target, policyKeys: [{ key: 'x', tag: 'x' }] }, 'consume')
+  const refund = onTarget({ policySet, key: 'x' }, 'refund')
+  known(own)
+  known(refund)
+  expect(known(own)).toBeUndefined()
+  next.answer = (_, pending) => pending.decided(resultOf(500, { sentAtMs: 2 * SENT_MS }))
+  known()
+  known(refund)
+  expect(known()).toBeDefined()
+})
+
+test.each<['refund' | 'reset', number]>([
+  ['refund', 0],
+  ['refund', 1],
+  ['reset', 0],
+  ['reset', 1],
+])(
+  'a denial of a request from before a %s, by %d ms, is not remembered after it',
+  async (mode, ms) => {
     const time = virtualTime()
     const waiting: [LayerRequest, Pending][] = []
     const next = new ScriptedLayer((asked, pending) => void waiting.push([asked, pending]))
     const cache = withDenyCache(next, { time, clock: undefined })
     await time.advance(SENT_MS)
     answerOf(cache, request)
-    await time.advance(1)
+    await time.advance(ms)
     answerOf(cache, onTarget(target, mode))
-    await time.advance(1)
     const [[, denial], [, change]] = waiting as [[LayerRequest, Pending], [LayerRequest, Pending]]
     change.decided(resultOf(0, { granted: 1 }))
     denial.decided(resultOf(500))
@@ -257,12 +290,13 @@ test('each class of each key is remembered, however many limits its keys have', 
   }
 })
 
-test('for each key, only some classes are remembered', async () => {
+test('for each key, 16 classes are remembered, and beyond them only the last one', async () => {
   const { known } = await cacheOver(resultOf(500))
-  for (let kept = 0; kept < 1_000; kept += 1) known({ ...request, keep: [kept] })
-  expect(known({ ...request, keep: [999] })).toBeDefined()
-  const all = Array.from({ length: 1_000 }, (_, kept) => ({ ...request, keep: [kept] }))
-  expect(all.reverse().filter((each) => known(each)).length).toBeLessThanOrEqual(16)
+  const all = Array.from({ length: 17 }, (_, kept) => ({ ...request, keep: [kept] }))
+  for (const each of all.slice(1)) known(each)
+  expect(all.slice(1).filter(known)).toHaveLength(16)
+  known(all[0])
+  expect(all.filter(known)).toEqual([all[0]])
 })
 
 test('requests that wait, or take as much as there is, are answered by the store, and leave nothing behind', async () => {
@@ -296,16 +330,18 @@ test('a request for as many units as there are that gets none leaves what is rem
   expect(known()).toMatchObject({ policies: [{ retryAfterMs: 500 }] })
 })
 
-test('it ends with the window of each policy, even one that does not deny', async () => {
-  const window = fixedWindow({ name: 'w', limit: 9, window: '1s' })
-  const free = { policy: window, cost: 1, limit: 9, remaining: 5, retryAfterMs: 0 }
-  const [denying] = resultOf(900).policies
-  const policies = [denying, { ...free, resetAfterMs: 30 }] as StoreResult['policies']
-  const { time, known } = await denied(0, { policies })
+test.each<[string, Policy, number, boolean]>([
+  ['it ends with the window of a policy', window, 30, true],
+  ['it outlasts a window that nothing was taken from', window, 0, false],
+  ['it outlasts the refill of a policy', policy, 30, false],
+  ['it outlasts slots that are free', slots, 30, false],
+])('%s that does not deny', async (_, free, resetAfterMs, ends) => {
+  const other = { ...one, policy: free, retryAfterMs: 0, resetAfterMs }
+  const { time, known } = await denied(0, { policies: [one, other] })
   await time.advance(24)
   expect(known()).toBeDefined()
   await time.advance(1)
-  expect(known()).toBeUndefined()
+  expect(known() === undefined).toBe(ends)
 })
 
 /** For how many ms requests are refused after the clock of the store has stepped back. */

@@ -3,7 +3,7 @@
 
 import type { Recent } from '../../base/cache.js'
 import type { LayerRequest, Pending } from '../../layer.js'
-import { isSameKeep } from '../../request.js'
+import { isSameUnits } from '../../request.js'
 import type { PolicySet, StoreResult } from '../../store.js'
 import type { Lease } from './lease.js'
 
@@ -104,7 +104,7 @@ export type Keys = Recent<HotKey>
 /** The class of a key for which as much must remain, found from the key's first class. */
 export function classOf(first: HotKey | undefined, keep: HotKey['keep']): HotKey | undefined {
   let key = first
-  while (key !== undefined && !isSameKeep(key.keep, keep)) key = key.other
+  while (key !== undefined && !isSameUnits(key.keep, keep)) key = key.other
   return key
 }
 
