@@ -55,7 +55,10 @@ describe('until', () => {
   test.each(noPromises)('%s is refused, and keeps no slot', async (work) => {
     const { limiter, left, stats } = world()
     const held = await limiter.acquire('k')
-    const refused = expect.objectContaining({ code: 'WEIR_INVALID_OPTION' })
+    const refused = expect.objectContaining({
+      code: 'WEIR_INVALID_OPTION',
+      message: expect.stringMatching(/^work is .*; give a promise, for until\(work\)/),
+    })
     expect(() => held.until(work as never)).toThrow(refused)
     await held.release()
     expect(await left()).toBe(2)

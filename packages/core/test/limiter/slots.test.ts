@@ -2,12 +2,16 @@
 // docs/concurrency.md.
 
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { budget, concurrency, fixedWindow, RateLimiter } from '../../src/index.js'
+import { budget, concurrency, fixedWindow, RateLimiter, unlimited } from '../../src/index.js'
 import { inTime } from '../../src/limiter/limiter.js'
 import { livePoliciesIn } from '../../src/live/live-policies.js'
 import { memoryStoreIn } from '../../src/memory/store.js'
 import { virtualTime } from '../virtual-time.js'
 import { HOLD_MS, noted, rate, STREAMS, world } from './slots-world.js'
+
+const error = (code: string, message: string) =>
+  expect.objectContaining({ code, message: expect.stringContaining(message) })
+const ended = (why: string) => error('WEIR_HOLD_ENDED', `the work should end: ${why}`)
 
 describe('consume and release', () => {
   test('a slot is taken only if all policies allow it, and a rate is charged only if a slot is free', async () => {
@@ -160,7 +164,7 @@ describe('acquire', () => {
     await time.advance(HOLD_MS - 1)
     expect(held.signal.aborted).toBe(false)
     await time.advance(1)
-    expect(held.signal.reason).toMatchObject({ code: 'WEIR_HOLD_ENDED' })
+    expect(held.signal.reason).toEqual(ended('its slot expired before it was renewed'))
     state.isAway = false
     asked.length = 0
     await time.advance(HOLD_MS)
@@ -175,7 +179,7 @@ describe('acquire', () => {
     expect(held.signal.aborted).toBe(false)
     expect(await left()).toBe(1)
     await time.advance(1)
-    expect(held.signal.reason).toMatchObject({ code: 'WEIR_HOLD_ENDED' })
+    expect(held.signal.reason).toEqual(ended('maxHold is over'))
     await time.advance(HOLD_MS + HOLD_MS / 60)
     expect(await left()).toBe(2)
     await held.release()
@@ -183,25 +187,24 @@ describe('acquire', () => {
   })
 
   test.each([
-    [{ timeout: -1 }, 'WEIR_INVALID_DURATION'],
-    [{ maxHold: 0 }, 'WEIR_INVALID_DURATION'],
-    [{ onExpiry: 'ignore' }, 'WEIR_INVALID_OPTION'],
-    [{ unknown: 1 }, 'WEIR_INVALID_OPTION'],
-    [{ signal: {} }, 'WEIR_INVALID_OPTION'],
-  ])('%s is refused, and takes nothing', async (options, code) => {
+    [{ timeout: -1 }, 'WEIR_INVALID_DURATION', 'timeout is -1'],
+    [{ maxHold: 0 }, 'WEIR_INVALID_DURATION', 'maxHold is 0'],
+    [{ onExpiry: 'x' }, 'WEIR_INVALID_OPTION', `onExpiry is "x"; give 'renew' or 'abort'`],
+    [{ unknown: 1 }, 'WEIR_INVALID_OPTION', 'acquire()'],
+    [{ signal: {} }, 'WEIR_INVALID_OPTION', 'signal is'],
+  ])('%s is refused, and takes nothing', async (options, code, message) => {
     const { limiter, left } = world()
-    await expect(limiter.acquire('k', { timeout: 5, ...options } as never)).rejects.toMatchObject({
-      code,
-    })
+    const call = limiter.acquire('k', { timeout: 5, ...options } as never)
+    await expect(call).rejects.toEqual(error(code, message))
     expect(await left()).toBe(2)
   })
 
   test('without a policy that is held, it is refused and charges nothing', async () => {
     const { limiter } = world({ policy: [rate, budget({ name: 'run', limit: 10 })] })
-    const refused = expect.objectContaining({
-      code: 'WEIR_INVALID_POLICY',
-      message: expect.stringContaining('or a budget with holdTimeout'),
-    })
+    const refused = error(
+      'WEIR_INVALID_POLICY',
+      'acquire() of limiter "gateway" can hold nothing of its policies (rate, run); give concurrency({...}), or a budget with holdTimeout',
+    )
     await expect(limiter.acquire('k')).rejects.toEqual(refused)
     await expect(limiter.hold('k', () => 1)).rejects.toEqual(refused)
     expect((await limiter.peek('k')).remaining).toBe(10)
@@ -234,6 +237,37 @@ describe('acquire', () => {
     expect(await limiter.acquire('abc')).toMatchObject({ allowed: true, limit: 3 })
     expect(calls).toBe(1)
   })
+
+  test("a call's own policy counts instead of the limiter's, and an unlimited one holds nothing", async () => {
+    const { limiter, stats } = world()
+    const policy = concurrency({ ...STREAMS, limit: 9 })
+    expect(await limiter.acquire('k', { policy })).toMatchObject({ allowed: true, limit: 9 })
+    const free = await limiter.acquire('k', { policy: unlimited() })
+    expect(free.limit).toBe(Infinity)
+    await free.release()
+    expect(stats()?.held).toBe(1)
+  })
+
+  test.each([true, false])(
+    'a settlement spends the estimate that is held, as last renewed; a slot beside it stays: %s',
+    async (hasSlot) => {
+      const run = budget({ name: 'run', limit: 10, holdTimeout: HOLD_MS })
+      const { limiter, time } = world({
+        policy: [rate, run, ...(hasSlot ? [concurrency(STREAMS)] : [])],
+      })
+      const remaining = async () => (await limiter.peek('k')).policies.map((each) => each.remaining)
+      const slots = (count: number) => (hasSlot ? [count] : [])
+      const [held, other] = [await limiter.acquire('k', { cost: 3 }), await limiter.acquire('k')]
+      await other.release()
+      await time.advance(2 * HOLD_MS)
+      expect(await remaining()).toEqual([6, 7, ...slots(1)])
+      await limiter.settle(held, 1)
+      await time.advance(2 * HOLD_MS)
+      expect(await remaining()).toEqual([8, 9, ...slots(1)])
+      await held.release()
+      expect(await remaining()).toEqual([8, 9, ...slots(2)])
+    },
+  )
 
   test('while the limiter is switched off, all are allowed and hold nothing', async () => {
     const { limiter, left } = world()
@@ -297,7 +331,7 @@ describe('hold', () => {
 
   test('work that is not a function is refused, and takes nothing', async () => {
     const { limiter, left } = world()
-    const refused = expect.objectContaining({ code: 'WEIR_INVALID_OPTION' })
+    const refused = error('WEIR_INVALID_OPTION', 'work is 5; give a function, for hold(key, work)')
     await expect(limiter.hold('k', 5 as never)).rejects.toEqual(refused)
     expect(await left()).toBe(2)
   })

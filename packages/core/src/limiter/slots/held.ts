@@ -161,11 +161,9 @@ export function holdingOf(limiter: LimiterParts, decision: Decision, limits: Hol
     signal: held.controller.signal,
     until(work) {
       checkWork(work)
-      if (inProgress > 0) {
-        inProgress += 1
-        // Through a promise of our own, as others may call back twice.
-        Promise.resolve(work).then(ended, ended)
-      }
+      inProgress += 1
+      // Through a promise of our own, as others may call back twice.
+      Promise.resolve(work).then(ended, ended)
       return work
     },
     release,
