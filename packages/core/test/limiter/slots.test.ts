@@ -1,7 +1,7 @@
 // The effect of each part of the API on slots: the rows of the table in
 // docs/concurrency.md.
 
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { budget, concurrency, fixedWindow, RateLimiter, unlimited } from '../../src/index.js'
 import { inTime } from '../../src/limiter/limiter.js'
 import { livePoliciesIn } from '../../src/live/live-policies.js'
@@ -240,8 +240,9 @@ describe('acquire', () => {
 
   test("a call's own policy counts instead of the limiter's, and an unlimited one holds nothing", async () => {
     const { limiter, stats } = world()
-    const policy = concurrency({ ...STREAMS, limit: 9 })
+    const policy = vi.fn(() => concurrency({ ...STREAMS, limit: 9 }))
     expect(await limiter.acquire('k', { policy })).toMatchObject({ allowed: true, limit: 9 })
+    expect(policy).toHaveBeenCalledTimes(1)
     const free = await limiter.acquire('k', { policy: unlimited() })
     expect(free.limit).toBe(Infinity)
     await free.release()
