@@ -4,7 +4,7 @@
 //
 // A shard is every 24th file, beginning with the third; all shards together are a whole run.
 // Mutants of layers/ and redis/ are also tested on a redis-server. That takes long, so name the
-// tests when you look at one file: `deny-cache --tests deny-cache,denials`. Needs a build.
+// tests when you look at one file: `deny-cache --tests deny-cache`. Needs a build.
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
