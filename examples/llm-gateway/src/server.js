@@ -52,7 +52,7 @@ async function listening(server, port) {
 
 const modelApi = fakeModelApi()
 const limiter = limiterOn(store, limits, ({ policy, key, share }) =>
-  // In a real service: a mail. An estimate that comes back may fall below a share, to cross it anew.
+  // In a real service: a mail. Where an estimate comes back, a share may be crossed again.
   console.log(`${key} has used ${100 * share} % of what the ${policy.name} may spend`),
 )
 const answer = gateway({
