@@ -396,8 +396,8 @@ test(`8 ${members} tell each crossing once, over ${DECISIONS} decisions with ref
   expect(Object.keys(told).length).toBeGreaterThan(30)
 })
 
-/** The totals of counters as Redis writes them, one after the other: 'count:end' of a window;
- *  'end:spent', 'end:spent,expiry:held' or 'end:spent:held:...' of a budget. */
+/** The totals of counters as Redis writes them, one after the other: 'count:end' of a window,
+ *  'end:used' or 'end:used:...' of a budget. */
 function writtenTotals() {
   const limits: Readonly<Record<string, number>> = { held: 400, daily: 400, all: 3_000 }
   const shares: Readonly<Record<string, readonly number[]>> = {
@@ -410,10 +410,8 @@ function writtenTotals() {
   function note([command = '', key = '', value = '']: string[]): void {
     const [, policy = ''] = /:spend:(\w+)/.exec(key) ?? []
     if (key.endsWith(':mark') || !/^(set|del)$/i.test(command) || !(policy in limits)) return
-    const [first = 0, second = 0, held = 0] = value
-      .split(':')
-      .map((each) => Number.parseInt(each, 10))
-    const total = /^del$/i.test(command) ? 0 : policy === 'daily' ? first : second + held
+    const [first = 0, second = 0] = value.split(':').map(Number)
+    const total = /^del$/i.test(command) ? 0 : policy === 'daily' ? first : second
     const before = totals.get(key) ?? 0
     totals.set(key, total)
     for (const units of shares[policy] ?? []) {

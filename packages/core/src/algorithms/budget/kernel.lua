@@ -1,148 +1,130 @@
 -- Budget. Formula, bound and units: kernel.ts, the twin of this file.
 -- The build adds the list of functions, with the mode's own as `special`.
--- Key: STRING 'end:spent'; with one run of held units, 'end:spent,expiry:units'; with more,
--- 'end:spent:held:next' and for each run ',expiry:units', the last to expire first, in Unix ms.
--- `held` is the units of all runs, and `next` the next expiry, so that a decision reads and writes
--- one run, however many there are.
+-- Key: STRING 'end:used'; with runs of held units 'end:used:last:before', and for each run but the
+-- last ',expiry:units', the next to expire first, in Unix ms. `last` is the last run's expiry, and
+-- `before` what is used without its units. So a decision changes the beginning of the text, and
+-- reads runs only as far as they have expired. The last run may have no units.
 
 local MOST_RUNS = 122
--- More characters than that number of runs takes, and fewer. Times have 13 digits, and units at
--- most 16, so a state's length says whether it has no run, one, or more.
-local MOST_CHARACTERS = 5000
+-- Times have 13 digits and units at most 16, so a text's length says whether it has runs. Fewer
+-- characters than that number of runs takes, but enough for one policy's, and more.
 local WITHOUT_RUNS = 30
-local ONE_RUN = 61
-local FEW_RUNS = 1200
+local FEW_RUNS = 1900
+local MOST_CHARACTERS = 5000
 
--- Runs, which are kept as the last one and the text of the others, as tables.
-local function tables_of(last, amount, others)
-  local expiries, amounts = { last }, { amount }
-  for expiry, units in string.gmatch(others, '(%d+):(%d+)') do
-    expiries[#expiries + 1] = expiry + 0
-    amounts[#amounts + 1] = units + 0
-  end
-  if last == 0 then return {}, {} end
-  return expiries, amounts
-end
-
--- Adds units to the run with an expiry. False: there are too many runs.
-local function put(expiries, amounts, expiry, units)
-  local at = 1
-  while expiries[at] and expiries[at] > expiry do at = at + 1 end
-  if expiries[at] == expiry then
-    amounts[at] = amounts[at] + units
-  elseif #expiries >= MOST_RUNS then
-    return false
-  else
-    table.insert(expiries, at, expiry)
-    table.insert(amounts, at, units)
-  end
-  return true
-end
-
--- Tables as a policy keeps runs: held, next, last, amount, others.
-local function kept(expiries, amounts)
-  local runs, held, texts = #expiries, 0, {}
-  for at = 1, runs do
-    held = held + amounts[at]
-    if at > 1 then texts[at - 1] = format(',%d:%d', expiries[at], amounts[at]) end
-  end
-  return held, expiries[runs] or 0, expiries[1] or 0, amounts[1] or 0, table.concat(texts)
-end
-
--- The runs that count now, none of them later than an end.
-local function counting(last, amount, others, now, finish)
+-- The text of runs in order, with units added at an expiry, and none later than an end. Returns the
+-- last run's expiry, its units, and the text of the others.
+local function arranged(text, finish, added_expiry, added)
   local expiries, amounts = {}, {}
-  local all, units = tables_of(last, amount, others)
-  for at = #all, 1, -1 do
-    if all[at] > now then put(expiries, amounts, min(all[at], finish), units[at]) end
+  local function add(expiry, units)
+    local at = #expiries
+    while at > 0 and expiries[at] > expiry do at = at - 1 end
+    if expiries[at] == expiry then
+      amounts[at] = amounts[at] + units
+    elseif units > 0 and #expiries < MOST_RUNS then
+      table.insert(expiries, at + 1, expiry)
+      table.insert(amounts, at + 1, units)
+    end
   end
-  return kept(expiries, amounts)
+  for expiry, units in string.gmatch(text, '(%d+):(%d+)') do
+    local time = expiry + 0
+    add(time < finish and time or finish, units + 0)
+  end
+  add(added_expiry, added)
+  local last, amount = table.remove(expiries) or 0, table.remove(amounts) or 0
+  for at = 1, #expiries do expiries[at] = format(',%d:%d', expiries[at], amounts[at]) end
+  return last, amount, table.concat(expiries)
 end
 
 return function(limit, hold, forget)
   local now = floor(us / 1000)
-  local part = max(1, ceil(hold / 60))
-  local step = ceil(forget / 60)
-  local latest = ceil((now + hold) / part) * part
-  local finish, stored_finish, spent, dirty
-  local held, next_expiry, last, amount, others
+  -- Without calls of `ceil`, which take longer. Without a hold, there is no latest.
+  local part = (hold + -hold % 60) / 60
+  local latest = now + hold + -(now + hold) % part
+  local step = (forget + -forget % 60) / 60
+  local finish, stored_finish, dirty
+  local total, last, before, others
 
   local function read(key)
     local raw = pcall('GET', key)
-    local is_ours = not raw
-    local ends, stored, sum, first, newest, units, rest
+    local ends, sum, newest, known, at
     if type(raw) == 'string' and #raw <= MOST_CHARACTERS then
       if #raw <= WITHOUT_RUNS then
-        ends, stored = match(raw, '^(%d+):(%d+)$')
-      elseif #raw <= ONE_RUN then
-        ends, stored, newest, units = match(raw, '^(%d+):(%d+),(%d+):(%d+)$')
+        ends, sum = match(raw, '^(%d+):(%d+)$')
       else
-        ends, stored, sum, first, newest, units, rest =
-          match(raw, '^(%d+):(%d+):(%d+):(%d+),(%d+):(%d+)([,:%d]*)$')
+        ends, sum, newest, known, at = match(raw, '^(%d+):(%d+):(%d+):(%d+)()')
       end
-      is_ours = ends ~= nil
     end
     stored_finish = ends and ends + 0 or 0
-    finish, spent, dirty = now + forget, 0, false
-    held, next_expiry, last, amount, others = 0, 0, 0, 0, ''
+    finish, dirty = now + forget, false
+    total, last, before, others = 0, 0, 0, ''
     if stored_finish > now then
-      spent = stored + 0
-      if units then
-        last, amount, others = newest + 0, units + 0, rest or ''
-        held, next_expiry = (sum or amount) + 0, (first or last) + 0
-        if next_expiry <= now or last > finish then
-          held, next_expiry, last, amount, others =
-            counting(last, amount, others, now, finish)
+      total = sum + 0
+      before = total
+      if newest then
+        last, before = newest + 0, known + 0
+        if at <= #raw then
+          local expiry, units, after = match(raw, '^,(%d+):(%d+)()', at)
+          while expiry and expiry + 0 <= now do
+            total, before, at = total - units, before - units, after
+            expiry, units, after = match(raw, '^,(%d+):(%d+)()', at)
+          end
+          others = string.sub(raw, at)
+        end
+        if last <= now then
+          total, last = before, 0
+        elseif last > finish then
+          local amount
+          local all = format('%s,%d:%d', others, last, total - before)
+          last, amount, others = arranged(all, finish, 0, 0)
+          before = total - amount
         end
       end
       dirty = stored_finish > finish
       if not dirty then finish = stored_finish end
     end
-    return is_ours
+    return ends or not raw
   end
 
   local function used()
-    return spent + held
+    return total
   end
 
   local function take(units)
-    local added = min(units, MAX_UNITS - spent - held)
+    local added = units
+    if added > MAX_UNITS - total then added = MAX_UNITS - total end
+    finish = now + forget
     if hold == 0 then
-      spent = spent + added
-    elseif added > 0 and latest == last then
-      held, amount = held + added, amount + added
-    elseif added > 0 and latest > last and #others < FEW_RUNS then
-      if last > 0 then others = format(',%d:%d', last, amount) .. others end
-      held, last, amount = held + added, latest, added
-      if next_expiry == 0 then next_expiry = latest end
-    elseif added > 0 then
-      local expiries, amounts = tables_of(last, amount, others)
-      if put(expiries, amounts, latest, added) then
-        held, next_expiry, last, amount, others = kept(expiries, amounts)
+      before = before + added
+    elseif latest ~= last and added > 0 then
+      local amount = total - before
+      local all = amount > 0 and format('%s,%d:%d', others, last, amount) or others
+      if latest > last and #all < FEW_RUNS then
+        last, before, others = latest, total, all
       else
-        spent = spent + added
+        last, amount, others = arranged(all, finish, latest, added)
+        before = total + added - amount
       end
     end
-    finish = now + forget
+    total = total + added
     dirty = true
   end
 
   local function retry_after(cost)
-    local wait = -1
-    if limit - spent >= cost then
-      local expiries, amounts = tables_of(last, amount, others)
-      local left, at = limit - spent - held, #expiries + 1
-      while left < cost do
-        at = at - 1
-        left = left + amounts[at]
+    local wait, left = -1, limit - total
+    for expiry, units in string.gmatch(others, '(%d+):(%d+)') do
+      left = left + units
+      if left >= cost then
+        wait = expiry - now
+        break
       end
-      wait = expiries[at] - now
     end
+    if left < cost and left + total - before >= cost then wait = last - now end
     return wait
   end
 
   local function reset_after()
-    return spent + held > 0 and (finish - now) * 1000 or 0, dirty
+    return total > 0 and (finish - now) * 1000 or 0, dirty
   end
 
   -- The TTL lasts until the end, rounded up to a sixtieth of the time, so it is rarely written; a
@@ -151,18 +133,15 @@ return function(limit, hold, forget)
   local function write(key)
     local value
     if last == 0 then
-      value = format('%d:%d', finish, spent)
-    elseif others == '' then
-      value = format('%d:%d,%d:%d', finish, spent, last, amount)
+      value = format('%d:%d', finish, total)
     else
-      local form = '%d:%d:%d:%d,%d:%d%s'
-      value = format(form, finish, spent, held, next_expiry, last, amount, others)
+      value = format('%d:%d:%d:%d%s', finish, total, last, before, others)
     end
-    local steps = floor(finish / step)
-    if stored_finish > now and floor(stored_finish / step) == steps then
+    local stepped = finish - finish % step
+    if stored_finish > now and stored_finish - stored_finish % step == stepped then
       call('SET', key, value, 'KEEPTTL')
     else
-      call('SET', key, value, 'PX', format('%d', (steps + 1) * step - now + 1000 + slack))
+      call('SET', key, value, 'PX', format('%d', stepped + step - now + 1000 + slack))
     end
   end
 
@@ -172,14 +151,17 @@ return function(limit, hold, forget)
   end
 
   local function spend(units)
-    spent = min(spent + units, MAX_UNITS - held)
+    local added = min(units, MAX_UNITS - total)
+    total, before = total + added, before + added
     use()
   end
 
   local function give_back(units)
+    local spent = before
+    for held in string.gmatch(others, ':(%d+)') do spent = spent - held end
     local back = min(units, spent)
     if back > 0 then
-      spent = spent - back
+      total, before = total - back, before - back
       dirty = true
     end
   end
@@ -190,21 +172,23 @@ return function(limit, hold, forget)
 
   -- Ends holds of the run with that expiry. Returns how many units of it there were.
   local function end_holds(expiry, most)
-    local expiries, amounts = tables_of(last, amount, others)
-    for at = 1, #expiries do
-      if expiries[at] == expiry then
-        local ended = min(most, amounts[at])
-        amounts[at] = amounts[at] - ended
-        if amounts[at] == 0 then
-          table.remove(expiries, at)
-          table.remove(amounts, at)
-        end
-        held, next_expiry, last, amount, others = kept(expiries, amounts)
-        dirty = true
-        return ended
+    local ended = 0
+    if expiry == last then
+      ended = min(most, total - before)
+    else
+      local name = format(',%d:', expiry)
+      local from, to = string.find(others, name, 1, true)
+      if from then
+        local units, after = match(others, '^(%d+)()', to + 1)
+        ended = min(most, units + 0)
+        local kept = ended < units + 0 and format('%s%d', name, units - ended) or ''
+        others = string.sub(others, 1, from - 1) .. kept .. string.sub(others, after)
+        before = before - ended
       end
     end
-    return 0
+    total = total - ended
+    dirty = dirty or ended > 0
+    return ended
   end
 
   local function settle(charged, actual, until_us)
@@ -233,7 +217,7 @@ return function(limit, hold, forget)
   end
 
   local function restore(seen, _, base)
-    local known = base or spent + held
+    local known = base or total
     if seen > known then spend(seen - known) end
     return max(known, seen)
   end
