@@ -8,9 +8,8 @@ import { type NamesInRedis, namesInRedis } from '../redis/names.js'
 import type { StoryOptions } from './choices.js'
 import type { Member } from './member.js'
 import type { Plan } from './plan.js'
+import { LONG_MS } from './policies.js'
 
-/** Longer than any story. */
-const LONG_MS = 600_000
 /** How much faster or slower a clock may run. */
 const DRIFT = 1e-3
 /** Processes are back together if each is, and has told Redis what it knows, within this time of

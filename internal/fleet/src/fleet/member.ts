@@ -6,6 +6,7 @@ import { inTime, RateLimiter } from '../../../../packages/core/src/limiter/limit
 import { livePoliciesIn } from '../../../../packages/core/src/live/live-policies.js'
 import type { LiveChange, LivePolicies } from '../../../../packages/core/src/live/types.js'
 import { type RedisStore, redisStoreIn } from '../../../../packages/core/src/redis/store.js'
+import type { PolicyResult } from '../../../../packages/core/src/store.js'
 import type { SimulatedConnection } from '../network/connection.js'
 import type { Latency } from '../network/wire.js'
 import { Host } from '../world/host.js'
@@ -14,6 +15,7 @@ import { Charges, type Units } from './charges.js'
 import type { StoryOptions } from './choices.js'
 import { Denials } from './denials.js'
 import type { Plan } from './plan.js'
+import { LONG_MS } from './policies.js'
 import type { Servers } from './servers.js'
 
 export const DEADLINE_MS = 100
@@ -182,7 +184,7 @@ export class Member {
    *  @param kept what was left to others, for each policy */
   saw(key: string, { source, allowed, policies }: Decision, kept: Units = []): void {
     if (source !== 'store') return
-    const used = policies.map(({ limit, remaining }, i) => limit - remaining - (kept[i] ?? 0))
+    const used = policies.map((each, i) => usedIn(each, kept[i]))
     // A denial with more left than was seen before is not believed, since Redis may have lost the
     // counter.
     const before = this.seen.get(key)
@@ -203,11 +205,23 @@ export class Member {
       this.#blocks.set(key, lifts)
   }
 
-  /** Units were given back, so it takes less for used. */
+  /** A charge was corrected by these units, so it may take less for used, even if more was charged:
+   *  others may have given back as much. */
   gaveBack(key: string, units: Units): void {
     const before = this.seen.get(key)
     if (before === undefined) return
     const used = before.map((each, i) => Math.max(0, each - (units[i] as number)))
     this.seen.set(key, used)
   }
+}
+
+/** The units in use that a result shows, without the rest of a unit of a bucket that drains while
+ *  the story goes on. */
+function usedIn(
+  { policy, limit, remaining, resetAfterMs }: PolicyResult,
+  kept: number = 0,
+): number {
+  const used = limit - remaining - kept
+  if (policy.kernel?.traits.drains !== true) return used
+  return Math.min(used, Math.ceil((resetAfterMs - LONG_MS) / policy.unitMs))
 }

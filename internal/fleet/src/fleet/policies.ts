@@ -11,7 +11,9 @@ import {
 } from '../../../../packages/core/src/index.js'
 import { algorithms } from '../../../../packages/core/src/testing/algorithms.js'
 
-/** Longer than any story, so that everything that was admitted still counts. */
+/** Longer than any story. */
+export const LONG_MS = 600_000
+/** Much longer, so that everything that was admitted still counts. */
 const WINDOW = '1h'
 /** The time in which a bucket refills: long enough that no unit flows back in a story. */
 const FULL = '40d'

@@ -79,6 +79,7 @@ export function askFor<Of extends Decision>(
   const isKept = keep === undefined ? undefined : checkKept(fleet, counters, keep)
   const isUnblocked = checkBlock(fleet, member, counters, key)
   const isByLimit = fleet.live?.check()
+  const hasOpened = checkOpens(fleet, member)
   // A deny cache answers at once.
   const mayBeCached = member.denials.isFresh(key)
   ask(fleet, member, {
@@ -90,7 +91,7 @@ export function askFor<Of extends Decision>(
       if (source === 'store' && !allowed) member.denials.denied(key)
       isByLimit?.(decision)
       checkLimits(fleet, member, decision.policies)
-      if (source === 'local') checkOpens(fleet, member)
+      if (source === 'local') hasOpened()
       if (source === 'lease') checkLease(fleet, member, key)
       const isExpected = source !== 'local' || counters.some((each) => each.mayBeLocal(member.rank))
       fleet.must(isExpected, `${member.host.name} decided ${key} without Redis, which is well`)

@@ -11,7 +11,10 @@ export function penalty(fleet: Fleet, member: Member, key: string): void {
   const costs = fleet.plan.policies.map(() => units)
   const call = () => member.limiter.penalty(key, { cost: units })
   fleet.tell(`${member.host.name} ${key} penalty of ${units}`)
-  charge(fleet, member, key, costs, call, () => count(member.counted.penalty, costs))
+  charge(fleet, member, key, costs, call, (decision) => {
+    count(member.counted.penalty, costs)
+    member.saw(key, decision)
+  })
 }
 
 /** Refunds the charge of a decision, or a part of it; at times twice, where the second refund must
@@ -57,7 +60,7 @@ export function settle(fleet: Fleet, member: Member): void {
     if (!isFirst) return
     count(counted.taken, more)
     count(counted.perhapsRefunded, back)
-    member.gaveBack(key, back)
+    member.gaveBack(key, off)
   })
 }
 
@@ -103,13 +106,13 @@ function settling(fleet: Fleet, member: Member, { key }: Charge, off: Units): ()
 }
 
 /** Charges units that nobody judges. */
-function charge(
+function charge<Answer>(
   fleet: Fleet,
   member: Member,
   key: string,
   costs: Units,
-  call: () => Promise<unknown>,
-  answered: () => void,
+  call: () => Promise<Answer>,
+  answered: (answer: Answer) => void,
 ): void {
   const counters = fleet.countersOf(key)
   counters.forEach((counter, i) => {
@@ -117,12 +120,12 @@ function charge(
   })
   ask(fleet, member, {
     call,
-    answered() {
+    answered(answer) {
       counters.forEach((counter, i) => {
         counter.answered(costs[i] as number, 0)
         counter.charged += costs[i] as number
       })
-      answered()
+      answered(answer)
     },
   })
 }

@@ -127,6 +127,10 @@ function correct(
       }
       const mayBeOwed = budgets.hasBeenAway(member)
       budgets.settles(own, call, actual, mayBeOwed)
+      member.gaveBack(
+        key,
+        counters.map(() => Math.abs(actual - own.units)),
+      )
       if (!mayBeOwed && settlement !== undefined) checkLate(fleet, own, settlement)
     },
   })
@@ -146,9 +150,10 @@ function penalty(fleet: Fleet, member: Member, key: string): void {
   fleet.tell(`${host.name} ${key} spends a penalty of ${units}`)
   ask(fleet, member, {
     call: () => limiter.penalty(key, { cost: units }),
-    answered() {
+    answered(decision) {
       budgets.end(own.asked)
       for (const counter of counters) counter.answered(units, 0)
+      member.saw(key, decision)
     },
   })
 }
