@@ -80,15 +80,20 @@ export function checkLease(fleet: Fleet, { leasedUs, host }: Member, key: string
 /** How many failures in a row open a breaker, whatever is read meanwhile. */
 const FAILURES = 5
 
-/** Call after a decision without Redis. While Redis refuses what writes, each of them is a failure,
- *  unless several wait for one call. */
-export function checkOpens(fleet: Fleet, member: Member): void {
-  member.failedInARow += 1
-  const { machine, options, plan } = fleet
-  if (!machine.redis.isFull || options.wait > 0 || plan.leases !== undefined) return
-  const { failedInARow, hasNoticed, host } = member
-  const what = `${host.name} failed ${failedInARow} times in a row, and its breaker is closed`
-  fleet.must(failedInARow < FAILURES || hasNoticed, what)
+/** Call when a request is made. Returns a check of a decision without Redis. While Redis refuses
+ *  what writes, each of them is a failure, unless several wait for one call. One that was asked for
+ *  before Redis last wrote may have failed before that. */
+export function checkOpens(fleet: Fleet, member: Member): () => void {
+  const { machine, options, plan, world } = fleet
+  const askedUs = world.nowUs
+  return () => {
+    if (askedUs <= member.wroteUs) return
+    member.failedInARow += 1
+    if (!machine.redis.isFull || options.wait > 0 || plan.leases !== undefined) return
+    const { failedInARow, hasNoticed, host } = member
+    const what = `${host.name} failed ${failedInARow} times in a row, and its breaker is closed`
+    fleet.must(failedInARow < FAILURES || hasNoticed, what)
+  }
 }
 
 /** A process decides by its limits. */

@@ -289,7 +289,10 @@ export class Fleet {
     const isTold = this.#isLossy && changes
     const i = this.members.findIndex(({ host }) => host.name === by)
     const member = this.members[i]
-    if (member !== undefined && changes && granted > 0) member.failedInARow = 0
+    if (member !== undefined && changes && granted > 0) {
+      member.wroteUs = this.world.nowUs
+      member.failedInARow = 0
+    }
     if (!isTold && !isLease && mode !== 'reset') return
     keys.forEach((key, place) => {
       const counter = this.#countersBy(key).find((each) => each.isKey(key))

@@ -77,7 +77,8 @@ export class Member {
   decisions = 0
   /** Whether it has noticed that Redis is away: its breaker has opened. */
   hasNoticed = false
-  /** Its decisions without Redis since Redis last wrote for it. */
+  /** When Redis last wrote for it, and its decisions without Redis that were asked for since. */
+  wroteUs = 0
   failedInARow = 0
   /** Decisions that it has given. */
   answers = 0
