@@ -106,7 +106,7 @@ export class Budget extends Counter {
     const all = { least: 0, most: 0, judged: 0 }
     for (const estimate of this.estimates) {
       if (estimate.asked === call) continue
-      const { least, most, judged } = this.#budgets.countedOf(estimate, call)
+      const { least, most, judged } = this.#budgets.countedOf(estimate, call, this.estimates)
       all.least += least
       all.most += most
       all.judged += judged
@@ -290,8 +290,8 @@ export class Budgets {
     return Math.max(this.calmUs, this.#expiryOf(estimate.asked.toUs + ON_ITS_WAY_US))
   }
 
-  /** What an estimate counts for while a call is under way. */
-  countedOf(estimate: Estimate, call: Call): Counted {
+  /** What an estimate counts for while a call is under way, among all of its budget. */
+  countedOf(estimate: Estimate, call: Call, all: readonly Estimate[]): Counted {
     const { units, asked, state, settled, member } = estimate
     if (state === 'denied' || asked.beganUs > call.endedUs) return NOTHING
     const isDone = asked.endedUs <= call.beganUs
@@ -319,9 +319,12 @@ export class Budgets {
       return { least, most: held, judged: least }
     const { call: settling } = settled
     const part = Math.min(units, actual)
-    // A settlement in time that is made twice takes the units of another one's estimate instead.
-    if (mayBeOwed && doneUs < Math.min(estimate.soonestUs, call.fromUs) && !estimate.isStream)
-      return { least: actual, most: actual + more, judged: part }
+    // A settlement in time that is made twice takes the units of another estimate that expires with
+    // it, if there is one, and that one then has less to give back.
+    if (mayBeOwed && doneUs < Math.min(estimate.soonestUs, call.fromUs) && !estimate.isStream) {
+      const isShared = all.some((other) => other !== estimate && mayShareRun(other, estimate))
+      return { least: actual, most: isShared ? 2 * actual : actual, judged: part }
+    }
     if (mayBeOwed) {
       const least = doneUs <= call.fromUs ? spent : 0
       return { least, most: held + 2 * actual, judged: isThere ? part : 0 }
@@ -343,6 +346,12 @@ export class Budgets {
   hasBeenAway({ rank }: Member): boolean {
     return this.counters.some((counter) => counter.mayBeLocal(rank))
   }
+}
+
+/** Whether two estimates may expire together, so that Redis does not tell them apart. */
+function mayShareRun(one: Estimate, other: Estimate): boolean {
+  const isHeld = one.state !== 'denied' && one.state !== 'penalty'
+  return isHeld && one.soonestUs <= other.latestUs && other.soonestUs <= one.latestUs
 }
 
 const NOTHING: Counted = Object.freeze({ least: 0, most: 0, judged: 0 })
