@@ -183,7 +183,7 @@ export class Budgets {
     // What has expired does not count again, or perhaps does, when the clock steps back.
     for (const { estimates } of this.counters)
       for (const each of estimates)
-        if (each.soonestUs <= fromUs) {
+        if (each.soonestUs <= fromUs || each.state === 'asked') {
           each.soonestUs = Number.NEGATIVE_INFINITY
           each.hasExpired = each.state === 'held'
         }
@@ -196,10 +196,10 @@ export class Budgets {
   }
 
   ask(key: string, member: Member, units: number, state: 'asked' | 'penalty'): Estimate {
-    const unknown = { soonestUs: Number.NEGATIVE_INFINITY, latestUs: Number.POSITIVE_INFINITY }
     const asked = this.begin()
+    const times = { soonestUs: this.#expiryOf(asked.fromUs), latestUs: Number.POSITIVE_INFINITY }
     const more = { hasExpired: false, isStream: false, settled: undefined }
-    const estimate: Estimate = { member, units, asked, state, ...unknown, ...more }
+    const estimate: Estimate = { member, units, asked, state, ...times, ...more }
     for (const budget of this.ofKey.get(key) ?? []) budget.estimates.push(estimate)
     return estimate
   }
