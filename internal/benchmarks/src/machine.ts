@@ -18,17 +18,20 @@ const MEASURED = [
 ]
 
 /** The description includes the load average, which shows whether something else was running. */
-export async function machine(command: string): Promise<string> {
+export async function machine(command: string, onValkey: boolean): Promise<string> {
   const [processor] = cpus()
+  const valkey = onValkey
+    ? ` and Valkey ${await versionOfServer(otherServer('valkey', 'newest'))}`
+    : ''
   const load = loadavg().map((value) => value.toFixed(1))
   return [
     `Measured ${new Date().toISOString().slice(0, 10)} by \`${command}\` on ${cpus().length} cores (${processor?.model.trim()}),`,
-    `load average ${load.join(', ')} at the end; Node ${process.version}, Redis ${await versionOfServer()} and Valkey ${await versionOfServer(otherServer('valkey', 'newest'))} on loopback without persistence;`,
+    `load average ${load.join(', ')} at the end; Node ${process.version}, Redis ${await versionOfServer(serverBinary())}${valkey} on loopback without persistence;`,
     `${MEASURED.map((name) => `${name} ${versionOf(name)}`).join(', ')}.`,
   ].join(' ')
 }
 
-async function versionOfServer(binary = serverBinary()): Promise<string> {
+async function versionOfServer(binary: string): Promise<string> {
   const server = await startRedis({ binary })
   try {
     const info = String(await server.command('INFO', 'server'))

@@ -33,19 +33,21 @@ if (unknown.length > 0 || (rounds !== undefined && !(Number.isInteger(rounds) &&
   )
   process.exit(2)
 }
-if (values.write && (values.short || wanted !== undefined)) {
+const isWhole = wanted === undefined && !values.short
+if (values.write && !isWhole) {
   console.error('--write is for a whole run')
   process.exit(2)
 }
 
 const base: Scale = {
   ...(values.short ? SHORT : FULL),
+  onValkey: isWhole,
   oneCore: values['one-core'],
   reference: values.reference,
 }
 const scale: Scale = rounds === undefined ? base : { ...base, rounds }
 
-process.env.REDIS_SERVER_BIN ??= otherServer('redis', 'newest')
+if (isWhole) process.env.REDIS_SERVER_BIN ??= otherServer('redis', 'newest')
 const results: Result[] = []
 for (const scenario of chosen) {
   const started = performance.now()
@@ -59,7 +61,7 @@ for (const scenario of chosen) {
 const command = ['pnpm bench', ...process.argv.slice(2).filter((arg) => arg !== '--write')].join(
   ' ',
 )
-const measured = await machine(command)
+const measured = await machine(command, isWhole)
 console.log(`${measured}\n\n${LEGEND}`)
 if (values.write) {
   await writePage(results, measured)
