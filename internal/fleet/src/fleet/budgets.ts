@@ -322,7 +322,9 @@ export class Budgets {
     // A settlement in time that is made twice takes the units of another estimate that expires with
     // it, if there is one, and that one then has less to give back.
     if (mayBeOwed && doneUs < Math.min(estimate.soonestUs, call.fromUs) && !estimate.isStream) {
-      const isShared = all.some((other) => other !== estimate && mayShareRun(other, estimate))
+      const isShared = all.some(
+        (other) => other !== estimate && mayShareRun(other, estimate, settling),
+      )
       return { least: actual, most: isShared ? 2 * actual : actual, judged: part }
     }
     if (mayBeOwed) {
@@ -348,10 +350,13 @@ export class Budgets {
   }
 }
 
-/** Whether two estimates may expire together, so that Redis does not tell them apart. */
-function mayShareRun(one: Estimate, other: Estimate): boolean {
-  const isHeld = one.state !== 'denied' && one.state !== 'penalty'
-  return isHeld && one.soonestUs <= other.latestUs && other.soonestUs <= one.latestUs
+/** Whether two estimates may expire together, so that Redis does not tell them apart, and the one
+ *  may still be held when the other is settled. */
+function mayShareRun(one: Estimate, other: Estimate, settling: Call): boolean {
+  const { state, settled, units } = one
+  const isHeld = units > 0 && state !== 'denied' && state !== 'penalty'
+  const isOver = settled?.mayBeOwed === false && settled.call.endedUs < settling.beganUs
+  return isHeld && !isOver && one.soonestUs <= other.latestUs && other.soonestUs <= one.latestUs
 }
 
 const NOTHING: Counted = Object.freeze({ least: 0, most: 0, judged: 0 })
