@@ -46,7 +46,6 @@ export function withDenyCache(next: Layer, options: DenyCacheOptions): Layer {
       if (known !== undefined) pending.decided(known)
       else if (!traitsOf(mode).changes) next.ask(request, pending)
       else {
-        // Even if it fails, the store may have done it.
         if (mode === 'reset') denials.changed(id, target)
         next.ask(request, new Noting(denials, id, request, pending))
       }
@@ -74,6 +73,8 @@ class Noting implements Pending {
   }
 
   failed(error: unknown): void {
+    // The store may have done the reset all the same, after denials that were asked for meanwhile.
+    if (this.request.mode === 'reset') this.denials.changed(this.id, this.request.target)
     this.pending.failed(error)
   }
 }

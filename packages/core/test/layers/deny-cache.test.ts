@@ -231,13 +231,16 @@ test.each<['refund' | 'reset', number]>([
   },
 )
 
-test('a reset that failed may have been done, so the denial is forgotten', async () => {
+test('a reset that failed may have been done, so denials are forgotten, also of requests from meanwhile', async () => {
   const { next, cache, known } = await denied(500)
+  let reset: Pending | undefined
   next.answer = (asked, pending) => {
-    if (asked.mode === 'reset') pending.failed(new Error('away'))
-    else pending.decided(resultOf(500))
+    if (asked.mode === 'reset') reset = pending
+    else pending.decided(resultOf(500, { sentAtMs: 2 * SENT_MS }))
   }
-  expect(answerOf(cache, onTarget(target, 'reset'))).toMatchObject({ message: 'away' })
+  answerOf(cache, onTarget(target, 'reset'))
+  expect(known()).toBeUndefined()
+  reset?.failed(new Error('away'))
   expect(known()).toBeUndefined()
 })
 

@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { MAX_UNITS } from '../../src/algorithms/algorithm.js'
 import { tokenBucket } from '../../src/algorithms/bucket/policies.js'
+import { budget } from '../../src/algorithms/budget/policies.js'
 import type { Reading } from '../../src/algorithms/driver.js'
 import { fixedWindow } from '../../src/algorithms/fixed-window/policies.js'
 import type { Mode } from '../../src/algorithms/modes.js'
@@ -112,6 +113,7 @@ const policies: readonly Policy[] = [
   slidingCounter({ name: 'p', limit, window }),
   slidingLog({ name: 'p', limit, window }),
 ]
+const budgetPolicy = budget({ name: 'p', limit, holdTimeout: '1m' })
 
 test('by the clock of the server, a call leaves out a last number of 0: the window is not aligned', async () => {
   const { line } = new Twins(fixedWindow({ limit: 2, window: '1h' }))
@@ -142,10 +144,16 @@ describe('values that Weir did not write', () => {
       `1:2:3|${START_MS}:0:1|${most}:${most}:${most}`,
       `|1:2|1:2:|:2:3|1::3|1:2:3:4|-1:2:3|1:2:x| 1:2:3|1:2:3 |${most}7:${most}:${most}`,
     ],
+    [
+      'budget1',
+      `${far}:3|${far}:5:${far}:3|${far}:5:${far}:3,${far}:1`,
+      `|${far}|${far}:3:|:3|${far}:-3|x:3|${far}:5:${far}:|${far}:5:${far}:3x|${far}:5:${far}:3,x`,
+    ],
   ]
 
   test.each(entries)('%s: are recognized by their form', async (kernel, ours, foreign) => {
-    const policy = policies.find((candidate) => candidate.kernel?.id === kernel) as Policy
+    const all = [...policies, budgetPolicy]
+    const policy = all.find((candidate) => candidate.kernel?.id === kernel) as Policy
     for (const value of ours.split('|')) {
       const twins = new Twins(policy)
       await client.set(twins.key, value, 'PX', 60_000)

@@ -70,6 +70,7 @@ return function(limit, hold, forget)
             expiry, units, after = match(raw, '^,(%d+):(%d+)()', at)
           end
           others = string.sub(raw, at)
+          if not expiry and others ~= '' then ends = nil end
         end
         if last <= now then
           total, last = before, 0
