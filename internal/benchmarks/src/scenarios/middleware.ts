@@ -20,32 +20,30 @@ const table = 'middleware'
 export const middlewareAlone: Scenario = {
   id: 'middleware',
   title: 'Middleware alone',
-  about: `CPU time of calling the middleware until it calls next(), memory store, ${CLIENTS.toLocaleString('en')} client addresses in turn, all allowed; what next() alone takes in the loop is subtracted. Each middleware has a process of its own. Requests are objects without a socket, responses are Node's. "${WEIR}" is rateLimit({ limit, window }) and its default headers, draft-8.`,
+  about: `CPU time of calling the middleware until it calls next(), memory store, ${CLIENTS.toLocaleString('en')} client addresses in turn, all allowed; what next() alone takes in the loop is subtracted. Each has a new process in each round, as V8 optimizes the same code differently in each. Requests are objects without a socket, responses are Node's. "${WEIR}" is rateLimit({ limit, window }) and its default headers, draft-8.`,
   measure,
 }
 
 async function measure({ rounds, turnMs }: Scale): Promise<readonly Table[]> {
-  const running: ChildProcess[] = []
-  try {
-    for (const { name } of middleware) {
-      const child = startChild('http/middleware-main.js', { name } satisfies MiddlewareJob)
-      running.push(child)
+  const samples = await inRounds(middleware, rounds, async ({ name }) => {
+    const child = startChild('http/middleware-main.js', { name } satisfies MiddlewareJob)
+    try {
       await nextMessage(child)
+      for (let i = 0; i < 2; i += 1) await middlewareTurn(child, 2 * turnMs)
+      return await middlewareTurn(child, turnMs)
+    } finally {
+      await endChild(child)
     }
-    await inRounds(running, 2, (child) => middlewareTurn(child, 2 * turnMs))
-    const samples = await inRounds(running, rounds, (child) => middlewareTurn(child, turnMs))
-    const nothing = median(samples[middleware.findIndex(({ name }) => name === NOTHING)]?.us ?? [])
-    const rows = middleware.map(({ name, kind }, i) => {
-      return {
-        subject: name,
-        kind,
-        samples: { us: (samples[i]?.us ?? []).map((us) => us - nothing) },
-      }
-    })
-    return [{ id: table, title: 'What a request costs', metrics, rows: rows.slice(1) }]
-  } finally {
-    await Promise.all(running.map(endChild))
-  }
+  })
+  const nothing = median(samples[middleware.findIndex(({ name }) => name === NOTHING)]?.us ?? [])
+  const rows = middleware.map(({ name, kind }, i) => {
+    return {
+      subject: name,
+      kind,
+      samples: { us: (samples[i]?.us ?? []).map((us) => us - nothing) },
+    }
+  })
+  return [{ id: table, title: 'What a request costs', metrics, rows: rows.slice(1) }]
 }
 
 export function middlewareTurn(child: ChildProcess, forMs: number): Promise<Turn> {

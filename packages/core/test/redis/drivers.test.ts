@@ -123,16 +123,19 @@ test('by the clock of the server, a call leaves out a last number of 0: the wind
   expect(verdicts).toEqual([{ granted: 1, readings }])
 })
 
-test.each([1, 3])('alone in its call, a request of cost %d is decided without the loop', async (cost) => {
-  const { line, key } = new Twins(bucketPolicy)
-  const rest = cost === 1 ? [] : ['', 'consume', '1', `${cost}`]
-  const { script, policyNumbers } = line
-  const packed = await client.evalBuffer(script.source, 1, key, ...policyNumbers, ...rest)
-  const numbers = ['now', 'granted', 'left', 'wait', 'reset']
-  // Doubles, of eight bytes each.
-  expect(packed).toHaveLength(8 * numbers.length)
-  expect((packed as Buffer).readDoubleBE(16)).toBe(limit - cost)
-})
+test.each([1, 3])(
+  'alone in its call, a request of cost %d is decided without the loop',
+  async (cost) => {
+    const { line, key } = new Twins(bucketPolicy)
+    const rest = cost === 1 ? [] : ['', 'consume', '1', `${cost}`]
+    const { script, policyNumbers } = line
+    const packed = await client.evalBuffer(script.source, 1, key, ...policyNumbers, ...rest)
+    const numbers = ['now', 'granted', 'left', 'wait', 'reset']
+    // Doubles, of eight bytes each.
+    expect(packed).toHaveLength(8 * numbers.length)
+    expect((packed as Buffer).readDoubleBE(16)).toBe(limit - cost)
+  },
+)
 
 describe('values that Weir did not write', () => {
   const far = `${START_MS + 500}`
