@@ -494,7 +494,7 @@ export const FAULTS = [
     '        more = ended === 0 ? 0 : ended + actual - charged\n',
     '        more = ended === 0 ? actual : ended + actual - charged\n',
     'lost replies',
-    { budget: 20, budgetMs: 3_000 },
+    { budget: 20, budgetMs: 3_000, processes: 2, keys: 8 },
   ],
   [
     'a settlement that gets no answer is not repeated',
