@@ -138,6 +138,8 @@ export interface Flood {
   readonly memoryGrowthMb: number
   /** The longest turn of the event loop, in CPU time of the process: the time of a sweep. */
   readonly longestTurnMs: number
+  /** The CPU time of a whole collection of garbage at the end: how fast the machine is. */
+  readonly collectionMs: number
   readonly errors: number
   /** Whether the key that was exhausted before the flood was admitted after it. */
   readonly exhaustedAdmitted: boolean

@@ -11,9 +11,10 @@ const LOCAL_KEYS = 100_000
 const KEY_BYTES = 1_000
 const LOCAL_MB = (LOCAL_KEYS * KEY_BYTES) / 1e6
 /** The longest turn of the event loop, in CPU time of all threads, including those that collect
- *  garbage beside it, which visits the objects of all local keys: 32 to 37 ms alone, 45 beside
- *  other work. */
+ *  garbage beside it, which visits the objects of all local keys: 28 to 37 ms alone, 45 beside
+ *  other work; a whole collection takes 135 to 148 ms alone, and longer on a slower machine. */
 const TURN_MS = 50
+const TURN_IN_COLLECTIONS = 1 / 3
 
 const policy = { make: 'fixedWindow', options: { name: 'hour', limit: 5, window: '1h' } }
 
@@ -32,10 +33,11 @@ export const flood: Row = {
     await wire.set('pass')
     const recovered = await client.recover()
     const report = await client.stop()
+    const turnMs = Math.max(TURN_MS, TURN_IN_COLLECTIONS * flooded.collectionMs)
     return [
       countAtMost('memory, MB', Math.round(flooded.memoryGrowthMb), LOCAL_MB),
       msAtMost('p99', flooded.p99, 5),
-      msAtMost('longest step beside the requests', flooded.longestTurnMs, TURN_MS),
+      msAtMost('longest step beside the requests', flooded.longestTurnMs, turnMs),
       exactly('exhausted key admitted', flooded.exhaustedAdmitted ? 1 : 0, 0),
       countAtMost('errors of decisions', flooded.errors, 0),
       countAtLeast('keys to count afterwards', recovered.keys, LOCAL_KEYS),
