@@ -36,11 +36,9 @@ function measuring(exercise: 'distinct' | 'hot'): Scenario['measure'] {
         underLoad(server, exercise, contenders(subjects), scale)
       return { id, title, metrics, rows: await onRedis([], work, binary) }
     }
-    const onRedisItself = await tableOf('load', 'What a decision costs')
-    if (!scale.onValkey) return [onRedisItself]
-    return [
-      onRedisItself,
-      await tableOf('valkey', 'The same on Valkey', otherServer('valkey', 'newest')),
-    ]
+    const tables = [await tableOf('load', 'What a decision costs')]
+    if (scale.onValkey)
+      tables.push(await tableOf('valkey', 'The same on Valkey', otherServer('valkey', 'newest')))
+    return tables
   }
 }

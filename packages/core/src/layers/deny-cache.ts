@@ -73,7 +73,7 @@ class Noting implements Pending {
   }
 
   failed(error: unknown): void {
-    // The store may have done the reset all the same, after denials that were asked for meanwhile.
+    // The store may have done the reset all the same, after it denied what was asked meanwhile.
     if (this.request.mode === 'reset') this.denials.changed(this.id, this.request.target)
     this.pending.failed(error)
   }

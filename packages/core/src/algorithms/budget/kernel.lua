@@ -5,10 +5,11 @@
 -- `before` what is used without its units. So a decision changes the beginning of the text, and
 -- reads runs only as far as they have expired. The last run may have no units.
 
+-- Twice what one policy makes, for a change of its `holdTimeout`.
 local MOST_RUNS = 122
--- Times have 13 digits and units at most 16, so a text's length says whether it has runs. Fewer
--- characters than that number of runs takes, but enough for one policy's, and more.
+-- Times have 13 digits and units at most 16, so a text's length says whether it has runs.
 local WITHOUT_RUNS = 30
+-- A run takes at most 31 characters. A policy's 61 need no count of runs; 122 have 3,782.
 local FEW_RUNS = 1900
 local MOST_CHARACTERS = 5000
 
@@ -38,7 +39,7 @@ end
 
 return function(limit, hold, forget)
   local now = floor(us / 1000)
-  -- Without calls of `ceil`, which take longer. Without a hold, there is no latest.
+  -- By `%`, as calls of `ceil` take longer. Without a hold, `latest` is no number, and not used.
   local part = (hold + -hold % 60) / 60
   local latest = now + hold + -(now + hold) % part
   local step = (forget + -forget % 60) / 60
