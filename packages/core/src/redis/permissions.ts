@@ -9,10 +9,11 @@ import { reasonOf } from '../layers/resilience/failures.js'
 import type { Connection } from './connection.js'
 
 // Commands of the scripts, with arguments for a trial key K, in an order that leaves no key behind.
-const STRING = ['SET K 1 PX 1000', 'GET K', 'INCRBY K 1', 'PTTL K', 'PEXPIRE K 1000', 'DEL K']
+const NUMBER = ['SET K 1 PX 1000', 'GET K', 'INCRBY K 1', 'PTTL K', 'PEXPIRE K 1000']
+const TEXT = ['SETRANGE K 0 1', 'GETRANGE K 0 0', 'DEL K']
 const LIST = ['RPUSH K 1', 'LSET K 0 1', 'LINDEX K 0', 'LLEN K', 'LTRIM K 0 0']
 const SORTED_SET = ['ZADD K 1 1', 'ZRANGE K 0 0', 'ZREMRANGEBYSCORE K 0 0', 'ZREM K 1']
-const IN_SCRIPTS = ['TIME', ...STRING, ...LIST, 'LPOP K', ...SORTED_SET]
+const IN_SCRIPTS = ['TIME', ...NUMBER, ...TEXT, ...LIST, 'LPOP K', ...SORTED_SET]
 
 const NAMES = IN_SCRIPTS.map((line) => line.split(' ', 1)[0] as string)
 

@@ -162,7 +162,7 @@ describe('values that Weir did not write', () => {
     [
       'budget1',
       `${far}:3|${far}:5:${far}:3|${far}:5:${far}:3,${far}:1`,
-      `|${far}|${far}:3:|:3|${far}:-3|x:3|${far}:5:${far}:|${far}:5:${far}:3x|${far}:5:${far}:3,x`,
+      `${far}|${far}:3:|:3|${far}:-3|x:3|${far}:5:${far}:|${far}:5:${far}:3x|${far}:5:${far}:3,x`,
     ],
   ]
 

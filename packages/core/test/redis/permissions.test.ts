@@ -8,6 +8,7 @@ import { Cluster, Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, type MockInstance, test, vi } from 'vitest'
 import type { RedisLike } from '../../src/entries/store.js'
 import {
+  budget,
   fixedWindow,
   type Policy,
   RateLimiter,
@@ -244,6 +245,7 @@ describe('a missing permission causes one warning, with the remedy', () => {
     ['GET', fixedWindow({ limit: 2, window })],
     ['SET', tokenBucket({ capacity: 2, refill: 1, every: window })],
     ['LINDEX', slidingLog({ limit: 2, window })],
+    ['GETRANGE', budget({ limit: 2 })],
     ['RPUSH', slidingLog({ limit: 2, window })],
     ['ZADD', fixedWindow({ limit: 2, window })],
     ['ZREMRANGEBYSCORE', fixedWindow({ limit: 2, window })],

@@ -2,16 +2,24 @@
 -- The build adds the list of functions, with the mode's own as `special`.
 -- Key: STRING 'end:used'; with runs of held units 'end:used:last:before', and for each run but the
 -- last ',expiry:units', the next to expire first, in Unix ms. `last` is the last run's expiry, and
--- `before` what is used without its units. So a decision changes the beginning of the text, and
--- reads runs only as far as they have expired. The last run may have no units.
+-- `before` what is used without its units. The last run may have no units. So a decision reads and
+-- writes the beginning of the text, unless a run has expired, begins, or is asked for: Redis hashes
+-- each character of a string that it gives to Lua. An empty string counts as no key.
 
 -- Twice what one policy makes, for a change of its `holdTimeout`.
 local MOST_RUNS = 122
 -- Times have 13 digits and units at most 16, so a text's length says whether it has runs.
 local WITHOUT_RUNS = 30
--- A run takes at most 31 characters. A policy's 61 need no count of runs; 122 have 3,782.
+-- The end of the numbers and the first run, which have at most 61 and 31 characters.
+local BEGINNING = '91'
+-- A policy's 61 runs need no count of runs; 122 have 3,782 characters.
 local FEW_RUNS = 1900
-local MOST_CHARACTERS = 5000
+local MOST_CHARACTERS = '5000'
+
+-- The text of a key's runs but the last. It begins after the characters of the numbers.
+local function runs_of(key, characters)
+  return call('GETRANGE', key, format('%d', characters), MOST_CHARACTERS)
+end
 
 -- The text of runs in order, with units added at an expiry, and none later than an end. Returns the
 -- last run's expiry, its units, and the text of the others.
@@ -44,12 +52,15 @@ return function(limit, hold, forget)
   local latest = now + hold + -(now + hold) % part
   local step = (forget + -forget % 60) / 60
   local finish, stored_finish, dirty
-  local total, last, before, others
+  local total, last, before
+  -- The key; how many characters its four numbers have, else 0; and the text of the runs after
+  -- them, as it is in Redis and as it will be. nil: not read.
+  local name, header, stored, others
 
   local function read(key)
-    local raw = pcall('GET', key)
+    local raw = pcall('GETRANGE', key, '0', BEGINNING)
     local ends, sum, newest, known, at
-    if type(raw) == 'string' and #raw <= MOST_CHARACTERS then
+    if type(raw) == 'string' then
       if #raw <= WITHOUT_RUNS then
         ends, sum = match(raw, '^(%d+):(%d+)$')
       else
@@ -58,26 +69,35 @@ return function(limit, hold, forget)
     end
     stored_finish = ends and ends + 0 or 0
     finish, dirty = now + forget, false
-    total, last, before, others = 0, 0, 0, ''
+    total, last, before = 0, 0, 0
+    name, header, stored, others = key, 0, '', ''
     if stored_finish > now then
       total = sum + 0
       before = total
       if newest then
-        last, before = newest + 0, known + 0
+        last, before, header = newest + 0, known + 0, at - 1
         if at <= #raw then
-          local expiry, units, after = match(raw, '^,(%d+):(%d+)()', at)
-          while expiry and expiry + 0 <= now do
-            total, before, at = total - units, before - units, after
-            expiry, units, after = match(raw, '^,(%d+):(%d+)()', at)
+          local expiry = match(raw, '^,(%d+):%d', at)
+          stored, others = nil, nil
+          if expiry and expiry + 0 <= now then
+            stored = runs_of(key, header)
+            local units, after
+            at = 1
+            expiry, units, after = match(stored, '^,(%d+):(%d+)()')
+            while expiry and expiry + 0 <= now do
+              total, before, at = total - units, before - units, after
+              expiry, units, after = match(stored, '^,(%d+):(%d+)()', at)
+            end
+            others = string.sub(stored, at)
           end
-          others = string.sub(raw, at)
           if not expiry and others ~= '' then ends = nil end
         end
         if last <= now then
           total, last = before, 0
         elseif last > finish then
           local amount
-          local all = format('%s,%d:%d', others, last, total - before)
+          local runs = others or runs_of(key, header)
+          local all = format('%s,%d:%d', runs, last, total - before)
           last, amount, others = arranged(all, finish, 0, 0)
           before = total - amount
         end
@@ -85,7 +105,7 @@ return function(limit, hold, forget)
       dirty = stored_finish > finish
       if not dirty then finish = stored_finish end
     end
-    return ends or not raw
+    return ends or raw == ''
   end
 
   local function used()
@@ -100,7 +120,8 @@ return function(limit, hold, forget)
       before = before + added
     elseif latest ~= last and added > 0 then
       local amount = total - before
-      local all = amount > 0 and format('%s,%d:%d', others, last, amount) or others
+      local all = others or runs_of(name, header)
+      if amount > 0 then all = format('%s,%d:%d', all, last, amount) end
       if latest > last and #all < FEW_RUNS then
         last, before, others = latest, total, all
       else
@@ -114,7 +135,7 @@ return function(limit, hold, forget)
 
   local function retry_after(cost)
     local wait, left = -1, limit - total
-    for expiry, units in string.gmatch(others, '(%d+):(%d+)') do
+    for expiry, units in string.gmatch(others or runs_of(name, header), '(%d+):(%d+)') do
       left = left + units
       if left >= cost then
         wait = expiry - now
@@ -137,13 +158,19 @@ return function(limit, hold, forget)
     if last == 0 then
       value = format('%d:%d', finish, total)
     else
-      value = format('%d:%d:%d:%d%s', finish, total, last, before, others)
+      value = format('%d:%d:%d:%d', finish, total, last, before)
     end
     local stepped = finish - finish % step
-    if stored_finish > now and stored_finish - stored_finish % step == stepped then
-      call('SET', key, value, 'KEEPTTL')
+    local lives = stored_finish > now and stored_finish - stored_finish % step == stepped
+    if lives and others == stored and #value == header then
+      call('SETRANGE', key, '0', value)
     else
-      call('SET', key, value, 'PX', format('%d', stepped + step - now + 1000 + slack))
+      if last > 0 then value = value .. (others or runs_of(key, header)) end
+      if lives then
+        call('SET', key, value, 'KEEPTTL')
+      else
+        call('SET', key, value, 'PX', format('%d', stepped + step - now + 1000 + slack))
+      end
     end
   end
 
@@ -160,7 +187,7 @@ return function(limit, hold, forget)
 
   local function give_back(units)
     local spent = before
-    for held in string.gmatch(others, ':(%d+)') do spent = spent - held end
+    for held in string.gmatch(others or runs_of(name, header), ':(%d+)') do spent = spent - held end
     local back = min(units, spent)
     if back > 0 then
       total, before = total - back, before - back
@@ -178,12 +205,13 @@ return function(limit, hold, forget)
     if expiry == last then
       ended = min(most, total - before)
     else
-      local name = format(',%d:', expiry)
-      local from, to = string.find(others, name, 1, true)
+      others = others or runs_of(name, header)
+      local wanted = format(',%d:', expiry)
+      local from, to = string.find(others, wanted, 1, true)
       if from then
         local units, after = match(others, '^(%d+)()', to + 1)
         ended = min(most, units + 0)
-        local kept = ended < units + 0 and format('%s%d', name, units - ended) or ''
+        local kept = ended < units + 0 and format('%s%d', wanted, units - ended) or ''
         others = string.sub(others, 1, from - 1) .. kept .. string.sub(others, after)
         before = before - ended
       end
