@@ -11,7 +11,7 @@ const RATE_LIMIT = `@RateLimit(...names)      // of the module's policies; each 
 
 /** Parts of a policy that are for kernels, or are derived. */
 const POLICY_PARTS = [
-  ...['kernel', 'numbers', 'nameWithoutLimit', 'signature', 'options'],
+  ...['kernel', 'numbers', 'nameWithoutLimit', 'isNamed', 'signature', 'options'],
   ...['unitMs', 'maxWaitMs'],
 ]
 

@@ -45,6 +45,9 @@ export interface Policy {
    *  time scale, so that a changed limit continues from the same count. Undefined: the user named
    *  it. */
   readonly nameWithoutLimit: string | undefined
+  /** Whether the user named it, be it as it would be called anyhow: then headers show that name.
+   *  @internal */
+  readonly isNamed: boolean
   /** Name, counter, numbers, unit and shares as one text: policies with equal signatures are the
    *  same. */
   readonly signature: string
@@ -95,13 +98,13 @@ function scaleOf({ timeScale }: Pick<Policy, 'timeScale'>): string {
 
 /** Whether a policy of a limiter with a name has the name that it has where the user gave none. */
 export const isUnnamed: (policy: Policy) => boolean = memoized(
-  (policy) => policy.name === ownName(policy),
+  (policy) => !policy.isNamed && policy.name === ownName(policy),
 )
 
 /** What a factory says about a policy. */
 type PolicyParts = Omit<
   Policy,
-  'name' | 'unit' | 'notifyAt' | 'nameWithoutLimit' | 'signature' | 'options'
+  'name' | 'unit' | 'notifyAt' | 'nameWithoutLimit' | 'isNamed' | 'signature' | 'options'
 > & {
   /** As the user named it; undefined: it is named after what it does. */
   readonly name: string | undefined
@@ -121,6 +124,7 @@ export function makePolicy(parts: PolicyParts): Policy {
     ...parts,
     name,
     nameWithoutLimit,
+    isNamed: parts.name !== undefined,
     ...(unit !== undefined && { unit }),
     ...(notifyAt !== undefined && { notifyAt: checkedShares(algorithm, notifyAt) }),
   })
@@ -141,7 +145,7 @@ function checkedShares(algorithm: Algorithm, shares: readonly number[]): readonl
 function finished(
   parts: Omit<Policy, 'signature' | 'options'> & Pick<PolicyParts, 'options'>,
 ): Policy {
-  const { kernel, numbers, nameWithoutLimit, options, ...shown } = parts
+  const { kernel, numbers, nameWithoutLimit, isNamed, options, ...shown } = parts
   const unit = parts.unit === undefined ? '' : `|${parts.unit}`
   const shares = parts.notifyAt === undefined ? '' : `|at ${parts.notifyAt.join()}`
   const signature = `${parts.name}|${counterOf(parts)}|${numbers.join()}${unit}${shares}`
@@ -150,6 +154,7 @@ function finished(
     kernel: { value: kernel },
     numbers: { value: numbers },
     nameWithoutLimit: { value: nameWithoutLimit },
+    isNamed: { value: isNamed },
     options: { value: options },
   }
   return Object.freeze(Object.defineProperties({ ...shown, signature }, hidden)) as Policy
@@ -212,8 +217,8 @@ function limitedTo({ numbers }: Policy, limit: number): PolicyNumbers {
 /** The policy with other parts; its options no longer describe it. */
 export function changed(policy: Policy, parts: Partial<Policy>): Policy {
   // These are not enumerable.
-  const { kernel, numbers, nameWithoutLimit } = policy
-  return finished({ ...policy, kernel, numbers, nameWithoutLimit, ...parts })
+  const { kernel, numbers, nameWithoutLimit, isNamed } = policy
+  return finished({ ...policy, kernel, numbers, nameWithoutLimit, isNamed, ...parts })
 }
 
 /**

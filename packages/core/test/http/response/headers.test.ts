@@ -605,6 +605,11 @@ describe('a policy without a name', () => {
     expect(await namesFor({ policy: bucket })).toEqual({ names: ['token-bucket-5-per-5s'] })
   })
 
+  test('is not one to which the user gave the very name that it would have', async () => {
+    const named = tokenBucket({ name: 'token-bucket-5s', capacity: 5, refill: 1, every: '1s' })
+    expect(await namesFor({ name: 'api', policy: named })).toEqual({ names: ['token-bucket-5s'] })
+  })
+
   test('keeps its name in decisions, and so its counter', async () => {
     const request: FakeRequest = {}
     await limitOn({ name: 'api', policy: bucket }).send(request)
