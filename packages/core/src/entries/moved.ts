@@ -1,7 +1,6 @@
 // Names that the root of the package exports until 1.0, and that another entry exports from now on.
 // Functions warn once.
 
-import type * as blocks from '../algorithms/block-code.js'
 import type { FixedWindowOptions } from '../algorithms/fixed-window/policies.js'
 import type * as policies from '../algorithms/policy.js'
 import type { Policy } from '../algorithms/policy.js'
@@ -14,9 +13,7 @@ import type * as events from '../layers/resilience/events.js'
 import * as layers from '../layers/resilience/resilient.js'
 import type * as status from '../layers/resilience/status.js'
 import type * as decision from '../limiter/decision.js'
-import type { RateLimiter } from '../limiter/limiter.js'
 import type * as options from '../limiter/options.js'
-import type * as held from '../limiter/slots/held.js'
 import type * as stats from '../limiter/stats.js'
 import * as source from '../live/limits-from.js'
 import * as live from '../live/live-policies.js'
@@ -24,9 +21,7 @@ import type * as overrides from '../live/overrides.js'
 import type * as types from '../live/types.js'
 import * as scaled from '../overload/adaptive.js'
 import * as signals from '../overload/signals.js'
-import type * as adapted from '../redis/client.js'
 import type * as ioredis from '../redis/clients/ioredis/redis-like.js'
-import type * as text from '../redis/clients/text.js'
 import type * as redis from '../redis/store.js'
 import type * as store from '../store.js'
 
@@ -142,8 +137,6 @@ export type StoreHealth = status.StoreHealth
 /** @deprecated Until 1.0: import it from `@weir/core/store`. */
 export type PartialDecision = decision.PartialDecision
 /** @deprecated Until 1.0: import it from `@weir/core/store`. */
-export type HoldResult<Value> = held.HoldResult<Value>
-/** @deprecated Until 1.0: import it from `@weir/core/store`. */
 export type ResilientOptions = layers.ResilientOptions
 /** @deprecated Until 1.0: import it from `@weir/core/store`. */
 export type ResilientStore = layers.ResilientStore
@@ -156,10 +149,6 @@ export type StoreListener<Name extends keyof events.StoreEvents> = events.StoreL
 /** @deprecated Until 1.0: import it from `@weir/core/store`. */
 export type RedisLike = ioredis.RedisLike
 /** @deprecated Until 1.0: import it from `@weir/core/store`. */
-export type AdaptedClient = adapted.AdaptedClient
-/** @deprecated Until 1.0: import it from `@weir/core/store`. */
-export type TextClient = text.TextClient
-/** @deprecated Until 1.0: import it from `@weir/core/store`. */
 export type StoreStats = store.StoreStats
 /** @deprecated Until 1.0: import it from `@weir/core/store`. */
 export type PolicyResult = store.PolicyResult
@@ -167,8 +156,6 @@ export type PolicyResult = store.PolicyResult
 export type MemoryStats = store.MemoryStats
 /** @deprecated Until 1.0: import it from `@weir/core/store`. */
 export type NodeStats = store.NodeStats
-/** @deprecated Until 1.0: import it from `@weir/core/store`. */
-export type BlockState = blocks.BlockState
 /** @deprecated Until 1.0: import it from `@weir/core/store`. */
 export type HistogramStats = histogram.HistogramStats
 /** @deprecated Until 1.0: import it from `@weir/core/store`. */
@@ -189,5 +176,3 @@ export type RedisHealth = redis.RedisHealth
 export type CalendarUnit = Exclude<FixedWindowOptions['window'], Duration>
 /** @deprecated Until 1.0: write `FixedWindowOptions['weekStart']`. */
 export type WeekDay = NonNullable<FixedWindowOptions['weekStart']>
-/** @deprecated Until 1.0: write `Parameters<RateLimiter['close']>[0]`. */
-export type CloseOptions = NonNullable<Parameters<RateLimiter['close']>[0]>
