@@ -30,6 +30,8 @@ const isWhole = process.env.WEIR_BUILD !== 'javascript'
 const { compilerOptions } = JSON.parse(readFileSync('tsconfig.build.json', 'utf8'))
 
 const NOTE = 'build/built.json'
+const SKIPPED =
+  /^(node_modules|docs|release|stryker|package\.json|vitest\.config\.js)$|\.generated\.ts$/
 // A package that is compiled from the root is compiled together with core's sources.
 const foreign = compilerOptions.rootDir === '../..' ? ['packages/core/src'] : []
 const inputs = hashOf(
@@ -70,12 +72,12 @@ function hashOf(own, shared) {
   return hash.digest('hex')
 }
 
-/** Without what tools write, what is installed, and tools that build nothing. */
+/** Without what tools write, what is installed, and tools that build nothing: as in turbo.json, or
+ *  a build from turbo's cache would count as another one, and lose its declarations. */
 function hashAll(hash, path) {
   if (!statSync(path).isDirectory()) return hash.update(path).update(readFileSync(path))
   for (const name of readdirSync(path).sort())
-    if (!/^(node_modules|docs|release)$|\.generated\.ts$/.test(name))
-      hashAll(hash, join(path, name))
+    if (!SKIPPED.test(name)) hashAll(hash, join(path, name))
 }
 
 function tsc(...args) {
