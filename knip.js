@@ -10,6 +10,7 @@ const OWN = {
   ],
   dashboard: ['src/page/main.ts'],
   metrics: ['monitoring/**/*.{ts,mjs}'],
+  simulate: ['playground/src/main.ts', 'playground/picture.mjs', 'playground/test/*.ts'],
 }
 
 const folder = new URL('packages/', import.meta.url)
@@ -52,9 +53,6 @@ export default {
         'sabotage.mjs',
         'test/**/*.ts',
       ],
-    },
-    'internal/playground': {
-      entry: ['src/main.ts', '{build,serve,picture}.mjs', 'test/*.ts'],
     },
     'internal/behaviour': {
       entry: ['test/**/*.ts', 'snippets/*.{mjs,ts}'],

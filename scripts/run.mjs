@@ -1,8 +1,9 @@
-// Runs `npm start` and `npm test`; needs nothing but Node and npm. It fetches pnpm if it is
-// missing, installs what the command needs if that is not installed yet, builds, and then starts
-// the example or the tests.
+// Runs `npm start`, `npm test` and `npm run playground`; needs nothing but Node and npm. It fetches
+// pnpm if it is missing, installs what the command needs if that is not installed yet, builds, and
+// then starts the example or the tests, or says where the playground is.
 //
 //   node scripts/run.mjs start
+//   node scripts/run.mjs playground
 //   node scripts/run.mjs test [arguments for vitest]
 //   node scripts/run.mjs build [PACKAGE...]                  all, with declarations
 //   node scripts/run.mjs exec COMMAND...                     a command of maintainers, such as knip
@@ -27,6 +28,7 @@ const env = {
   TURBO_GLOBAL_WARNING_DISABLED: '1',
 }
 const EXAMPLE = 'examples/express'
+const PLAYGROUND = 'packages/simulate'
 
 const running = new Set()
 // Ctrl-C reaches the whole process group: the child ends by itself, and its exit code is passed on.
@@ -35,7 +37,7 @@ process.on('SIGTERM', () => {
   for (const child of running) child.kill()
 })
 
-const tasks = { start, test, build, exec }
+const tasks = { start, playground, test, build, exec }
 const [task = 'start', ...rest] = process.argv.slice(2)
 try {
   process.exitCode = await tasks[task](...rest)
@@ -52,6 +54,12 @@ async function start() {
   const ended = await run(process.execPath, ['src/server.js'], join(root, EXAMPLE))
   if (ended === 0) say('the example has ended')
   return ended
+}
+
+/** Its package has tests: what they need is enough for it. */
+async function playground() {
+  const ready = (await install('test')) || (await buildJavaScript([PLAYGROUND]))
+  return ready || run(process.execPath, [`${PLAYGROUND}/playground/build.mjs`])
 }
 
 async function test(...args) {

@@ -1,10 +1,10 @@
 // The kernels' decisions on traffic, without the limiter and the page's code: the sources of
 // packages/core, called as golden traces call them, and windows counted one by one.
 
-import { policyFrom } from '../../../packages/core/src/algorithms/policy-from.js'
-import { memoryStore } from '../../../packages/core/src/memory/store.js'
-import { makePolicySet } from '../../../packages/core/src/request.js'
-import type { StoreRequest } from '../../../packages/core/src/store.js'
+import { policyFrom } from '../../../core/src/algorithms/policy-from.js'
+import { memoryStore } from '../../../core/src/memory/store.js'
+import { makePolicySet } from '../../../core/src/request.js'
+import type { StoreRequest } from '../../../core/src/store.js'
 import type { Algorithm } from '../src/algorithms.js'
 import { type Settings, WINDOWS } from '../src/settings.js'
 import { type Arrival, trafficOf } from '../src/traffic.js'

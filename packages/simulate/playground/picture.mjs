@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { launchChromium } from '@weir/testkit/browser'
 
 const page = new URL('dist/index.html', import.meta.url)
-const picture = fileURLToPath(new URL('../../docs/images/playground.png', import.meta.url))
+const picture = fileURLToPath(new URL('../../../docs/images/playground.png', import.meta.url))
 
 const browser = await launchChromium()
 try {

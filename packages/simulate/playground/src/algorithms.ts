@@ -3,8 +3,8 @@
 
 import { type Policy, slidingWindow } from '@weir/core'
 import { algorithms, type PolicyDescription } from '@weir/core/testing'
-import { inRepository } from '../../../packages/core/src/algorithms/repository.generated.js'
-import type { Card } from '../../../packages/core/src/algorithms/repository.js'
+import { inRepository } from '../../../core/src/algorithms/repository.generated.js'
+import type { Card } from '../../../core/src/algorithms/repository.js'
 import { type Settings, WINDOWS } from './settings.js'
 
 /** The settings that a policy is made from. */
