@@ -10,7 +10,7 @@ const OWN = {
   ],
   dashboard: ['src/page/main.ts'],
   metrics: ['monitoring/**/*.{ts,mjs}'],
-  simulate: ['playground/src/main.ts', 'playground/picture.mjs', 'playground/test/*.ts'],
+  simulate: ['playground/src/main.ts', 'playground/test/*.ts'],
 }
 
 const folder = new URL('packages/', import.meta.url)

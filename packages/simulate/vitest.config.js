@@ -1,6 +1,10 @@
 import { defineConfig } from 'vitest/config'
 import { SHARED } from '../../tools/vitest.mjs'
 
+// It writes the picture of the documents: `npm run pictures`.
+const pictures = 'playground/test/pictures.test.ts'
+const writes = process.env.WEIR_PICTURES === 'write'
+
 export default defineConfig({
   test: {
     ...SHARED,
@@ -13,6 +17,7 @@ export default defineConfig({
         test: {
           name: 'playground',
           include: ['playground/test/*.test.ts'],
+          exclude: writes ? [] : [pictures],
           globalSetup: ['@weir/testkit/browser', './playground/build.mjs'],
         },
       },

@@ -1,7 +1,7 @@
 // A globalSetup of vitest: one Chromium for all test files of a package. They open pages in it by
 // `openPage()`.
 
-import { type Browser, type BrowserServer, chromium } from 'playwright-core'
+import { type BrowserServer, chromium } from 'playwright-core'
 import type {} from 'vitest'
 import type { TestProject } from 'vitest/node'
 import { chromiumBinary } from './chromium.js'
@@ -13,19 +13,13 @@ declare module 'vitest' {
   }
 }
 
-const options = () => ({ executablePath: chromiumBinary(), timeout: 100_000 })
 let server: BrowserServer | undefined
 
 export async function setup(project: TestProject): Promise<void> {
-  server = await chromium.launchServer(options())
+  server = await chromium.launchServer({ executablePath: chromiumBinary(), timeout: 100_000 })
   project.provide('chromium', server.wsEndpoint())
 }
 
 export async function teardown(): Promise<void> {
   await server?.close()
-}
-
-/** A Chromium for a program that is no test. */
-export function launchChromium(): Promise<Browser> {
-  return chromium.launch(options())
 }

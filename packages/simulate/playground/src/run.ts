@@ -1,7 +1,7 @@
 // Traffic through a real limiter on the memory store, in the traffic's own time.
 
 import { type Decision, memoryStore, type Policy, RateLimiter } from '@weir/core'
-import { type Most, mostInAnyWindow } from './most.js'
+import { MostInWindow } from '../../src/run/most-in-window.js'
 import type { Arrival, Traffic } from './traffic.js'
 
 /** The columns into which a picture divides the time. */
@@ -11,7 +11,8 @@ export interface Run {
   readonly requests: number
   readonly passed: number
   readonly refused: number
-  readonly most: Most
+  /** The most that passed for one key in any window, and when the first of them came. */
+  readonly most: { readonly count: number; readonly key: number; readonly fromMs: number }
   /** For each request, whether it passed, and what its key had left afterwards. */
   readonly decisions: readonly Pick<Decision, 'allowed' | 'remaining'>[]
   readonly columns: Columns
@@ -41,6 +42,7 @@ export function runOf(policy: Policy, traffic: Traffic, windowMs: number): Run {
     limiter.decide(keys[key] as string, { cost }) as Decision
 
   const decisions: Decision[] = []
+  const measure = new MostInWindow(windowMs)
   const columns = {
     passed: new Array<number>(COLUMNS).fill(0),
     refused: new Array<number>(COLUMNS).fill(0),
@@ -54,6 +56,7 @@ export function runOf(policy: Policy, traffic: Traffic, windowMs: number): Run {
       nowMs = startMs + atMs
       const decision = decide(key, 1)
       decisions.push(decision)
+      if (decision.allowed) measure.pass(key, 1, atMs)
       const counts = decision.allowed ? columns.passed : columns.refused
       counts[column] = (counts[column] as number) + 1
     }
@@ -67,7 +70,9 @@ export function runOf(policy: Policy, traffic: Traffic, windowMs: number): Run {
   store.close()
 
   const passing = arrivals.filter((_, i) => decisions[i]?.allowed)
-  const most = mostInAnyWindow(passing, windowMs)
+  const { units: count, key, at } = measure.most ?? { units: 0, key: 0, at: 0 }
+  const first = passing.find((each) => each.key === key && each.atMs > at - windowMs)
+  const most = { count, key, fromMs: first?.atMs ?? 0 }
   const [requests, passed] = [arrivals.length, passing.length]
   return { requests, passed, refused: requests - passed, most, decisions, columns }
 }

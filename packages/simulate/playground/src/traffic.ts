@@ -1,6 +1,6 @@
 // When requests come, and from which key. Equal settings give equal requests, at whole ms.
 
-import { type Random, randomOf } from './random.js'
+import { randomOf } from '@weir/testkit/virtual-time'
 import { type Settings, type TrafficName, WINDOWS } from './settings.js'
 
 export interface Arrival {
@@ -32,7 +32,7 @@ export function trafficOf(settings: Settings): Traffic {
   const { traffic, windows, seed } = settings
   const windowMs = WINDOWS[settings.window]
   const endMs = windows * windowMs
-  const made = makers[traffic]({ ...settings, windowMs, random: randomOf(seed) })
+  const made = makers[traffic]({ ...settings, windowMs, random: randomOf(seed).next })
   const arrivals = made
     .map(({ atMs, key }) => ({ atMs: Math.floor(atMs), key }))
     .filter(({ atMs }) => atMs < endMs)
@@ -48,7 +48,8 @@ export function trafficOf(settings: Settings): Traffic {
 
 interface Plan extends Pick<Settings, 'rate' | 'windows'> {
   readonly windowMs: number
-  readonly random: Random
+  /** A number from 0 up to, but not including, 1. */
+  readonly random: () => number
 }
 
 const makers: Readonly<Record<TrafficName, (plan: Plan) => Arrival[]>> = {

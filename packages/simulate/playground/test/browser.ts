@@ -1,18 +1,15 @@
 // The built page, in Chromium.
 
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { type Look, type Opened, openPage, type Page } from '@weir/testkit/page'
 import { expect } from 'vitest'
 
-export const file: string = fileURLToPath(new URL('../dist/index.html', import.meta.url))
-export const html: string = readFileSync(file, 'utf8')
-export const address: string = `file://${file}`
+const address = new URL('../dist/index.html', import.meta.url)
+export const html: string = readFileSync(address, 'utf8')
 
 /** Opens the page. */
-export async function open(link = '', look: Look & { readonly at?: string } = {}): Promise<Opened> {
-  const { at = address, ...rest } = look
-  const opened = await openPage(at + link, rest)
+export async function open(link = '', look: Look = {}): Promise<Opened> {
+  const opened = await openPage(address + link, look)
   await opened.page.waitForSelector('article.card', { state: 'attached' })
   return opened
 }
