@@ -3,7 +3,7 @@
 import type { Charge, Units } from '../fleet/charges.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { count, type Member } from '../fleet/member.js'
-import { ask } from './asked.js'
+import { ask } from './limiter-call.js'
 
 /** Takes units, whatever is left. */
 export function penalty(fleet: Fleet, member: Member, key: string): void {

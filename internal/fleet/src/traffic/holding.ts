@@ -6,8 +6,8 @@ import { checkInProgress, checkNotAborted, LONGEST_WORK } from '../checks/of-slo
 import type { Fleet } from '../fleet/fleet.js'
 import { DEADLINE_MS, type Member } from '../fleet/member.js'
 import type { SlotCounter, Work } from '../fleet/slots.js'
-import { ask } from './asked.js'
 import { keepDoing } from './keep-doing.js'
+import { ask } from './limiter-call.js'
 
 const LONGEST_WAIT_MS = 1_500
 /** The mean of what `workMs` draws, in units of the time to hold. */

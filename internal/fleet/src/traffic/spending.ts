@@ -5,8 +5,8 @@ import { checkEstimate, checkLate } from '../checks/of-budgets.js'
 import type { Budget, Estimate } from '../fleet/budgets.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { DEADLINE_MS, type Member } from '../fleet/member.js'
-import { ask } from './asked.js'
 import { keepDoing } from './keep-doing.js'
+import { ask } from './limiter-call.js'
 
 /** Settlements come until this many times the time to hold after the estimate. */
 const LATEST = 1.6

@@ -6,9 +6,9 @@ import type { Units } from '../fleet/charges.js'
 import type { StoryOptions } from '../fleet/choices.js'
 import type { Fleet } from '../fleet/fleet.js'
 import type { Member } from '../fleet/member.js'
-import { ask, askFor } from './asked.js'
 import { penalty, refund, reset, settle } from './corrections.js'
 import { keepDoing } from './keep-doing.js'
+import { ask, askFor } from './limiter-call.js'
 import { wait } from './waiting.js'
 
 /** How often a process sends several requests in one turn of its event loop. */

@@ -3,7 +3,7 @@
 import type { WaitDecision } from '../../../../packages/core/src/index.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { DEADLINE_MS, type Member, type Waiter } from '../fleet/member.js'
-import { askFor } from './asked.js'
+import { askFor } from './limiter-call.js'
 
 const LONGEST_MS = 2_000
 

@@ -1,9 +1,9 @@
 // Counts the requests in flight, measures how long their responses take, and finds out how many may
-// be in flight (law.ts). It works in memory, for this process alone.
+// be in flight (controller.ts). It works in memory, for this process alone.
 
 import { reservedUnits } from '../base/reserved-units.js'
 import type { Time } from '../base/time.js'
-import { judge, Law, type Window } from './law.js'
+import { judge, Law, type Window } from './controller.js'
 
 /** A request that is in flight. */
 export interface Ticket {

@@ -9,7 +9,7 @@ import { PLAIN } from '../../fleet/choices.js'
 import type { Fleet } from '../../fleet/fleet.js'
 import type { Member } from '../../fleet/member.js'
 import { whenAllAreAway } from '../../promises/story.js'
-import { ask } from '../../traffic/asked.js'
+import { ask } from '../../traffic/limiter-call.js'
 import type { Scenario } from '../course.js'
 import { restart } from './steps.js'
 
