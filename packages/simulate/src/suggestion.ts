@@ -127,7 +127,7 @@ type Checked = SuggestionOptions & {
   readonly algorithm: Algorithm
 }
 
-interface Asked {
+interface Charge {
   readonly key: number
   readonly cost: number
 }
@@ -136,7 +136,7 @@ interface Asked {
 export class Suggested implements Suggesting {
   readonly #options: Checked
   readonly #candidates: readonly Candidates[]
-  readonly #timeline: Timeline<Asked>
+  readonly #timeline: Timeline<Charge>
   readonly #limiter: LimiterSimulation
   readonly #maxKeys: number
   readonly #sample: number
@@ -156,7 +156,7 @@ export class Suggested implements Suggesting {
     this.#sample = sample
     const limiter: Limiter = { name: undefined, policy: unlimited(), uses: [], cost, skip }
     this.#limiter = new LimiterSimulation(limiter, { by: keysBy(options.key), maxKeys, sample })
-    this.#timeline = new Timeline<Asked>(
+    this.#timeline = new Timeline<Charge>(
       { fromUs, toUs },
       {
         begin: (times, typicalUs) => {

@@ -6,20 +6,20 @@
 import { combined } from './log-lines.js'
 
 /** A request. */
-interface Asked {
+interface LoggedRequest {
   readonly ip: string
   readonly timeUs: number
   readonly path: string
   readonly number: number
 }
 
-export type LineOf = (asked: Asked) => string
+export type LineOf = (asked: LoggedRequest) => string
 
 const START_US = Date.UTC(2026, 10, 29, 15) * 1_000
 
 /** Nineteen clients with 10 requests each, and one with 210, which a limit of 20 a minute refuses,
  *  over 400 s. */
-export const ASKED: readonly Asked[] = Array.from({ length: 400 }, (_, number) => {
+export const ASKED: readonly LoggedRequest[] = Array.from({ length: 400 }, (_, number) => {
   const client = number % 2 === 1 || number >= 380 ? 20 : 1 + ((number / 2) % 19)
   const timeUs = START_US + number * 1_000_000
   return { ip: `203.0.113.${client}`, timeUs, path: `/a?b=${number}`, number }
@@ -28,25 +28,25 @@ export const ASKED: readonly Asked[] = Array.from({ length: 400 }, (_, number) =
 export const PROXY = '10.0.0.1'
 
 /** `29/Nov/2026:15:08:48 +0000` */
-function clfTime({ timeUs }: Asked): string {
+function clfTime({ timeUs }: LoggedRequest): string {
   return /\[(.*?)\]/.exec(combined({ timeUs }))?.[1] as string
 }
 
-function iso({ timeUs }: Asked): string {
+function iso({ timeUs }: LoggedRequest): string {
   return new Date(timeUs / 1_000).toISOString()
 }
 
 /** `2026-11-29T15:09:09.138116+00:00` */
-function isoUs(asked: Asked): string {
+function isoUs(asked: LoggedRequest): string {
   return iso(asked).replace('Z', '116+00:00')
 }
 
 /** `Nov 29 15:09:09` */
-function bsd(asked: Asked): string {
+function bsd(asked: LoggedRequest): string {
   return `Nov 29 ${iso(asked).slice(11, 19)}`
 }
 
-function seconds({ timeUs }: Asked): number {
+function seconds({ timeUs }: LoggedRequest): number {
   return timeUs / 1e6
 }
 
@@ -85,12 +85,12 @@ export const haproxyHttp: LineOf = (asked) =>
   `${asked.ip}:46958 [${clfTime(asked).replace(' +0000', '.164')}] plain plain/<NOSRV> 0/-1/-1/-1/0 200 49 - - LR-- 1/1/0/0/0 0/0 "GET ${asked.path} HTTP/1.1"`
 
 /** nginx's format main behind a proxy, which sends the client's address in a header. */
-export function main(proxy: string, sent: (asked: Asked) => string): LineOf {
+export function main(proxy: string, sent: (asked: LoggedRequest) => string): LineOf {
   return (asked) => `${through(proxy)(asked)} "${sent(asked)}"`
 }
 
 /** The addresses that a client may send, another for each request, and its own at the end. */
-export function forged({ number, ip }: Asked): string {
+export function forged({ number, ip }: LoggedRequest): string {
   return number % 2 === 0 ? ip : `198.51.100.${number % 250}, ${ip}`
 }
 
@@ -103,7 +103,7 @@ export const ingressBehind: LineOf = (asked) =>
 /** The header is the first field, in place of the address. */
 export const headerFirst: LineOf = (asked) => through(forged(asked))(asked)
 
-type Around = (line: string, asked: Asked) => string
+type Around = (line: string, asked: LoggedRequest) => string
 
 /** What collectors put around lines. */
 export const AROUND: Readonly<Record<string, Around>> = {

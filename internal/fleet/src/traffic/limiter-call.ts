@@ -16,7 +16,7 @@ import type { Counter } from '../fleet/counter.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { DEADLINE_MS, type Member } from '../fleet/member.js'
 
-interface Asked<Answer> {
+interface LimiterCall<Answer> {
   readonly call: () => Promise<Answer>
   /** Called with the answer, unless the process is dead by then. */
   readonly answered: (answer: Answer) => void
@@ -27,9 +27,12 @@ interface Asked<Answer> {
 }
 
 /** Makes the call, and waits for the answer. */
-export function ask<Answer>(fleet: Fleet, member: Member, asked: Asked<Answer>): void {
+export function ask<Answer>(
+  fleet: Fleet,
+  member: Member,
+  { call, answered, failed, mostMs = DEADLINE_MS }: LimiterCall<Answer>,
+): void {
   const { host } = member
-  const { call, answered, failed, mostMs = DEADLINE_MS } = asked
   fleet.requests += 1
   member.pending += 1
   member.isThereUs ??= fleet.world.nowUs
@@ -53,7 +56,7 @@ export function ask<Answer>(fleet: Fleet, member: Member, asked: Asked<Answer>):
   )
 }
 
-interface AskedFor<Of extends Decision> extends Omit<Asked<Of>, 'answered'> {
+interface UnitsCall<Of extends Decision> extends Omit<LimiterCall<Of>, 'answered'> {
   readonly key: string
   readonly costs: Units
   /** The units that its class leaves to others. */
@@ -66,7 +69,7 @@ interface AskedFor<Of extends Decision> extends Omit<Asked<Of>, 'answered'> {
 export function askFor<Of extends Decision>(
   fleet: Fleet,
   member: Member,
-  { key, costs, keep, call, granted, failed, mostMs }: AskedFor<Of>,
+  { key, costs, keep, call, granted, failed, mostMs }: UnitsCall<Of>,
 ): void {
   const counters = fleet.countersOf(key)
   const taken = (units: Units): void =>

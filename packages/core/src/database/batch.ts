@@ -69,13 +69,13 @@ export function batchOf(requests: readonly BatchRequest[]): Batch {
 }
 
 /** A request with the keys of its rows. */
-interface Asked {
+interface RequestRows {
   readonly request: BatchRequest
   readonly keys: readonly string[]
   readonly marks: readonly string[]
 }
 
-function rowsOf(request: BatchRequest): Asked {
+function rowsOf(request: BatchRequest): RequestRows {
   const { mode, target } = request
   const { marks, takes } = traitsOf(mode)
   const keys = target.policySet.policies.map((_, i) => rowKey(target, i))
@@ -89,7 +89,7 @@ function rowsOf(request: BatchRequest): Asked {
 
 function resultIn(
   rows: Rows,
-  { request, keys, marks }: Asked,
+  { request, keys, marks }: RequestRows,
   nowUs: number,
 ): StoreResult | StoreError {
   const { policies } = request.target.policySet

@@ -1,8 +1,9 @@
-// How many requests a server should have in flight: the most that still add throughput. By Little's
-// law that is throughput times the baseline latency, which responses have where nothing queues.
-// Neither is known, and both change, so the limit is halved now and then, and whenever responses
-// become much slower. Where throughput stays, the requests that were cut off had only queued. Where
-// it falls, the latency that remains is the baseline.
+// The controller of an adaptive limit of concurrency: how many requests a server should have in
+// flight, the most that still add throughput. By Little's law that is throughput times the baseline
+// latency, which responses have where nothing queues. Neither is known, and both change, so the
+// limit is halved now and then, and whenever responses become much slower. Where throughput stays,
+// the requests that were cut off had only queued. Where it falls, the latency that remains is the
+// baseline.
 
 /** What was seen while the limit stood. */
 export interface Window {
@@ -56,7 +57,7 @@ interface Probe extends Pick<Window, 'goodput' | 'meanMs'> {
   readonly startedMs: number
 }
 
-export class Law {
+export class Controller {
   /** The mean response time to keep to, in ms; undefined: it is found out. */
   readonly targetMs: number | undefined
   /** Not rounded. */
@@ -81,77 +82,79 @@ export class Law {
 
 /** Sets the limit after a window. Returns whether the limit or the server has changed, so that the
  *  traffic has to settle before the next window. */
-export function judge(law: Law, window: Window, nowMs: number): boolean {
-  if (law.probe !== undefined) return probed(law, law.probe, window, nowMs)
+export function update(controller: Controller, window: Window, nowMs: number): boolean {
+  if (controller.probe !== undefined) return probed(controller, controller.probe, window, nowMs)
   const { meanMs, refused } = window
-  const { baselineMs = meanMs, targetMs } = law
+  const { baselineMs = meanMs, targetMs } = controller
   // One window is fast by chance, two are not.
-  const isFast = Math.max(meanMs, law.lastMs) < FAST * baselineMs
-  law.lastMs = meanMs
-  law.baselineMs = isFast ? meanMs : baselineMs
-  if (isFast) law.refreshMs = nowMs
+  const isFast = Math.max(meanMs, controller.lastMs) < FAST * baselineMs
+  controller.lastMs = meanMs
+  controller.baselineMs = isFast ? meanMs : baselineMs
+  if (isFast) controller.refreshMs = nowMs
   // A server that refuses nobody needs no other limit. One that begins to refuse has to fill up
   // first.
-  const begins = refused > 0 && !law.isRefusing
-  law.isRefusing = refused > 0
+  const begins = refused > 0 && !controller.isRefusing
+  controller.isRefusing = refused > 0
   if (refused === 0 || isFast || begins) return isFast || begins
-  if (targetMs !== undefined) return approach(law, targetMs, window)
-  if (meanMs > SLOW * baselineMs || (refused > BURST && nowMs >= law.refreshMs))
-    return halve(law, window, nowMs)
-  if (law.isStarting && refused > CROWD) return double(law, window)
-  return meanMs > FAST * baselineMs && approach(law, baselineMs * HEADROOM, window)
+  if (targetMs !== undefined) return approach(controller, targetMs, window)
+  if (meanMs > SLOW * baselineMs || (refused > BURST && nowMs >= controller.refreshMs))
+    return halve(controller, window, nowMs)
+  if (controller.isStarting && refused > CROWD) return double(controller, window)
+  return meanMs > FAST * baselineMs && approach(controller, baselineMs * HEADROOM, window)
 }
 
-function setLimit(law: Law, to: number): void {
-  law.limit = Math.min(MOST_LIMIT, Math.max(LEAST_LIMIT, to))
+function setLimit(controller: Controller, to: number): void {
+  controller.limit = Math.min(MOST_LIMIT, Math.max(LEAST_LIMIT, to))
 }
 
 /** Moves the limit towards the one at which responses take `wantedMs`. Returns whether that is
  *  far. */
-function approach(law: Law, wantedMs: number, { meanMs }: Window): boolean {
+function approach(controller: Controller, wantedMs: number, { meanMs }: Window): boolean {
   const ratio = Math.min(HEADROOM, Math.max(0.5, wantedMs / meanMs))
   // A limit that is far too low grows in whole steps, and each has to show its effect.
   const isFar = ratio > 1 + DEAD_BAND
-  if (isFar) setLimit(law, law.limit * ratio)
-  else if (ratio > 1 || ratio < 1 - DEAD_BAND) setLimit(law, law.limit * (1 + (ratio - 1) / 2))
+  if (isFar) setLimit(controller, controller.limit * ratio)
+  else if (ratio > 1 || ratio < 1 - DEAD_BAND)
+    setLimit(controller, controller.limit * (1 + (ratio - 1) / 2))
   return isFar
 }
 
 /** The first limit is nobody's choice: it may be far too low for this server. */
-function double(law: Law, { goodput }: Window): boolean {
-  law.isStarting = goodput > FOLLOWS * law.lowerGoodput
-  law.lowerGoodput = goodput
-  setLimit(law, law.isStarting ? law.limit * 2 : law.limit / 2)
+function double(controller: Controller, { goodput }: Window): boolean {
+  controller.isStarting = goodput > FOLLOWS * controller.lowerGoodput
+  controller.lowerGoodput = goodput
+  setLimit(controller, controller.isStarting ? controller.limit * 2 : controller.limit / 2)
   return true
 }
 
-function halve(law: Law, { goodput, meanMs }: Window, startedMs: number): boolean {
-  law.probe = { limit: law.limit, goodput, meanMs, startedMs }
-  setLimit(law, law.limit / 2)
+function halve(controller: Controller, { goodput, meanMs }: Window, startedMs: number): boolean {
+  controller.probe = { limit: controller.limit, goodput, meanMs, startedMs }
+  setLimit(controller, controller.limit / 2)
   return true
 }
 
 /** Judges what half of the limit has shown. */
-function probed(law: Law, before: Probe, window: Window, nowMs: number): boolean {
+function probed(controller: Controller, before: Probe, window: Window, nowMs: number): boolean {
   const { goodput, meanMs, left } = window
   // Where most clients leave, latencies show how long clients wait, not how long the server takes.
   const isQueue = meanMs < SHORTER * before.meanMs || left > 0.5
   const stays = goodput >= FALLEN * before.goodput && isQueue
   // A server that works worse under load becomes faster as well, but must not be loaded again and
   // again.
-  const isFaster = !law.isStarting && meanMs < FASTER * before.meanMs
-  if (stays) law.isStarting = false
-  if (stays && !isFaster && law.limit > LEAST_LIMIT) return halve(law, window, before.startedMs)
-  law.baselineMs = meanMs
-  law.probe = undefined
+  const isFaster = !controller.isStarting && meanMs < FASTER * before.meanMs
+  if (stays) controller.isStarting = false
+  if (stays && !isFaster && controller.limit > LEAST_LIMIT)
+    return halve(controller, window, before.startedMs)
+  controller.baselineMs = meanMs
+  controller.probe = undefined
   const tookMs = nowMs - before.startedMs
-  law.refreshMs = nowMs + Math.max(REFRESH_MS, tookMs / PART_OF_PROBES)
+  controller.refreshMs = nowMs + Math.max(REFRESH_MS, tookMs / PART_OF_PROBES)
   if (isFaster) {
     // What was seen before says nothing about the faster server, so the search starts anew.
-    law.lowerGoodput = 0
-    return double(law, window)
+    controller.lowerGoodput = 0
+    return double(controller, window)
   }
   // Little's law, where the throughput before is limit / latency.
-  setLimit(law, before.limit * Math.min(1, (meanMs / before.meanMs) * HEADROOM))
+  setLimit(controller, before.limit * Math.min(1, (meanMs / before.meanMs) * HEADROOM))
   return true
 }

@@ -3,7 +3,7 @@
 
 import { reservedUnits } from '../base/reserved-units.js'
 import type { Time } from '../base/time.js'
-import { judge, Law, type Window } from './controller.js'
+import { Controller, update, type Window } from './controller.js'
 
 /** A request that is in flight. */
 export interface Ticket {
@@ -54,7 +54,7 @@ const SETTLE_TIMES = 3
 
 /** @param targetMs the mean response time to keep to; undefined: it is found out */
 export function inFlightLimit(targetMs: number | undefined, time: Time): InFlight {
-  const law = new Law(targetMs)
+  const controller = new Controller(targetMs)
   const seen = measuring()
   /** The oldest first. */
   const tickets = new Set<Ticket>()
@@ -73,7 +73,7 @@ export function inFlightLimit(targetMs: number | undefined, time: Time): InFligh
     const { usualMs } = seen
     const window = seen.end(nowMs)
     if (window === undefined) return
-    if (judge(law, window, nowMs)) seen.settle(nowMs, Math.max(window.fullMeanMs, usualMs))
+    if (update(controller, window, nowMs)) seen.settle(nowMs, Math.max(window.fullMeanMs, usualMs))
     else seen.begin(nowMs)
   }
 
@@ -87,18 +87,18 @@ export function inFlightLimit(targetMs: number | undefined, time: Time): InFligh
 
   return {
     get limit() {
-      return Math.round(law.limit)
+      return Math.round(controller.limit)
     },
     get inFlight() {
       return tickets.size
     },
     get baselineMs() {
-      return law.baselineMs
+      return controller.baselineMs
     },
 
     enter(reserve = 0) {
       use()
-      const limit = Math.round(law.limit)
+      const limit = Math.round(controller.limit)
       const rest = limit - reservedUnits(reserve, limit)
       // The reserve of a small limit may be all of it; even then one request at a time goes on.
       const isRefused = tickets.size >= (reserve < 1 ? Math.max(1, rest) : 0)

@@ -36,7 +36,7 @@ const PASSWORD = RULES.find((rule) => rule.startsWith('>'))?.slice(1) as string
 
 const server = await ownServer()
 
-type Asked = Pick<RedisServer, 'command'>
+type Server = Pick<RedisServer, 'command'>
 
 const open: (() => unknown)[] = []
 let emitted: MockInstance
@@ -54,7 +54,7 @@ function warnings(): string[] {
 }
 
 /** A user with the documented rules and these. */
-async function newUser(at: Asked, ...more: readonly string[]): Promise<void> {
+async function newUser(at: Server, ...more: readonly string[]): Promise<void> {
   await at.command('ACL', 'SETUSER', 'weir', 'reset', ...RULES, ...more)
   await at.command('ACL', 'LOG', 'RESET')
 }
@@ -114,7 +114,7 @@ async function doAll(store: RedisStore, policy: Policy | Policy[]): Promise<void
 }
 
 /** What was refused, and in which context. */
-async function refusals(at: Asked): Promise<unknown[]> {
+async function refusals(at: Server): Promise<unknown[]> {
   const log = (await at.command('ACL', 'LOG')) as unknown[][]
   return log
     .map((entry) => entry[entry.indexOf('object') + 1])

@@ -6,7 +6,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import type { IncomingMessage } from 'node:http'
 import { plain, Refused } from '../act/problem.js'
 import type { Time } from '../time.js'
-import type { Asked } from './exchange.js'
+import type { PageRequest } from './exchange.js'
 
 /** What `authorize` returns. */
 export type Authorized =
@@ -42,9 +42,9 @@ export interface Access {
   /** Makes another token: the one before, and its cookie, let nobody in any more. */
   renew(): void
   /** @throws {Refused} 401, 403 or 503 */
-  viewer(asked: Asked): Promise<Viewer>
+  viewer(request: PageRequest): Promise<Viewer>
   /** The cookie to set if the query has the token. Undefined: it has none, or a wrong one. */
-  cookie(asked: Asked): string | undefined
+  cookie(request: PageRequest): string | undefined
 }
 
 /** 192 bits: too many to guess, so guesses need not be limited. */
@@ -115,7 +115,7 @@ class ByToken implements Access {
   }
 
   // Without a path: the browser takes the mount as it sees it, even if a proxy renames it.
-  cookie({ query, isSecure }: Asked): string | undefined {
+  cookie({ query, isSecure }: PageRequest): string | undefined {
     const { name, session, isToken } = this.#secret
     const given = new URLSearchParams(query).get('token')
     if (given === null || !isToken(given)) return undefined
@@ -123,9 +123,9 @@ class ByToken implements Access {
     return `${name}=${session}; HttpOnly; SameSite=Strict${secure}`
   }
 
-  async viewer(asked: Asked): Promise<Viewer> {
+  async viewer(request: PageRequest): Promise<Viewer> {
     const { name, isSession } = this.#secret
-    const given = cookiesOf(asked.header('cookie') ?? '', name)
+    const given = cookiesOf(request.header('cookie') ?? '', name)
     if (given.some(isSession)) return { name: undefined, who: 'token', mayAct: true }
     const where = 'open the address with the token that was printed last'
     throw new Refused(401, 'no-token', where)

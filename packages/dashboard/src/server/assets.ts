@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { ASSETS } from '../page/assets.generated.js'
-import type { Answer, Asked } from './exchange.js'
+import type { Answer, PageRequest } from './exchange.js'
 import { HEADERS } from './headers.js'
 
 export type AssetName = keyof typeof ASSETS
@@ -25,7 +25,7 @@ export function page(status: number): Answer {
 }
 
 /** A script or a style sheet, which browsers store and revalidate each time. */
-export function asset(name: AssetName, { header }: Asked): Answer {
+export function asset(name: AssetName, { header }: PageRequest): Answer {
   const { type, body } = ASSETS[name]
   const tag = tagOf(name)
   const headers = { ...HEADERS, 'Cache-Control': 'no-cache', ETag: tag }

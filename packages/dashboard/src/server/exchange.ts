@@ -3,7 +3,7 @@
 import type { IncomingMessage } from 'node:http'
 
 /** A request for the page. */
-export interface Asked {
+export interface PageRequest {
   readonly method: string
   /** Where the page is mounted, without a slash at its end. */
   readonly base: string

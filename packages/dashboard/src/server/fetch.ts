@@ -2,17 +2,18 @@
 
 import { invalidRequest } from '../act/problem.js'
 import { checkLength, jsonOf } from './body.js'
-import type { Answer, Asked, Reader } from './exchange.js'
+import type { Answer, PageRequest, Reader } from './exchange.js'
 import { placeOf } from './place.js'
 import { answerTo, type Serving } from './routes.js'
 
 export type FetchHandler = (request: Request) => Promise<Response>
 
 export function fetchHandler(serving: Serving, path: string): FetchHandler {
-  return async (request) => responseOf(await answerTo(serving, askedOf(request, path)), request)
+  return async (request) =>
+    responseOf(await answerTo(serving, pageRequestOf(request, path)), request)
 }
 
-function askedOf(request: Request, path: string): Asked {
+function pageRequestOf(request: Request, path: string): PageRequest {
   const { pathname, search, host, protocol } = new URL(request.url)
   const place = placeOf(pathname + search, undefined, path)
   const { headers } = request

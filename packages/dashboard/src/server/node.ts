@@ -3,8 +3,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { invalidRequest } from '../act/problem.js'
 import { checkLength, jsonOf } from './body.js'
-import type { Answer, Asked, Reader } from './exchange.js'
-import { placeOf } from './place.js'
+import type { Answer, PageRequest, Reader } from './exchange.js'
+import { type Place, placeOf } from './place.js'
 import { answerTo, isRoute, type Serving } from './routes.js'
 
 /** Takes requests that are not the page's. */
@@ -22,14 +22,14 @@ export function nodeHandler(serving: Serving, path: string): NodeHandler {
       next()
       return
     }
-    const asked = askedOf(request, place ?? { base: '', path: '?', query: '' })
-    answerTo(serving, asked)
+    const pageRequest = pageRequestOf(request, place ?? { base: '', path: '?', query: '' })
+    answerTo(serving, pageRequest)
       .then((answer) => write(answer, request, response))
       .catch(() => response.destroy())
   }
 }
 
-function askedOf(request: IncomingMessage, place: Pick<Asked, 'base' | 'path' | 'query'>): Asked {
+function pageRequestOf(request: IncomingMessage, place: Place): PageRequest {
   const header = (name: string): string | undefined => {
     // HTTP/2 has its host elsewhere.
     const other = name === 'host' ? request.headers[':authority'] : undefined

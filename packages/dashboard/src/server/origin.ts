@@ -2,7 +2,7 @@
 // cannot forge these headers, and cannot send JSON here without a preflight, which gets no answer.
 
 import { Refused } from '../act/problem.js'
-import type { Asked } from './exchange.js'
+import type { PageRequest } from './exchange.js'
 
 /**
  * Checks a POST.
@@ -12,7 +12,7 @@ import type { Asked } from './exchange.js'
  * it over TLS and to localhost. Elsewhere `Origin` must name the host that was asked.
  * @throws {Refused} 403, 415
  */
-export function checkPosted({ header }: Asked): void {
+export function checkPosted({ header }: PageRequest): void {
   const type = header('content-type') ?? ''
   if (!/^application\/json\s*(;|$)/i.test(type))
     throw new Refused(415, 'not-json', 'send application/json')
@@ -30,7 +30,7 @@ export function checkPosted({ header }: Asked): void {
 
 /** Checks a request for the stream, so that other sites cannot take up the viewers' places.
  *  @throws {Refused} 403 */
-export function checkStreamed({ header }: Asked): void {
+export function checkStreamed({ header }: PageRequest): void {
   const site = header('sec-fetch-site')
   if (site === undefined || site === 'same-origin' || site === 'none') return
   throw new Refused(403, 'foreign-origin', 'the request was made by another site')

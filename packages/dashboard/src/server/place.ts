@@ -1,9 +1,9 @@
 // Where the page is mounted: by the framework (Express, middie), which cuts the mount off `url`,
 // and below that by the option `path`.
 
-import type { Asked } from './exchange.js'
+import type { PageRequest } from './exchange.js'
 
-export type Place = Pick<Asked, 'base' | 'path' | 'query'>
+export type Place = Pick<PageRequest, 'base' | 'path' | 'query'>
 
 /**
  * @param url the URL that the handler is given

@@ -6,7 +6,7 @@ import { problemOf, Refused } from '../act/problem.js'
 import type { Problem } from '../protocol.js'
 import type { Access, Viewer } from './access.js'
 import { asset, page } from './assets.js'
-import type { Answer, Asked } from './exchange.js'
+import type { Answer, PageRequest } from './exchange.js'
 import { HEADERS } from './headers.js'
 import { checkPosted, checkStreamed } from './origin.js'
 import { withSlash } from './place.js'
@@ -23,14 +23,14 @@ export interface Serving extends Acting {
   readonly failed: (what: string, error: unknown) => void
 }
 
-type Route = (serving: Serving, asked: Asked) => Answer | Promise<Answer>
+type Route = (serving: Serving, request: PageRequest) => Answer | Promise<Answer>
 
 const get = (route: Route): Readonly<Record<string, Route>> => ({ GET: route, HEAD: route })
 
 const ROUTES: ReadonlyMap<string, Readonly<Record<string, Route>>> = new Map([
   ['', get(thePage)],
-  ['app.js', get((_, asked) => asset('app.js', asked))],
-  ['app.css', get((_, asked) => asset('app.css', asked))],
+  ['app.js', get((_, request) => asset('app.js', request))],
+  ['app.css', get((_, request) => asset('app.css', request))],
   ['events', get(theEvents)],
   ['lookup', { POST: theLookup }],
   ['preview', { POST: thePreview }],
@@ -43,16 +43,16 @@ export function isRoute(path: string | undefined): boolean {
 }
 
 /** Never rejects. */
-export async function answerTo(serving: Serving, asked: Asked): Promise<Answer> {
+export async function answerTo(serving: Serving, request: PageRequest): Promise<Answer> {
   try {
-    return await routed(serving, asked)
+    return await routed(serving, request)
   } catch (error) {
     return refusal(serving, error)
   }
 }
 
-function routed(serving: Serving, asked: Asked): Answer | Promise<Answer> {
-  const { method, path, query, base } = asked
+function routed(serving: Serving, request: PageRequest): Answer | Promise<Answer> {
+  const { method, path, query, base } = request
   if (query.length > LONGEST_QUERY) throw new Refused(414, 'too-long', 'the query is too long')
   const methods = ROUTES.get(path ?? '')
   if (methods === undefined) throw new Refused(404, 'not-found', 'there is no such page')
@@ -62,15 +62,15 @@ function routed(serving: Serving, asked: Asked): Answer | Promise<Answer> {
     return problem(405, { code: 'wrong-method', message: `use ${allow}` }, { Allow: allow })
   }
   if (path === undefined) return moved(withSlash(base, query))
-  return route(serving, asked)
+  return route(serving, request)
 }
 
 /** The page. Those without access get it with the status that says so; the page explains it. */
-async function thePage({ access }: Serving, asked: Asked): Promise<Answer> {
-  const cookie = access.cookie(asked)
-  if (cookie !== undefined) return entered(asked, cookie)
+async function thePage({ access }: Serving, request: PageRequest): Promise<Answer> {
+  const cookie = access.cookie(request)
+  if (cookie !== undefined) return entered(request, cookie)
   try {
-    await access.viewer(asked)
+    await access.viewer(request)
     return page(200)
   } catch (error) {
     if (error instanceof Refused) return page(error.status)
@@ -79,7 +79,7 @@ async function thePage({ access }: Serving, asked: Asked): Promise<Answer> {
 }
 
 /** Moves the token from the address into the cookie. */
-function entered({ header }: Asked, cookie: string): Answer {
+function entered({ header }: PageRequest, cookie: string): Answer {
   // After a link from another site, browsers would not send the cookie along with a redirect.
   if (header('sec-fetch-site') === 'cross-site') {
     const headers = { ...HEADERS, 'Set-Cookie': cookie, Refresh: '0; url=./' }
@@ -88,9 +88,12 @@ function entered({ header }: Asked, cookie: string): Answer {
   return { ...moved('./'), headers: { ...moved('./').headers, 'Set-Cookie': cookie } }
 }
 
-async function theEvents({ access, viewers, mayAct }: Serving, asked: Asked): Promise<Answer> {
-  checkStreamed(asked)
-  const viewer = await access.viewer(asked)
+async function theEvents(
+  { access, viewers, mayAct }: Serving,
+  request: PageRequest,
+): Promise<Answer> {
+  checkStreamed(request)
+  const viewer = await access.viewer(request)
   const headers = {
     ...HEADERS,
     'Content-Type': 'text/event-stream; charset=utf-8',
@@ -98,7 +101,7 @@ async function theEvents({ access, viewers, mayAct }: Serving, asked: Asked): Pr
     'Cache-Control': 'no-store, no-transform',
     'X-Accel-Buffering': 'no',
   }
-  if (asked.method === 'HEAD') return { status: 200, headers, body: '' }
+  if (request.method === 'HEAD') return { status: 200, headers, body: '' }
   if (viewers.isClosed) throw new Refused(503, 'closed', 'the dashboard was closed')
   if (viewers.isFull) {
     const message = 'there are too many viewers; try again later'
@@ -108,30 +111,30 @@ async function theEvents({ access, viewers, mayAct }: Serving, asked: Asked): Pr
   return { status: 200, headers, open: (reader) => viewers.add(reader, shown) }
 }
 
-async function theLookup({ access, collector }: Serving, asked: Asked): Promise<Answer> {
-  checkPosted(asked)
-  await access.viewer(asked)
-  return json(200, await lookup(collector, await asked.json()))
+async function theLookup({ access, collector }: Serving, request: PageRequest): Promise<Answer> {
+  checkPosted(request)
+  await access.viewer(request)
+  return json(200, await lookup(collector, await request.json()))
 }
 
 /** Somebody who may act. @throws {Refused} */
-async function actor({ access, mayAct }: Serving, asked: Asked): Promise<Viewer> {
-  checkPosted(asked)
-  const viewer = await access.viewer(asked)
+async function actor({ access, mayAct }: Serving, request: PageRequest): Promise<Viewer> {
+  checkPosted(request)
+  const viewer = await access.viewer(request)
   if (!mayAct) throw new Refused(403, 'actions-off', 'the dashboard was made without actions: true')
   if (viewer.mayAct) return viewer
   throw new Refused(403, 'may-not-act', 'authorize lets you look, and change nothing')
 }
 
-async function thePreview(serving: Serving, asked: Asked): Promise<Answer> {
-  await actor(serving, asked)
-  return json(200, await preview(serving.collector, await asked.json()))
+async function thePreview(serving: Serving, request: PageRequest): Promise<Answer> {
+  await actor(serving, request)
+  return json(200, await preview(serving.collector, await request.json()))
 }
 
-async function theActions(serving: Serving, asked: Asked): Promise<Answer> {
-  const { who } = await actor(serving, asked)
+async function theActions(serving: Serving, request: PageRequest): Promise<Answer> {
+  const { who } = await actor(serving, request)
   const { viewers } = serving
-  const answer = await act(serving, await asked.json(), who)
+  const answer = await act(serving, await request.json(), who)
   viewers.refresh()
   return json(200, answer)
 }

@@ -8,7 +8,7 @@ import type { PolicySet, StoreResult } from '../../store.js'
 import type { Lease } from './lease.js'
 
 /** A request that waits for units that are on their way. */
-export interface Waiting {
+export interface WaitingRequest {
   readonly request: LayerRequest
   readonly pending: Pending
   /** When it came. */
@@ -16,20 +16,26 @@ export interface Waiting {
 }
 
 /** Units that the store was asked for and has not granted yet. */
-export class Asked {
+export class LeaseRequest {
   readonly count: number
   /** When they were asked for, by the store's clock and by this process's. */
   readonly atUs: number
   readonly atMs: number
   readonly heldMs: number
   /** The requests that get the first of them; more may join. */
-  readonly waiting: Waiting[]
+  readonly waiting: WaitingRequest[]
   /** Redis must know all that was spent, so what is left is not kept. */
   isUnwanted = false
   /** Units were given back since, so a denial may no longer hold. */
   isOlder = false
 
-  constructor(count: number, waiting: Waiting[], atUs: number, atMs: number, heldMs: number) {
+  constructor(
+    count: number,
+    waiting: WaitingRequest[],
+    atUs: number,
+    atMs: number,
+    heldMs: number,
+  ) {
     this.count = count
     this.waiting = waiting
     this.atUs = atUs
@@ -55,7 +61,7 @@ export class HotKey {
   readonly other: HotKey | undefined
   /** The lease that is being spent, and the next one. */
   readonly leases: Lease[] = []
-  asked: Asked | undefined
+  asked: LeaseRequest | undefined
   /** Units will be asked for in the next turn. */
   isDue = false
   refusal: Refusal | undefined

@@ -14,7 +14,14 @@ import { memoized, perName, Recent } from '../../base/cache.js'
 import { idOf } from '../../base/key-text.js'
 import { IGNORED, type Layer, type LayerRequest, type Pending } from '../../layer.js'
 import type { PolicySet, StoreResult, Target } from '../../store.js'
-import { Asked, classOf, freeing, HotKey, type Keys, type Waiting } from './hot-key.js'
+import {
+  classOf,
+  freeing,
+  HotKey,
+  type Keys,
+  LeaseRequest,
+  type WaitingRequest,
+} from './hot-key.js'
 import { cancelOf, denialOf, isDenial, Lease, windowUs } from './lease.js'
 import { FEWEST, isLeasable, type LeaseLimits, type LeasesOptions, limitsFor } from './limits.js'
 
@@ -186,7 +193,7 @@ export class Leases implements Layer {
   #take(
     key: HotKey,
     { target, costs, keep }: LayerRequest,
-    waiting: Waiting[],
+    waiting: WaitingRequest[],
     { most, heldMs }: LeaseLimits,
     nowUs: number,
   ): void {
@@ -197,7 +204,7 @@ export class Leases implements Layer {
     const part = Math.max(SHARE * demand, demand - DEVIATIONS * Math.sqrt(demand))
     const size = Math.min(Math.ceil(part), grown)
     const count = Math.max(1, Math.min(most, waiting.length + (isFar ? 0 : size)))
-    const asked = new Asked(count, waiting, nowUs, this.#options.time.nowMs(), heldMs)
+    const asked = new LeaseRequest(count, waiting, nowUs, this.#options.time.nowMs(), heldMs)
     key.asked = asked
     const ones = costs.map(() => 1)
     const request = { mode: 'consume', target, costs: ones, count, keep, aheadMs: heldMs } as const
@@ -210,7 +217,7 @@ export class Leases implements Layer {
     })
   }
 
-  #granted(key: HotKey, asked: Asked, target: Target, result: StoreResult): void {
+  #granted(key: HotKey, asked: LeaseRequest, target: Target, result: StoreResult): void {
     key.asked = undefined
     const { waiting } = asked
     const giveBackUntilMs = asked.atMs + 2 * asked.heldMs
@@ -247,7 +254,7 @@ export class Leases implements Layer {
   }
 
   /** Asks for nothing until others have had their turn, or the window is over. */
-  #pause(key: HotKey, asked: Asked, result: StoreResult, nowUs: number): void {
+  #pause(key: HotKey, asked: LeaseRequest, result: StoreResult, nowUs: number): void {
     const { time, denialsLast } = this.#options
     const pausedUs = asked.heldMs * 1_000 * (0.75 + time.random() / 2)
     const longestUs = Math.min(MAX_REFUSED_US, windowUs(result))

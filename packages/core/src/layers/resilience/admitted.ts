@@ -10,7 +10,7 @@ import type { RestoreRequest, Target } from '../../store.js'
 export const ROUNDING = 1e-6
 
 /** A request that waits until something is counted. */
-export interface Waiting {
+export interface CountListener {
   /** @param failure why it could not be counted; undefined: it was, or never can be */
   counted(failure: Error | undefined): void
 }
@@ -34,7 +34,7 @@ export class Admitted {
   /** Until when the units counted that were dropped as expired. */
   overUs = 0
   /** Undefined: no request to count it in the store is under way. */
-  waiting: Waiting[] | undefined = undefined
+  waiting: CountListener[] | undefined = undefined
 
   constructor(id: string, target: Target) {
     this.id = id

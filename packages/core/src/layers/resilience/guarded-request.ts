@@ -4,7 +4,7 @@
 import type { LayerRequest, Pending } from '../../layer.js'
 import { arrayOf } from '../../request.js'
 import type { StoreResult } from '../../store.js'
-import type { Waiting } from './admitted.js'
+import type { CountListener } from './admitted.js'
 import type { Deadline, Timed } from './deadlines.js'
 import type { Guard } from './recovery.js'
 
@@ -25,7 +25,7 @@ export interface Sent {
   goOn(guarded: GuardedRequest): void
 }
 
-export class GuardedRequest implements Pending, Timed, Waiting {
+export class GuardedRequest implements Pending, Timed, CountListener {
   deadline: Deadline | undefined = undefined
   previous: Timed | undefined = undefined
   next: Timed | undefined = undefined

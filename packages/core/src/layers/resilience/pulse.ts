@@ -6,7 +6,7 @@
 import type { Time } from '../../base/time.js'
 import type { Layer } from '../../layer.js'
 import type { StoreResult } from '../../store.js'
-import type { Waiting } from './admitted.js'
+import type { CountListener } from './admitted.js'
 import type { Backend, BackendNode } from './backend.js'
 import { type Canary, type Loss, withLoss } from './canary.js'
 
@@ -37,7 +37,7 @@ export class Pulse {
   #sentLine: unknown = undefined
   #line: unknown = undefined
   /** Requests that wait until a beat is answered; undefined: none does. */
-  #held: Waiting[] | undefined = undefined
+  #held: CountListener[] | undefined = undefined
   /** Cancels the timer of the next beat; undefined: none was ever set. */
   #cancel: (() => void) | undefined = undefined
   #isClosed = false
@@ -57,7 +57,7 @@ export class Pulse {
    * Sends a beat before a user's request, if one is due.
    * @returns whether the request waits for the answer, as the node may have been away
    */
-  holds(waiting: Waiting): boolean {
+  holds(waiting: CountListener): boolean {
     const { backend } = this.#options
     if (!backend.recovers) return false
     if (this.#held !== undefined) {
