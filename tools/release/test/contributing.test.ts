@@ -41,11 +41,20 @@ test('the table of the rooms of core, and their picture, have all of them, and n
   const [, table = ''] = guide.split('`packages/core/src`, from the ground up:')
   const there = readdirSync(join(root, 'packages/core/src')).filter((name) => name !== 'index.ts')
   expect(pathsIn(table.split('\n\n')[1] ?? '').sort()).toEqual(there.sort())
-  const texts = [...read('docs/images/architecture.svg').matchAll(/class="name"[^>]*>([^<]+)</g)]
-  const names = texts.flatMap(([, text = '']) => text.split(', '))
   const rooms = there.map((name) => name.replace('.ts', ''))
+  const names = inPicture('name').flatMap((text) => text.split(', '))
   expect(names.filter((name) => /^[a-z-]+$/.test(name)).sort()).toEqual(rooms.sort())
 })
+
+test('the picture has all packages', () => {
+  const there = readdirSync(join(root, 'packages')).filter((name) => name !== 'core')
+  expect(inPicture('member')).toEqual(there.sort())
+})
+
+function inPicture(kind: string): string[] {
+  const texts = read('docs/images/architecture.svg').matchAll(/class="(\w+)"[^>]*>([^<]+)</g)
+  return [...texts].filter(([, name]) => name === kind).map(([, , text = '']) => text)
+}
 
 /** Whether a list of paths contains a file; a folder contains all its files. */
 function names(paths: readonly string[], file: string): boolean {
