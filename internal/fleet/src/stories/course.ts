@@ -6,6 +6,7 @@ import { checkSpent } from '../checks/of-budgets.js'
 import { checkAllFree, checkCountedSlots } from '../checks/of-slots.js'
 import { type Fleet, SECOND_US } from '../fleet/fleet.js'
 import type { Terms } from '../fleet/terms.js'
+import { whenWell } from '../promises/story.js'
 import { keepHolding } from '../traffic/holding.js'
 import { keepChanging } from '../traffic/live-limits.js'
 import { keepSpending } from '../traffic/spending.js'
@@ -22,6 +23,11 @@ export interface Scenario extends Terms {
   /** Causes the fault for about `us`, and repairs it. */
   readonly goWrong: (fleet: Fleet, us: number) => Promise<void>
 }
+
+/** All is well. */
+export const WELL = { least: 1, bound: whenWell, countsAll: true, isAway: false } as const
+/** Redis is away, at least for some processes. */
+export const AWAY = { least: 2, countsAll: true, isAway: true } as const
 
 /** Runs the whole story. */
 export async function tellStory(fleet: Fleet, goWrong: Scenario['goWrong']): Promise<void> {

@@ -8,16 +8,15 @@ import {
   whenBoth,
   whenKeysAreLost,
   whenSomeAreAway,
-  whenWell,
 } from '../promises/story.js'
-import { type Scenario, TOLD_US, tellStory } from './course.js'
-import { ALONE_SCENARIOS, type AloneScenarioName } from './scenarios/alone.js'
-import { CLUSTER_SCENARIOS, type ClusterScenarioName } from './scenarios/cluster.js'
-import { CROWD_SCENARIOS, type CrowdScenarioName } from './scenarios/crowd.js'
-import { OUTAGE_SCENARIOS, type OutageScenarioName } from './scenarios/outages.js'
-import { REPLICA_SCENARIOS, type ReplicaScenarioName } from './scenarios/replica.js'
-import { REPLY_SCENARIOS, type ReplyScenarioName } from './scenarios/replies.js'
-import { START_SCENARIOS, type StartScenarioName } from './scenarios/starts.js'
+import { AWAY, type Scenario, TOLD_US, tellStory, WELL } from './course.js'
+import { ALONE_SCENARIOS } from './scenarios/alone.js'
+import { CLUSTER_SCENARIOS } from './scenarios/cluster.js'
+import { CROWD_SCENARIOS } from './scenarios/crowd.js'
+import { OUTAGE_SCENARIOS } from './scenarios/outages.js'
+import { REPLICA_SCENARIOS } from './scenarios/replica.js'
+import { REPLY_SCENARIOS } from './scenarios/replies.js'
+import { START_SCENARIOS } from './scenarios/starts.js'
 import {
   everyoneIn,
   forWays,
@@ -28,35 +27,10 @@ import {
   stepAroundRefunds,
 } from './scenarios/steps.js'
 
-export type ScenarioName =
-  | 'well'
-  | 'frozen'
-  | 'restart'
-  | 'restart, empty'
-  | 'partition'
-  | 'slow'
-  | 'resets'
-  | 'pauses'
-  | 'crash'
-  | 'leaves'
-  | 'clock steps'
-  | 'clock steps, refunds'
-  | 'forgets'
-  | AloneScenarioName
-  | ReplicaScenarioName
-  | ReplyScenarioName
-  | StartScenarioName
-  | CrowdScenarioName
-  | OutageScenarioName
-  | ClusterScenarioName
-
-const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
+const SCENARIOS = {
   /** Redis is well, and forgets its scripts now and then. */
   well: {
-    least: 1,
-    bound: whenWell,
-    countsAll: true,
-    isAway: false,
+    ...WELL,
     isExact: true,
     losesNothing: true,
     goWrong: (fleet) => nowAndThen(fleet, () => fleet.machine.redis.forgetScripts()),
@@ -64,10 +38,8 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
 
   /** Redis freezes, and then continues. */
   frozen: {
-    least: 2,
+    ...AWAY,
     bound: whenAllAreAway,
-    countsAll: true,
-    isAway: true,
     async goWrong(fleet, us) {
       fleet.lose(everyoneIn(fleet))
       fleet.machine.freeze(us)
@@ -77,19 +49,16 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
 
   /** Redis restarts with its data. */
   restart: {
-    least: 2,
+    ...AWAY,
     bound: whenAllAreAway,
-    countsAll: true,
-    isAway: true,
     goWrong: (fleet, us) => restart(fleet, us),
   },
 
   /** Redis restarts without its data. */
   'restart, empty': {
-    least: 2,
+    ...AWAY,
     bound: whenBoth(whenAllAreAway, whenKeysAreLost),
     countsAll: false,
-    isAway: true,
     async goWrong(fleet, us) {
       await restart(fleet, us, () => fleet.forget())
     },
@@ -97,19 +66,15 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
 
   /** Some processes cannot reach Redis. */
   partition: {
-    least: 2,
+    ...AWAY,
     bound: whenSomeAreAway,
-    countsAll: true,
-    isAway: true,
     goWrong: (fleet, us) => partition(fleet, us),
   },
 
   /** Some processes get replies later than the deadline. */
   slow: {
-    least: 2,
+    ...AWAY,
     bound: whenSomeAreAway,
-    countsAll: true,
-    isAway: true,
     async goWrong(fleet, us) {
       const some = fleet.some(0.5)
       fleet.lose(some)
@@ -125,19 +90,15 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
 
   /** Connections break. */
   resets: {
-    least: 2,
+    ...AWAY,
     bound: whenSomeAreAway,
-    countsAll: true,
-    isAway: true,
     goWrong: resets,
   },
 
   /** Event loops are blocked, some for longer than the deadline. */
   pauses: {
-    least: 2,
+    ...AWAY,
     bound: whenSomeAreAway,
-    countsAll: true,
-    isAway: true,
     goWrong: (fleet) =>
       nowAndThen(fleet, () => {
         const forUs = fleet.world.random.whole(1_000, SECOND_US)
@@ -149,30 +110,25 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
 
   /** Some processes cannot reach Redis, and one of them dies. */
   crash: {
-    least: 2,
+    ...AWAY,
     bound: whenSomeAreAway,
     countsAll: false,
-    isAway: true,
     goWrong: (fleet, us) => partition(fleet, us, (member) => fleet.crash(member)),
   },
 
   /** Some processes cannot reach Redis, and one of them shuts down. */
   leaves: {
-    least: 2,
+    ...AWAY,
     bound: whenSomeAreAway,
     countsAll: false,
-    isAway: true,
     goWrong: (fleet, us) => partition(fleet, us, (member) => fleet.leave(member)),
   },
 
   /** The clock of Redis is set forward and back, by less than a window, or only back. Limits do not
    *  change, since processes change over by this clock. */
   'clock steps': {
-    least: 1,
+    ...WELL,
     options: { live: false },
-    bound: whenWell,
-    countsAll: true,
-    isAway: false,
     goWrong(fleet) {
       const { world, machine } = fleet
       const isOnlyBack = world.random.chance(0.5)
@@ -186,11 +142,8 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
   /** The clock of Redis steps back by at most 100 ms around refunds, such as those that lift a
    *  block, and then forward again. What was given back stays so, and nothing is taken for lost. */
   'clock steps, refunds': {
-    least: 1,
+    ...WELL,
     options: { kind: 'guessers', live: false },
-    bound: whenWell,
-    countsAll: true,
-    isAway: false,
     losesNothing: true,
     goWrong: (fleet) => nowAndThen(fleet, () => stepAroundRefunds(fleet)),
   },
@@ -211,7 +164,9 @@ const SCENARIOS: Readonly<Record<ScenarioName, Scenario>> = {
   ...CROWD_SCENARIOS,
   ...OUTAGE_SCENARIOS,
   ...CLUSTER_SCENARIOS,
-}
+} satisfies Readonly<Record<string, Scenario>>
+
+export type ScenarioName = keyof typeof SCENARIOS
 
 export const SCENARIO_NAMES: readonly ScenarioName[] = Object.keys(SCENARIOS) as ScenarioName[]
 

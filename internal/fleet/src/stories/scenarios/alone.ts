@@ -2,22 +2,19 @@
 
 import type { Member } from '../../fleet/member.js'
 import { whenEachIsAlone, whenOneBlips, whenOneIsAway } from '../../promises/story.js'
-import type { Scenario } from '../course.js'
+import { AWAY, type Scenario } from '../course.js'
 import { forWays, nowAndThen, restart } from './steps.js'
-
-export type AloneScenarioName = 'blips' | 'alone' | 'own policy'
 
 const ONE = { processes: 1 }
 
-export const ALONE_SCENARIOS: Readonly<Record<AloneScenarioName, Scenario>> = {
+export const ALONE_SCENARIOS = {
   /** The connection of the only process breaks while nothing is in flight. Keys are not shared,
    *  since a process ignores what it saw of a policy key under another user. */
   blips: {
+    ...AWAY,
     least: 1,
     options: { ...ONE, shared: false },
     bound: whenOneBlips,
-    countsAll: true,
-    isAway: true,
     goWrong: (fleet) =>
       nowAndThen(fleet, () => {
         fleet.lose([0])
@@ -27,11 +24,10 @@ export const ALONE_SCENARIOS: Readonly<Record<AloneScenarioName, Scenario>> = {
 
   /** The only process, its network or Redis stops for a while. */
   alone: {
+    ...AWAY,
     least: 1,
     options: ONE,
     bound: whenOneIsAway,
-    countsAll: true,
-    isAway: true,
     goWrong: (fleet) =>
       nowAndThen(fleet, () => {
         const { members, machine, world } = fleet
@@ -49,11 +45,10 @@ export const ALONE_SCENARIOS: Readonly<Record<AloneScenarioName, Scenario>> = {
 
   /** Redis restarts, and until then each process decides by the policy for outages. */
   'own policy': {
+    ...AWAY,
     least: 1,
     options: { ownLimit: 5 },
     bound: whenEachIsAlone,
-    countsAll: true,
-    isAway: true,
     goWrong: (fleet, us) => restart(fleet, us),
   },
-}
+} satisfies Readonly<Record<string, Scenario>>

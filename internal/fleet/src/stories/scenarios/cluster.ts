@@ -19,24 +19,11 @@ import {
   whenBoth,
   whenKeysAreLost,
   whenSomeAreAway,
-  whenWell,
 } from '../../promises/story.js'
 import type { NodeMachine, SimulatedCluster } from '../../redis/cluster.js'
-import type { Scenario } from '../course.js'
+import { AWAY, WELL, type Scenario } from '../course.js'
 import { becomes, evict, heardBy } from './replica.js'
 import { everyoneIn, nowAndThen, partition, resets } from './steps.js'
-
-export type ClusterScenarioName =
-  | 'cluster'
-  | 'cluster, resharding'
-  | 'cluster, hand-over'
-  | 'cluster, frozen'
-  | 'cluster, down'
-  | 'cluster, replica'
-  | 'cluster, there and back'
-  | 'cluster, evicts'
-  | 'cluster, partition'
-  | 'cluster, resets'
 
 /** The longest time between two steps of a slot that moves. */
 const STEP_US = 300_000
@@ -44,16 +31,13 @@ const STEP_US = 300_000
 const CALM_US = 6_000_000
 
 /** Calls of any process may fail, since a node may be away. */
-const ON_CLUSTER = { isOnCluster: true, isAway: true } as const
+const ON_CLUSTER = { ...AWAY, isOnCluster: true } as const
 
-export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> = {
+export const CLUSTER_SCENARIOS = {
   /** The Cluster is well; its nodes forget their scripts now and then. */
   cluster: {
-    least: 1,
     ...ON_CLUSTER,
-    bound: whenWell,
-    countsAll: true,
-    isAway: false,
+    ...WELL,
     isExact: true,
     losesNothing: true,
     goWrong: (fleet) =>
@@ -65,20 +49,16 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
   /** Slots move to another master, key by key. Requests that need several keys at once are decided
    *  without Redis in the meantime. */
   'cluster, resharding': {
-    least: 1,
     ...ON_CLUSTER,
+    least: 1,
     bound: whenSomeAreAway,
-    countsAll: true,
     goWrong: (fleet) => nowAndThen(fleet, () => reshard(fleet)),
   },
 
   /** A replica takes over from a master that hands all its data over. */
   'cluster, hand-over': {
-    least: 1,
     ...ON_CLUSTER,
-    bound: whenWell,
-    countsAll: true,
-    isAway: false,
+    ...WELL,
     isExact: true,
     losesNothing: true,
     async goWrong(fleet, us) {
@@ -91,10 +71,8 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
 
   /** A shard freezes, and then continues. */
   'cluster, frozen': {
-    least: 2,
     ...ON_CLUSTER,
     bound: whenAllAreAway,
-    countsAll: true,
     async goWrong(fleet, us) {
       const master = someMaster(fleet)
       loseShard(fleet, master)
@@ -105,10 +83,8 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
 
   /** A shard is down, and then comes back with its data. */
   'cluster, down': {
-    least: 2,
     ...ON_CLUSTER,
     bound: whenAllAreAway,
-    countsAll: true,
     async goWrong(fleet, us) {
       const master = someMaster(fleet)
       goesDown(fleet, master)
@@ -119,7 +95,6 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
 
   /** A shard goes down, and its lagging replica takes over. */
   'cluster, replica': {
-    least: 2,
     ...ON_CLUSTER,
     bound: whenBoth(whenAllAreAway, whenAReplicaTakesOver),
     countsAll: false,
@@ -138,10 +113,8 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
 
   /** A replica takes over, and later the old master takes over from it. */
   'cluster, there and back': {
-    least: 2,
     ...ON_CLUSTER,
     bound: whenBoth(whenAllAreAway, whenBackWithoutCeiling),
-    countsAll: true,
     async goWrong(fleet, us) {
       const replica = await fails(fleet, someMaster(fleet), us)
       await fleet.world.runFor(CALM_US)
@@ -151,7 +124,6 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
 
   /** Nodes evict random keys. */
   'cluster, evicts': {
-    least: 2,
     ...ON_CLUSTER,
     bound: whenKeysAreLost,
     countsAll: false,
@@ -160,22 +132,18 @@ export const CLUSTER_SCENARIOS: Readonly<Record<ClusterScenarioName, Scenario>> 
 
   /** Some processes cannot reach the Cluster. */
   'cluster, partition': {
-    least: 2,
     ...ON_CLUSTER,
     bound: whenSomeAreAway,
-    countsAll: true,
     goWrong: (fleet, us) => partition(fleet, us),
   },
 
   /** Connections to nodes break. */
   'cluster, resets': {
-    least: 2,
     ...ON_CLUSTER,
     bound: whenSomeAreAway,
-    countsAll: true,
     goWrong: resets,
   },
-}
+} satisfies Readonly<Record<string, Scenario>>
 
 function clusterOf({ servers }: Fleet): SimulatedCluster {
   return servers.cluster as SimulatedCluster

@@ -10,10 +10,8 @@ import type { Fleet } from '../../fleet/fleet.js'
 import type { Member } from '../../fleet/member.js'
 import { whenAllAreAway } from '../../promises/story.js'
 import { ask } from '../../traffic/limiter-call.js'
-import type { Scenario } from '../course.js'
+import { AWAY, type Scenario } from '../course.js'
 import { restart } from './steps.js'
-
-export type CrowdScenarioName = 'crowd'
 
 /** The users who come to each process: more than it remembers. */
 const USERS = 1_400
@@ -23,16 +21,14 @@ const TIMES = 20
 /** The time in which the limit is used up, and in which other users come before the outage. */
 const BEFORE_US = 300_000
 
-export const CROWD_SCENARIOS: Readonly<Record<CrowdScenarioName, Scenario>> = {
+export const CROWD_SCENARIOS = {
   /** Redis restarts, and until then users come whom nobody has seen before. Each asks a process
    *  once or twice, for less than its local quota, and none is refused. A user who had used up the
    *  limit before is refused. */
   crowd: {
-    least: 2,
+    ...AWAY,
     options: { ...PLAIN, kind: 'crowded', processes: 2, keys: 2, limit: 12 },
     bound: whenAllAreAway,
-    countsAll: true,
-    isAway: true,
     async goWrong(fleet, us) {
       const { members, world, options } = fleet
       await spend(fleet)
@@ -48,7 +44,7 @@ export const CROWD_SCENARIOS: Readonly<Record<CrowdScenarioName, Scenario>> = {
       await restart(fleet, us)
     },
   },
-}
+} satisfies Readonly<Record<string, Scenario>>
 
 /** A user uses up the limit, and all processes hear of it. Then more users ask a process than it
  *  remembers. */

@@ -17,8 +17,6 @@ import type { Scenario } from '../course.js'
 import { unheardOf } from './replica.js'
 import { everyoneIn, forWays, rush } from './steps.js'
 
-export type OutageScenarioName = 'outage' | 'outage, older data' | 'outage, all parts'
-
 /** The time before an outage, at the most: three intervals between heartbeats; more if the snapshot
  *  is older. */
 const BEFORE_US = 9 * SECOND_US
@@ -42,7 +40,7 @@ const ALL_IS_RESTORED: Partial<StoryOptions> = {
   ...{ kind: 'plain', shared: false, live: false, refund: 0, settle: 0, reset: 0 },
 }
 
-export const OUTAGE_SCENARIOS: Readonly<Record<OutageScenarioName, Scenario>> = {
+export const OUTAGE_SCENARIOS = {
   /** Redis keeps its data. */
   outage: {
     ...AWAY,
@@ -64,7 +62,7 @@ export const OUTAGE_SCENARIOS: Readonly<Record<OutageScenarioName, Scenario>> = 
     options: CALM,
     bound: whenBoth(whenBoth(whenAllComeBack, whenSomeAreStopped), whenASnapshotIsBack),
   },
-}
+} satisfies Readonly<Record<string, Scenario>>
 
 async function outage(fleet: Fleet, us: number): Promise<void> {
   const { world, options, machine } = fleet

@@ -10,21 +10,18 @@ import {
 } from '../../promises/story.js'
 import type { Keyspace } from '../../redis/keyspace.js'
 import type { Machine } from '../../redis/machine.js'
-import type { Scenario } from '../course.js'
+import { AWAY, type Scenario } from '../course.js'
 import { nowAndThen, restart } from './steps.js'
-
-export type ReplicaScenarioName = 'replica' | 'evicts'
 
 /** The longest lag. */
 const LAG_US = 1_000_000
 
-export const REPLICA_SCENARIOS: Readonly<Record<ReplicaScenarioName, Scenario>> = {
+export const REPLICA_SCENARIOS = {
   /** Redis goes down, and a lagging replica takes its place, at the same address. */
   replica: {
-    least: 2,
+    ...AWAY,
     bound: whenBoth(whenAllAreAway, whenAReplicaTakesOver),
     countsAll: false,
-    isAway: true,
     async goWrong(fleet, us) {
       const { keyspace } = fleet.machine.redis
       const heard = await heardBy(fleet, fleet.machine)
@@ -40,7 +37,7 @@ export const REPLICA_SCENARIOS: Readonly<Record<ReplicaScenarioName, Scenario>> 
     isAway: false,
     goWrong: (fleet) => nowAndThen(fleet, () => evict(fleet)),
   },
-}
+} satisfies Readonly<Record<string, Scenario>>
 
 /** What a replica has received when its master goes down: the keys of this moment, a lag later. */
 export async function heardBy({ world }: Fleet, { redis }: Machine): Promise<Keyspace> {

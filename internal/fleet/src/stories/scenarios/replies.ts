@@ -9,10 +9,8 @@ import type { Member } from '../../fleet/member.js'
 import { whenAllAreAway, whenRepliesAreLost } from '../../promises/story.js'
 import { refund, settle } from '../../traffic/corrections.js'
 import { consume } from '../../traffic/traffic.js'
-import type { Scenario } from '../course.js'
+import { AWAY, type Scenario } from '../course.js'
 import { nowAndThen, restart } from './steps.js'
-
-export type ReplyScenarioName = 'lost replies' | 'rubbish'
 
 /** The longest time without a reply, before all processes ask for what was given back, and how long
  *  they ask. */
@@ -25,25 +23,21 @@ const MOST_BACK = 8
 /** Longer than a process takes to believe that there are fewer processes. */
 const RUBBISH_US = 14 * SECOND_US
 
-export const REPLY_SCENARIOS: Readonly<Record<ReplyScenarioName, Scenario>> = {
+export const REPLY_SCENARIOS = {
   /** Redis runs the refunds of some processes, which hear nothing of it, since their connections
    *  break afterwards. Demand is so high that the limits are reached before. */
   'lost replies': {
-    least: 2,
+    ...AWAY,
     options: { ...PLAIN, demand: 8, weighted: 60, refund: 10, settle: 10 },
     bound: whenRepliesAreLost,
-    countsAll: true,
-    isAway: true,
     goWrong: (fleet) => nowAndThen(fleet, () => loseReplies(fleet)),
   },
 
   /** A proxy answers the heartbeats for a while, and then Redis restarts. */
   rubbish: {
-    least: 2,
+    ...AWAY,
     options: { counted: true },
     bound: whenAllAreAway,
-    countsAll: true,
-    isAway: true,
     async goWrong(fleet, us) {
       const { machine, members, world } = fleet
       const counts = members.map(countedBy)
@@ -57,7 +51,7 @@ export const REPLY_SCENARIOS: Readonly<Record<ReplyScenarioName, Scenario>> = {
       machine.redis.beatReply = undefined
     },
   },
-}
+} satisfies Readonly<Record<string, Scenario>>
 
 /** Some processes get no replies to their refunds, nor to anything else. */
 async function loseReplies(fleet: Fleet): Promise<void> {

@@ -12,26 +12,24 @@ import {
 import { type Fleet, SECOND_US } from '../../fleet/fleet.js'
 import { makersIn } from '../../fleet/plan.js'
 import { ALGORITHMS, makersOf } from '../../fleet/policies.js'
-import { whenProcessesStart, whenWell } from '../../promises/story.js'
-import type { Scenario } from '../course.js'
+import { whenProcessesStart } from '../../promises/story.js'
+import { AWAY, WELL, type Scenario } from '../course.js'
 import { everyoneIn, nowAndThen } from './steps.js'
-
-export type StartScenarioName = 'starts' | 'deploy' | 'deploy, another algorithm'
 
 /** Each process has one limit for as long as it runs. */
 const ONE_LIMIT = { kind: 'plain', live: false } as const
 /** A process that ends sends no more requests, and answers those that it has received. */
 const DRAIN_US = 500_000
 
-export const START_SCENARIOS: Readonly<Record<StartScenarioName, Scenario>> = {
+export const START_SCENARIOS = {
   /** Redis goes down; processes start, which know of no others; Redis comes back. */
   starts: {
+    ...AWAY,
     least: 1,
     options: { kind: 'plain', counted: true },
     bound: whenProcessesStart,
     // A bucket does not count what passed beyond its limit, so refunded units pass again.
     countsAll: false,
-    isAway: true,
     async goWrong(fleet, us) {
       const { machine, members, world } = fleet
       fleet.lose(everyoneIn(fleet))
@@ -49,11 +47,8 @@ export const START_SCENARIOS: Readonly<Record<StartScenarioName, Scenario>> = {
   /** All is well. Processes with other limits replace all others, one by one, and share their
    *  counters. */
   deploy: {
-    least: 1,
+    ...WELL,
     options: ONE_LIMIT,
-    bound: whenWell,
-    countsAll: true,
-    isAway: false,
     losesNothing: true,
     goWrong(fleet) {
       const { options } = fleet
@@ -67,11 +62,8 @@ export const START_SCENARIOS: Readonly<Record<StartScenarioName, Scenario>> = {
   /** The same, with a policy of another algorithm under the same name, which starts a new count:
    *  what passes by both adds up. */
   'deploy, another algorithm': {
-    least: 1,
+    ...WELL,
     options: { ...ONE_LIMIT, policies: 1, penalty: 0, settle: 0 },
-    bound: whenWell,
-    countsAll: true,
-    isAway: false,
     losesNothing: true,
     goWrong(fleet) {
       const [policy] = fleet.plan.policies as [Policy]
@@ -84,7 +76,7 @@ export const START_SCENARIOS: Readonly<Record<StartScenarioName, Scenario>> = {
       return replaceAll(fleet, policies)
     },
   },
-}
+} satisfies Readonly<Record<string, Scenario>>
 
 /** Policies with another limit, or by chance the same one. */
 function otherPolicies(
