@@ -11,88 +11,91 @@ const KINDS = ['plain', 'flows', 'hot', 'hot flows', 'crowded', 'guessers'] as c
 
 export const OUTAGES = ['down', 'frozen', 'full', 'none'] as const
 
-export interface StoryOptions {
-  readonly processes: number
-  readonly limit: number
-  readonly keys: number
+/** The options, each with its smallest value: no seed draws a smaller one. */
+const SMALLEST = {
+  processes: 1,
+  keys: 1,
   /** The minimum length of key names. Redis stores long ones as a hash. */
-  readonly keyLength: number
-  /** The algorithm of the first policy. */
-  readonly algorithm: string
-  readonly denyCache: boolean
-  /** The units requested in a story, as a multiple of the limits of all keys. */
-  readonly demand: number
-  /** The most requests of a process in one turn of its event loop. */
-  readonly mostAtOnce: number
-  /** How long a fault lasts. */
-  readonly faultMs: number
+  keyLength: 0,
+  /** The limit of the policy for outages; 0: there is none. */
+  ownLimit: 0,
   /** The number of faults, in scenarios that may have more than one. */
-  readonly faults: number
+  faults: 1,
+  /** The units requested in a story, as a multiple of the limits of all keys. */
+  demand: 0.4,
+  limit: 1,
+  /** The most requests of a process in one turn of its event loop. */
+  mostAtOnce: 1,
+  denyCache: false,
+  /** The algorithm of the first policy. */
+  algorithm: 'fixed-window',
+  /** How long a fault lasts. */
+  faultMs: 1_000,
   /** The masters of a Cluster, in scenarios that have one. */
-  readonly masters: number
+  masters: 2,
   /** How many hash tags the keys share; below 2, each key has its own. */
-  readonly hashTags: number
+  hashTags: 0,
   /** `flows`: buckets that are full again in `refillMs`. `hot`: leases. `hot flows`: both.
    *  `crowded`: more keys than a process remembers. `guessers`: the first policy is a lock-out,
    *  whose block outlasts the story. */
-  readonly kind: (typeof KINDS)[number]
+  kind: 'plain' as (typeof KINDS)[number],
   /** The number of policies of a decision. */
-  readonly policies: number
-  /** The limit of the policy for outages; 0: there is none. */
-  readonly ownLimit: number
+  policies: 1,
   /** The last of several policies is for all keys together. */
-  readonly shared: boolean
+  shared: false,
   /** Processes are counted by their heartbeats; otherwise they are told how many they are. */
-  readonly counted: boolean
+  counted: false,
   /** The limit changes while the story runs. */
-  readonly live: boolean
+  live: false,
   /** The percentage of each limit that a class leaves to others; 0: there are no classes. */
-  readonly batch: number
+  batch: 0,
   /** The percentage of consuming requests that cost more than one unit, and the most units. */
-  readonly weighted: number
-  readonly mostUnits: number
+  weighted: 0,
+  mostUnits: 1,
   /** Percentages of all requests that call other methods of the limiter, by name. */
-  readonly upTo: number
-  readonly peek: number
-  readonly penalty: number
-  readonly refund: number
-  readonly settle: number
-  readonly reset: number
-  readonly wait: number
+  upTo: 0,
+  peek: 0,
+  penalty: 0,
+  refund: 0,
+  settle: 0,
+  reset: 0,
+  wait: 0,
   /** The limit of a concurrency whose slots processes hold while they work; 0: there is none.
    *  Always 0 in `crowded` stories, where a process may forget keys whose slots it holds. */
-  readonly slots: number
+  slots: 0,
   /** How long a slot lasts. */
-  readonly slotMs: number
+  slotMs: 1_000,
   /** The work that is requested, as a multiple of what the slots allow. */
-  readonly slotDemand: number
+  slotDemand: 0.3,
   /** The limit of a budget that holds estimates; 0: there is none, as in `crowded` stories. */
-  readonly budget: number
+  budget: 0,
   /** How long an estimate is held. */
-  readonly budgetMs: number
+  budgetMs: 1_000,
   /** The estimates that are made, as a multiple of those for which a limit has room. */
-  readonly budgetDemand: number
-  readonly refillMs: number
-  readonly leaseUnits: number
-  readonly holdMs: number
+  budgetDemand: 0.3,
+  refillMs: 1_000,
+  leaseUnits: 2,
+  holdMs: 100,
   /** In scenarios with an outage of several parts (stories/scenarios/outages.ts), what happens to
    *  Redis: it is down; it freezes; or it is full, and refuses what writes. */
-  readonly outage: (typeof OUTAGES)[number]
+  outage: 'down' as (typeof OUTAGES)[number],
   /** The same: with a snapshot of which age Redis comes back, if it was down; 0: with all its
    *  data. */
-  readonly snapshotMs: number
+  snapshotMs: 0,
   /** The same: how far apart processes come back, by the network. */
-  readonly apartMs: number
+  apartMs: 0,
   /** The same: the longest time for which some processes are stopped; 0: none is. */
-  readonly stopMs: number
+  stopMs: 0,
   /** The same: how many processes start while the story runs, and how long after its start, at the
    *  most, each makes its first call. At least one process is there from the beginning. */
-  readonly newcomers: number
-  readonly lateMs: number
+  newcomers: 0,
+  lateMs: 0,
   /** The same: by how much the clock of Redis steps back or forward, at the most. Limits that
    *  change while the story runs change by this clock; in their stories it stands. */
-  readonly stepMs: number
+  stepMs: 0,
 }
+
+export type StoryOptions = Readonly<typeof SMALLEST>
 
 /** Older than any story, so Redis comes back empty. */
 const EMPTY_MS = 60_000
@@ -255,57 +258,10 @@ function twoDigits(number: number): number {
   return Number(number.toFixed(2))
 }
 
-/**
- * The smallest value of each option. No seed draws a smaller one.
- * @param least the minimum number of processes
- */
+/** The smallest story.
+ *  @param least the minimum number of processes */
 export function smallestOptions(least: number): StoryOptions {
-  return {
-    processes: least,
-    keys: 1,
-    keyLength: 0,
-    ownLimit: 0,
-    faults: 1,
-    demand: 0.4,
-    limit: least,
-    mostAtOnce: 1,
-    denyCache: false,
-    algorithm: 'fixed-window',
-    faultMs: 1_000,
-    masters: 2,
-    hashTags: 0,
-    kind: 'plain',
-    policies: 1,
-    shared: false,
-    counted: false,
-    live: false,
-    batch: 0,
-    weighted: 0,
-    mostUnits: 1,
-    upTo: 0,
-    peek: 0,
-    penalty: 0,
-    refund: 0,
-    settle: 0,
-    reset: 0,
-    wait: 0,
-    slots: 0,
-    slotMs: 1_000,
-    slotDemand: 0.3,
-    budget: 0,
-    budgetMs: 1_000,
-    budgetDemand: 0.3,
-    refillMs: 1_000,
-    leaseUnits: 2,
-    holdMs: 100,
-    outage: 'down',
-    snapshotMs: 0,
-    apartMs: 0,
-    stopMs: 0,
-    newcomers: 0,
-    lateMs: 0,
-    stepMs: 0,
-  }
+  return { ...SMALLEST, processes: least, limit: least }
 }
 
 /** Explains why no story can have these options; undefined if one can. */
