@@ -73,7 +73,7 @@ async function runMany({ scenario, options, ...until }: Command): Promise<void> 
     isEnded ||
     requests >= until.requests ||
     elapsedMs() >= until.minutes * 60_000 ||
-    (until.untilBroken && broken > 0)
+    (until['until-broken'] && broken > 0)
   for (; !isOver(); seed += 1) {
     // Stories run in virtual time, so nothing else gives signals a turn.
     await turn()

@@ -21,7 +21,7 @@ import {
   whenSomeAreAway,
 } from '../../promises/story.js'
 import type { NodeMachine, SimulatedCluster } from '../../redis/cluster.js'
-import { AWAY, WELL, type Scenario } from '../course.js'
+import { AWAY, type Scenario, WELL } from '../course.js'
 import { becomes, evict, heardBy } from './replica.js'
 import { everyoneIn, nowAndThen, partition, resets } from './steps.js'
 

@@ -13,7 +13,7 @@ import { type Fleet, SECOND_US } from '../../fleet/fleet.js'
 import { makersIn } from '../../fleet/plan.js'
 import { ALGORITHMS, makersOf } from '../../fleet/policies.js'
 import { whenProcessesStart } from '../../promises/story.js'
-import { AWAY, WELL, type Scenario } from '../course.js'
+import { AWAY, type Scenario, WELL } from '../course.js'
 import { everyoneIn, nowAndThen } from './steps.js'
 
 /** Each process has one limit for as long as it runs. */
