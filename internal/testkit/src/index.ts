@@ -21,6 +21,6 @@ export {
 export { type Connection, openConnection, type Reply } from './resp.js'
 export { type RedisSentinel, type SentinelOptions, startSentinel } from './sentinel.js'
 export { type RedisServer, type ServerOptions, startRedis } from './server.js'
-export { judged, type Stall, type StallWatch, watchStalls } from './stalls.js'
+export { busyBy, judged, type Stall, type StallWatch, watchStalls } from './stalls.js'
 export { waitUntil } from './wait.js'
 export { isShort, isWeekly, seedOf, stepsOf } from './weekly.js'

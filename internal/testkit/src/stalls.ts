@@ -80,7 +80,8 @@ export async function judged<Value>(
     )
     const stalls = watched.stop()
     if ('value' in outcome) return outcome.value
-    const busy = busyBy(stalls, performance.now() - beganMs, longestMs)
+    const stalledMs = stalls.map(({ ms }) => ms)
+    const busy = busyBy(stalledMs, performance.now() - beganMs, longestMs)
     if (busy === undefined) throw outcome.error
     stalled.push(busy)
     cause = outcome.error
@@ -90,13 +91,14 @@ export async function judged<Value>(
   })
 }
 
-function busyBy(
-  stalls: readonly Stall[],
+/** How busy a machine was that stalled for these times; undefined if it let a process run. */
+export function busyBy(
+  stalledMs: readonly number[],
   durationMs: number,
-  longestMs: number,
+  longestMs: number = LONGEST_MS,
 ): string | undefined {
-  const longest = Math.max(0, ...stalls.map(({ ms }) => ms))
-  const share = stalls.reduce((sum, { ms }) => sum + ms, 0) / durationMs
+  const longest = Math.max(0, ...stalledMs)
+  const share = stalledMs.reduce((sum, ms) => sum + ms, 0) / durationMs
   if (longest <= longestMs && share <= SHARE) return undefined
   return `for up to ${Math.round(longest)} ms, ${Math.round(share * 100)} % of the time`
 }

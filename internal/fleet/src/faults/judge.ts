@@ -1,7 +1,8 @@
 // Runs a row and judges it. A row fails only if the machine let the processes run: when they had to
 // wait, answers are late, and decisions are made without Redis by design.
+import { busyBy } from '@weir/testkit'
 import type { Check } from './checks.js'
-import type { Job, Stall } from './client/protocol.js'
+import type { Job } from './client/protocol.js'
 import { now } from './client/time.js'
 import { starvation } from './figures.js'
 import type { Length } from './outage.js'
@@ -65,19 +66,9 @@ async function attempt(row: Row, length: Length, changes: Partial<Job>): Promise
     await stage.end()
   }
   const elsewhere = stage.reports.flatMap(({ stalls }) => stalls)
-  return { checks, starved: starvedBy([...stage.stalls, ...elsewhere], now() - stage.begun) }
-}
-
-/** A machine that takes the CPU away for longer than this, or for a larger share, is too busy. */
-const LONGEST_MS = 40
-const SHARE = 0.05
-
-function starvedBy(stalls: readonly Stall[], durationMs: number): string | undefined {
-  const starved = stalls.map(starvation)
-  const longest = Math.max(0, ...starved)
-  const share = starved.reduce((sum, ms) => sum + ms, 0) / durationMs
-  if (longest <= LONGEST_MS && share <= SHARE) return undefined
-  return `the machine kept a process waiting for up to ${Math.round(longest)} ms, ${Math.round(share * 100)} % of the time`
+  const starved = [...stage.stalls, ...elsewhere].map(starvation)
+  const busy = busyBy(starved, now() - stage.begun)
+  return { checks, starved: busy && `the machine kept a process waiting ${busy}` }
 }
 
 function passed({ checks }: Attempt): boolean {
