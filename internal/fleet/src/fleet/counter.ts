@@ -4,7 +4,7 @@
 
 import type { Policy } from '../../../../packages/core/src/algorithms/policy.js'
 import type { Story } from '../promises/story.js'
-import { type NamesInRedis, namesInRedis } from '../redis/names.js'
+import { isNameOf } from '../redis/names.js'
 import type { StoryOptions } from './choices.js'
 import type { Member } from './member.js'
 import type { Plan } from './plan.js'
@@ -34,7 +34,8 @@ export interface CounterOptions {
 
 export class Counter {
   readonly who: string
-  readonly #names: NamesInRedis
+  /** Whether Redis uses this name for the counter or its mark. */
+  readonly isKey: (name: string) => boolean
   readonly policy: Policy
   /** The largest limit that it has had. */
   limit: number
@@ -92,7 +93,7 @@ export class Counter {
 
   constructor({ who, policy, place, keys, members, options, ...more }: CounterOptions) {
     this.who = who
-    this.#names = namesInRedis(who)
+    this.isKey = isNameOf(who, policy.name)
     this.policy = policy
     this.limit = policy.limit
     this.place = place
@@ -129,13 +130,6 @@ export class Counter {
   /** The clock of Redis is set back, so it knows less of the requests that have a turn. */
   stepBack(): void {
     this.#turnsBefore += this.#inFlight
-  }
-
-  /** Whether Redis uses this name for the counter or its mark. */
-  isKey(name: string): boolean {
-    const { tag, part } = this.#names
-    const isWho = name.includes(`{${tag}}`) || name.includes(`:${part}:`)
-    return isWho && name.includes(`:${this.policy.name}:`)
   }
 
   /** A replica or a snapshot takes over, which has not heard of these units.

@@ -116,7 +116,7 @@ export class Fleet {
     const budgets = this.budgets?.ofKey ?? []
     this.#countersByName = new Map(
       [...this.#countersOf, ...budgets].flatMap(([key, all]) => {
-        return Object.values(namesInRedis(key)).map((name) => [name, all] as const)
+        return namesInRedis(key).map((name) => [name, all] as const)
       }),
     )
     this.slots = plan.slotUses && new HeldSlots(options, plan.keys, plan.slotUses)

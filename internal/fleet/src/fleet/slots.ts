@@ -4,7 +4,7 @@
 import type { Policy } from '../../../../packages/core/src/algorithms/policy.js'
 import type { Held } from '../../../../packages/core/src/index.js'
 import { localQuotas, lossOfSlots, slotsInOutage } from '../promises/bounds.js'
-import { type NamesInRedis, namesInRedis } from '../redis/names.js'
+import { isNameOf } from '../redis/names.js'
 import type { StoryOptions } from './choices.js'
 import type { Member } from './member.js'
 
@@ -23,7 +23,8 @@ export interface Work {
 export class SlotCounter {
   readonly who: string
   readonly policy: Policy
-  readonly #names: NamesInRedis
+  /** Whether Redis uses this name for the counter or its mark. */
+  readonly isKey: (name: string) => boolean
   readonly #options: StoryOptions
   /** Work that no reset has freed. */
   readonly inProgress: Set<Work> = new Set()
@@ -44,15 +45,8 @@ export class SlotCounter {
   constructor(who: string, policy: Policy, options: StoryOptions) {
     this.who = who
     this.policy = policy
-    this.#names = namesInRedis(who)
+    this.isKey = isNameOf(who, policy.name)
     this.#options = options
-  }
-
-  /** Whether Redis uses this name for the counter or its mark. */
-  isKey(name: string): boolean {
-    const { tag, part } = this.#names
-    const isWho = name.includes(`{${tag}}`) || name.includes(`:${part}:`)
-    return isWho && name.includes(`:${this.policy.name}:`)
   }
 
   asked({ rank }: Member): void {

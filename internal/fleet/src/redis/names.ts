@@ -1,16 +1,17 @@
-// The form of keys in their Redis names. Long ones are hashed.
+// The names of a counter in Redis. Long keys are hashed.
 
 import { nameOfKey } from '../../../../packages/core/src/base/key-name.js'
 import { encodePart, encodeTag } from '../../../../packages/core/src/redis/transport/keys.js'
 
-export interface NamesInRedis {
-  /** The form between the braces. */
-  readonly tag: string
-  /** The form elsewhere. */
-  readonly part: string
+/** The forms of a key: between the braces, and elsewhere. */
+export function namesInRedis(key: string): readonly [tag: string, part: string] {
+  const name = nameOfKey(key)
+  return [encodeTag(name), encodePart(name)]
 }
 
-export function namesInRedis(key: string): NamesInRedis {
-  const name = nameOfKey(key)
-  return { tag: encodeTag(name), part: encodePart(name) }
+/** Whether Redis uses a name for the counter of a policy and a key, or for its mark. */
+export function isNameOf(key: string, policy: string): (name: string) => boolean {
+  const [tag, part] = namesInRedis(key)
+  const [braced, other, own] = [`{${tag}}`, `:${part}:`, `:${policy}:`]
+  return (name) => (name.includes(braced) || name.includes(other)) && name.includes(own)
 }
