@@ -1,5 +1,6 @@
 // The course of most rows: load, a fault for a while, recovery; and what its log shows.
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { RedisServer } from '@weir/testkit'
 import type { Job, PolicySettings, Sample } from './client/protocol.js'
 import { now } from './client/time.js'
 import type { Report } from './process.js'
@@ -87,6 +88,25 @@ export function runOf(
     calls: wire?.calls ?? [],
     end,
   }
+}
+
+/** Redis is killed, and comes back empty. */
+export function killed(stage: Stage, server: RedisServer, wire: Wire): Fault {
+  return {
+    async begin() {
+      server.kill()
+      await wire.set('refuse')
+    },
+    async end() {
+      await stage.redis({ port: server.port })
+      await wire.set('pass')
+    },
+  }
+}
+
+/** What concerns a key. */
+export function ofKey(run: Run, key: string): Run {
+  return { ...run, samples: run.samples.filter((sample) => sample.key === key) }
 }
 
 /** A fault that strikes repeatedly. */

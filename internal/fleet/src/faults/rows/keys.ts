@@ -2,7 +2,7 @@
 import type { Reply } from '@weir/testkit'
 import { countAtLeast, countAtMost, exactly, msAtMost } from '../checks.js'
 import { longestDenial } from '../figures.js'
-import { KEY, load, type Run, underFault, WINDOW_MS } from '../outage.js'
+import { KEY, load, ofKey, type Run, underFault, WINDOW_MS } from '../outage.js'
 import type { Row } from '../row.js'
 import { admitted, degradedAtMost, sane } from '../verdicts.js'
 
@@ -78,10 +78,6 @@ async function keyOf(
   const keys = found.filter((key) => !key.endsWith(':mark'))
   if (keys.length !== 1) throw new Error(`${keys.length} keys for ${user}: ${keys.join(' ')}`)
   return keys[0] as string
-}
-
-function ofKey(run: Run, key: string): Run {
-  return { ...run, samples: run.samples.filter((sample) => sample.key === key) }
 }
 
 function openings({ reports }: Run): number {

@@ -2,7 +2,7 @@
 // yet.
 import { freePort, type RedisServer } from '@weir/testkit'
 import type { Check } from '../checks.js'
-import { type Fault, KEY, LIMIT, load, type Run, underFault } from '../outage.js'
+import { type Fault, KEY, killed, LIMIT, load, type Run, underFault } from '../outage.js'
 import type { Row } from '../row.js'
 import type { Stage, Wire } from '../stage.js'
 import {
@@ -42,16 +42,7 @@ const kill: Outage = {
   number: '2',
   fault: 'kill -9, back empty',
   must: 'local at once, back alone',
-  provoke: ({ stage, server, wire }) => ({
-    async begin() {
-      server.kill()
-      await wire.set('refuse')
-    },
-    async end() {
-      await stage.redis({ port: server.port })
-      await wire.set('pass')
-    },
-  }),
+  provoke: ({ stage, server, wire }) => killed(stage, server, wire),
   judge: (run, scene) => [
     slowest(run, 150),
     median(run, 2),
@@ -151,13 +142,7 @@ const coldStart: Outage = {
   fault: 'cold start: Redis comes later',
   must: 'serve from the first request',
   upAtStart: false,
-  provoke: ({ stage, server, wire }) => ({
-    begin() {},
-    async end() {
-      await stage.redis({ port: server.port })
-      await wire.set('pass')
-    },
-  }),
+  provoke: ({ stage, server, wire }) => ({ ...killed(stage, server, wire), begin() {} }),
   judge: (run) => [slowest(run, 150), over(run, 2 * LIMIT), normalWithin(run, 1_500), ...sane(run)],
 }
 

@@ -3,7 +3,7 @@ import type { RedisStoreOptions } from '@weir/core'
 import { countAtLeast, countAtMost } from '../checks.js'
 import type { PolicySettings } from '../client/protocol.js'
 import { perWindow } from '../figures.js'
-import { type Fault, load, NO_FAULT, type Run, underFault } from '../outage.js'
+import { killed, load, NO_FAULT, type Run, underFault } from '../outage.js'
 import type { Row } from '../row.js'
 import { degradedAtMost, exactWindows, sane } from '../verdicts.js'
 
@@ -59,13 +59,7 @@ function withStoreDown({ number, variant, limit, store, warmUpMs }: Down): Row {
     async run(stage, length) {
       const server = await stage.redis()
       const wire = await stage.proxy(server.port)
-      const fault: Fault = {
-        async begin() {
-          server.kill()
-          await wire.set('refuse')
-        },
-        end() {},
-      }
+      const fault = { ...killed(stage, server, wire), end() {} }
       const job = load(wire.port, { policy: perSecond(limit), store })
       const course = { ...length, warmUpMs, faultMs: Math.max(3_500, length.faultMs), afterMs: 0 }
       const run = await underFault(stage, course, Array(PROCESSES).fill(job), fault, wire)

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Check, countAtMost, msAtLeast } from '../checks.js'
 import { now } from '../client/time.js'
 import { admissions, spread } from '../figures.js'
-import { type Fault, LIMIT, load, type Run, runOf, underFault } from '../outage.js'
+import { killed, LIMIT, load, type Run, runOf, underFault } from '../outage.js'
 import type { Row } from '../row.js'
 import { isAsUsual, over, sane, slowest } from '../verdicts.js'
 
@@ -79,16 +79,7 @@ export const stampede: Row = {
   async run(stage, length) {
     const server = await stage.redis()
     const wire = await stage.proxy(server.port)
-    const fault: Fault = {
-      async begin() {
-        server.kill()
-        await wire.set('refuse')
-      },
-      async end() {
-        await stage.redis({ port: server.port })
-        await wire.set('pass')
-      },
-    }
+    const fault = killed(stage, server, wire)
     const store = { instances: ADAPTERS }
     const job = load(wire.port, { stores: ADAPTERS, ratePerSecond: 10 * ADAPTERS, store })
     // While a node is half-open, for 5 s, the local quota is a ceiling.

@@ -5,6 +5,7 @@ import {
   type Fault,
   LIMIT,
   load,
+  ofKey,
   RATE,
   type Run,
   repeated,
@@ -16,6 +17,7 @@ import { degradedAtMost, normalWithin, over, sane, slowest } from '../verdicts.j
 
 const LATE_MS = 250
 const SLOTS = 16_384
+const USERS = [...Array(12).keys()].map((i) => `user-${i}`)
 /** For the client: the time to hear of the new primary, and to connect. */
 const NORMAL_MS = 2_500
 
@@ -58,11 +60,10 @@ const clusterFailover: Row = {
   fault: 'failover: primary killed under load, Cluster',
   async run(stage, length) {
     const cluster = await stage.cluster({ nodeTimeoutMs: 1_000 })
-    const users = [...Array(12).keys()].map((i) => `user-${i}`)
     const job = load(0, {
       to: { cluster: cluster.ports },
-      keys: users,
-      ratePerSecond: (users.length * RATE) / 2,
+      keys: USERS,
+      ratePerSecond: (USERS.length * RATE) / 2,
     })
     const [victim] = cluster.masters
     const fault: Fault = {
@@ -70,10 +71,7 @@ const clusterFailover: Row = {
       end: () => waitUntil('the failover', () => allServed(cluster)),
     }
     const run = await underFault(stage, length, [job], fault)
-    const perUser = users.map((user) => ({
-      ...run,
-      samples: run.samples.filter(({ key }) => key === user),
-    }))
+    const perUser = USERS.map((user) => ofKey(run, user))
     return [
       msAtMost(
         'longest denial',
@@ -117,13 +115,12 @@ function shardRow(variant: string, signal: NodeJS.Signals): Row {
     async run(stage, length) {
       const args = ['--cluster-require-full-coverage', 'no']
       const cluster = await stage.cluster({ replicas: 0, args })
-      const users = [...Array(12).keys()].map((i) => `user-${i}`)
       const [victim] = cluster.masters as readonly [RedisServer]
       const slots = await Promise.all(
-        users.map((user) => victim.command('CLUSTER', 'KEYSLOT', `{${user}}`)),
+        USERS.map((user) => victim.command('CLUSTER', 'KEYSLOT', `{${user}}`)),
       )
       // The first master serves the first third of the slots.
-      const spared = users.filter((_, i) => Number(slots[i]) >= Math.floor(SLOTS / 3))
+      const spared = USERS.filter((_, i) => Number(slots[i]) >= Math.floor(SLOTS / 3))
       const fault: Fault = {
         begin: () => victim.kill(signal),
         end: () => (signal === 'SIGSTOP' ? victim.kill('SIGCONT') : undefined),
@@ -132,18 +129,15 @@ function shardRow(variant: string, signal: NodeJS.Signals): Row {
         make: 'fixedWindow',
         options: { name: 'load', limit: 10, window: WINDOW_MS },
       }
-      const job = load(0, { to: { cluster: cluster.ports }, keys: users, policy })
+      const job = load(0, { to: { cluster: cluster.ports }, keys: USERS, policy })
       const run = await underFault(stage, length, [job], fault)
       const samples = run.samples.filter(
         ({ at, key }) => at >= run.fault.from && spared.includes(key),
       )
-      const perUser = users.map((user) => ({
-        ...run,
-        samples: run.samples.filter(({ key }) => key === user),
-      }))
+      const perUser = USERS.map((user) => ofKey(run, user))
       return [
         countAtLeast('other keys', spared.length, 2),
-        countAtLeast('keys of the shard', users.length - spared.length, 1),
+        countAtLeast('keys of the shard', USERS.length - spared.length, 1),
         degradedAtMost({ ...run, samples }, 0, 'local decisions on other keys'),
         mostOver(perUser, 20),
         slowest(run, 150),
@@ -166,13 +160,12 @@ const migrating: Row = {
       args,
       binary: otherServer('valkey', 'newest'),
     })
-    const users = [...Array(12).keys()].map((i) => `user-${i}`)
     // As many as ask for it from before the fault until after its end.
     const limit = Math.round(
-      (RATE * (length.warmUpMs + length.faultMs + 500)) / 1_000 / users.length,
+      (RATE * (length.warmUpMs + length.faultMs + 500)) / 1_000 / USERS.length,
     )
     const policy = { make: 'fixedWindow', options: { name: 'load', limit, window: '1h' } }
-    const job = load(0, { to: { cluster: cluster.ports }, keys: users, policy })
+    const job = load(0, { to: { cluster: cluster.ports }, keys: USERS, policy })
     const [first, second] = cluster.masters as readonly [RedisServer, RedisServer]
     let moves = 0
     const fault = repeated(100, async () => {
@@ -181,9 +174,7 @@ const migrating: Row = {
       moves += 1
     })
     const run = await underFault(stage, length, [job], fault)
-    const admitted = users.map((user) => {
-      return admissions(run.samples.filter(({ key }) => key === user)).length
-    })
+    const admitted = USERS.map((user) => admissions(ofKey(run, user).samples).length)
     return [
       countAtLeast('moves', moves, 2),
       exactly('least of a key', Math.min(...admitted), limit),

@@ -3,7 +3,7 @@
 import { type Check, countAtMost } from '../checks.js'
 import type { Job, Sample } from '../client/protocol.js'
 import { admissions, mostInAnyWindow } from '../figures.js'
-import { LIMIT, POLICY, RATE, runOf, WINDOW_MS } from '../outage.js'
+import { LIMIT, ofKey, POLICY, RATE, runOf, WINDOW_MS } from '../outage.js'
 import type { Row } from '../row.js'
 import { sane, slowest } from '../verdicts.js'
 
@@ -83,8 +83,7 @@ function under(row: Row, use: Use): Row {
       const run = runOf(stage.reports, { from: 0, to: 0 }, 0)
       const keys = new Set(run.samples.map(({ key }) => key))
       const admitted = [...keys].map((own) => {
-        const samples = run.samples.filter(({ key }) => key === own)
-        const passed = samples.map((sample) => ({ ...sample, at: use.admittedAt(sample) }))
+        const passed = ofKey(run, own).samples.map((sample) => ({ ...sample, at: use.admittedAt(sample) }))
         return mostInAnyWindow(admissions(passed), WINDOW_MS)
       })
       const checks: Check[] = [
