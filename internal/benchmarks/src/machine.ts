@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { cpus, loadavg } from 'node:os'
 import { dirname, join } from 'node:path'
-import { otherServer, serverBinary, startRedis } from '@weir/testkit'
+import { otherServer, type RedisServer, serverBinary } from '@weir/testkit'
+import { onRedis } from './redis/stage.js'
 
 const MEASURED = [
   ...['ioredis', 'rate-limiter-flexible', 'express-rate-limit', 'rate-limit-redis'],
@@ -20,25 +21,23 @@ const MEASURED = [
 /** The description includes the load average, which shows whether something else was running. */
 export async function machine(command: string, onValkey: boolean): Promise<string> {
   const [processor] = cpus()
-  const valkey = onValkey
-    ? ` and Valkey ${await versionOfServer(otherServer('valkey', 'newest'))}`
-    : ''
+  const used = [serverBinary(), ...(onValkey ? [otherServer('valkey', 'newest')] : [])]
+  const servers = await Promise.all(used.map((binary) => onRedis([], titleOf, binary)))
   const load = loadavg().map((value) => value.toFixed(1))
   return [
     `Measured ${new Date().toISOString().slice(0, 10)} by \`${command}\` on ${cpus().length} cores (${processor?.model.trim()}),`,
-    `load average ${load.join(', ')} at the end; Node ${process.version}, Redis ${await versionOfServer(serverBinary())}${valkey} on loopback without persistence;`,
+    `load average ${load.join(', ')} at the end; Node ${process.version}, ${servers.join(' and ')} on loopback without persistence;`,
     `${MEASURED.map((name) => `${name} ${versionOf(name)}`).join(', ')}.`,
   ].join(' ')
 }
 
-async function versionOfServer(binary: string): Promise<string> {
-  const server = await startRedis({ binary })
-  try {
-    const info = String(await server.command('INFO', 'server'))
-    return (/valkey_version:(\S+)/.exec(info) ?? /redis_version:(\S+)/.exec(info))?.[1] ?? '?'
-  } finally {
-    await server.stop()
-  }
+/** Its name and version. */
+export async function titleOf(server: RedisServer): Promise<string> {
+  const info = String(await server.command('INFO', 'server'))
+  const of = (name: string): string | undefined =>
+    new RegExp(`${name}_version:(\\S+)`).exec(info)?.[1]
+  const valkey = of('valkey')
+  return valkey === undefined ? `Redis ${of('redis')}` : `Valkey ${valkey}`
 }
 
 /** Reads the manifest, which some packages do not let one import. */

@@ -1,11 +1,9 @@
 // One request at a time: what batching costs requests that come alone.
 
 import type { RedisServer } from '@weir/testkit'
-import { INCR } from '../redis/incr.js'
 import { type Contender, contenders, inProcesses } from '../redis/processes.js'
-import { RATE_LIMIT_REDIS } from '../redis/rate-limit-redis.js'
 import { onRedis } from '../redis/stage.js'
-import { subjects } from '../redis/subjects.js'
+import { INCR, RATE_LIMIT_REDIS, subjects } from '../redis/subjects.js'
 import { WEIR } from '../redis/weir.js'
 import type { Scale, Scenario } from '../scenario.js'
 import type { Metric, Row, Table } from '../table.js'

@@ -1,11 +1,10 @@
 // Many requests in flight: for keys that are mostly new, and all for one key.
 
 import { otherServer, type RedisServer } from '@weir/testkit'
-import { INCR } from '../redis/incr.js'
 import { IN_FLIGHT } from '../redis/load.js'
 import { contenders, underLoad } from '../redis/processes.js'
 import { onRedis } from '../redis/stage.js'
-import { subjects } from '../redis/subjects.js'
+import { INCR, subjects } from '../redis/subjects.js'
 import type { Scenario } from '../scenario.js'
 import type { Metric, Row, Table } from '../table.js'
 

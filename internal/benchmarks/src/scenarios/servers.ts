@@ -2,9 +2,9 @@
 // by name.
 
 import { otherServer, type RedisServer, startRedis } from '@weir/testkit'
-import { INCR } from '../redis/incr.js'
+import { titleOf } from '../machine.js'
 import { contenders, underLoad } from '../redis/processes.js'
-import { subjects } from '../redis/subjects.js'
+import { INCR, subjects } from '../redis/subjects.js'
 import { WEIR } from '../redis/weir.js'
 import type { Scale, Scenario } from '../scenario.js'
 import type { Metric, Row } from '../table.js'
@@ -51,12 +51,4 @@ export async function onEach(
   } finally {
     await Promise.all(started.map((server) => server.stop()))
   }
-}
-
-async function titleOf(server: RedisServer): Promise<string> {
-  const info = String(await server.command('INFO', 'server'))
-  const of = (name: string): string | undefined =>
-    new RegExp(`${name}_version:(\\S+)`).exec(info)?.[1]
-  const valkey = of('valkey')
-  return valkey === undefined ? `Redis ${of('redis')}` : `Valkey ${valkey}`
 }

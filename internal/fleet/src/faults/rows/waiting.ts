@@ -83,7 +83,10 @@ function under(row: Row, use: Use): Row {
       const run = runOf(stage.reports, { from: 0, to: 0 }, 0)
       const keys = new Set(run.samples.map(({ key }) => key))
       const admitted = [...keys].map((own) => {
-        const passed = ofKey(run, own).samples.map((sample) => ({ ...sample, at: use.admittedAt(sample) }))
+        const passed = ofKey(run, own).samples.map((sample) => ({
+          ...sample,
+          at: use.admittedAt(sample),
+        }))
         return mostInAnyWindow(admissions(passed), WINDOW_MS)
       })
       const checks: Check[] = [
