@@ -49,7 +49,7 @@ export default {
     'internal/fleet': {
       entry: [
         'src/{run,faults/run,versions/run}.ts',
-        'src/faults/{teller,client/main,client/libraries/*}.ts',
+        'src/faults/client/{main,libraries/*}.ts',
         'sabotage.mjs',
         'test/**/*.ts',
       ],

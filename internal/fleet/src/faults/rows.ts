@@ -11,9 +11,10 @@ import { processes } from './rows/processes.js'
 import { ghosts, stampede } from './rows/recovery.js'
 import { refusals } from './rows/refusals.js'
 import { slots } from './rows/slots.js'
-import { storyRows } from './rows/stories.js'
 import { topology } from './rows/topology.js'
 import { waitingAndSettling } from './rows/waiting.js'
+import { partialViews } from './stories/partial-views.js'
+import { starts } from './stories/starts.js'
 
 const all: readonly Row[] = [
   none,
@@ -29,7 +30,8 @@ const all: readonly Row[] = [
   flood,
   stampede,
   ...closing,
-  ...storyRows,
+  ...partialViews,
+  starts,
   slots,
   firstWaits,
 ]

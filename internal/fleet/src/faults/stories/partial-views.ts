@@ -7,7 +7,8 @@ import {
   partialOutage,
 } from '../../promises/bounds.js'
 import { bringBack, cut, type Process, passed, reconnect } from '../fleet.js'
-import type { Story } from './story.js'
+import type { Row } from '../row.js'
+import { type Story, storyRow } from './story.js'
 
 const partial: Story = {
   number: '32',
@@ -88,4 +89,6 @@ const forgotten: Story = {
   },
 }
 
-export const partialViews: readonly Story[] = [blip, partial, forgotten]
+export const partialViews: readonly Row[] = [blip, partial, forgotten].map((story) =>
+  storyRow({ ...story, fullOnly: true }),
+)

@@ -5,7 +5,7 @@ import { unknownInstances, wholeOutage } from '../../promises/bounds.js'
 import { msAtMost } from '../checks.js'
 import { now } from '../client/time.js'
 import { bringBack, cut, Fleet, openFleet, passed } from '../fleet.js'
-import type { Scene, Story } from './story.js'
+import { type Scene, storyRow } from './story.js'
 
 const STORE = { instances: undefined }
 /** A process says again after half a second that it is there, and then every 3 s. */
@@ -19,7 +19,7 @@ async function joined({ stage, server }: Scene, fleet: Fleet, size: number): Pro
   return new Fleet([...processes, ...more.processes], limit, algorithms)
 }
 
-export const starts: Story = {
+export const starts = storyRow({
   number: '43',
   fault:
     'instances is not given: as many processes start as are there, and all are cut off once they are counted; then one more starts, and all are cut off at once',
@@ -46,4 +46,4 @@ export const starts: Story = {
       ...passed('one more', more, 'one more', unknownInstances(all.limit, 1)),
     ]
   },
-}
+})

@@ -1,5 +1,6 @@
-// Runs a story with 4 processes and with 10 at the same time, each fleet with its own server, over
-// all algorithms.
+// Rows with several processes, each with all algorithms at once: those that no scenario of
+// ../../stories tells in virtual time, and those that need real heartbeats. What Redis has lost
+// when processes return one after another is in packages/core/test/redis/losses.test.ts.
 import type { RedisServer } from '@weir/testkit'
 import { type Check, named } from '../checks.js'
 import { type Fleet, type FleetOptions, openFleet } from '../fleet.js'
@@ -20,13 +21,17 @@ export interface Story extends Omit<Row, 'run'>, Partial<Pick<FleetOptions, 'sto
   tell(scene: Scene): Promise<readonly Check[]>
 }
 
-export async function told(story: Story, stage: Stage): Promise<readonly Check[]> {
-  const { sizes = SIZES, store, tell } = story
-  const ofSize = async (size: number): Promise<Check[]> => {
+/** Tells a story with 4 processes and with 10 at the same time, each fleet with its own server.
+ *  They are alone, since all processes are in this one, and would delay the proxies of others. */
+export function storyRow({ sizes = SIZES, store, tell, ...row }: Story): Row {
+  const ofSize = async (stage: Stage, size: number): Promise<Check[]> => {
     const server = await stage.redis()
-    const options = { port: server.port, size, limit: LIMIT, store }
-    const fleet = await openFleet(stage, options)
+    const fleet = await openFleet(stage, { port: server.port, size, limit: LIMIT, store })
     return named(`${size} processes`, await tell({ stage, server, fleet }))
   }
-  return (await Promise.all(sizes.map(ofSize))).flat()
+  return {
+    ...row,
+    alone: true,
+    run: async (stage) => (await Promise.all(sizes.map((size) => ofSize(stage, size)))).flat(),
+  }
 }
