@@ -20,12 +20,10 @@ import {
   openConnection,
   type RedisCluster,
   startCluster,
-  waitUntil,
 } from '@weir/testkit'
 import { Cluster } from 'ioredis'
 import { Cluster as Cluster5 } from 'ioredis5'
 import { afterAll, beforeAll } from 'vitest'
-import { processTime } from '../../../packages/core/src/base/time.js'
 import { recommendedClusterOptions } from '../../../packages/core/src/redis/clients/ioredis/recommended.js'
 import type { RedisLike } from '../../../packages/core/src/redis/clients/ioredis/redis-like.js'
 import { ioredisConnection } from '../../../packages/core/src/redis/clients/ioredis.js'
@@ -33,41 +31,24 @@ import { clusterConnection } from '../src/network/cluster-connection.js'
 import { GOSSIP_US, SimulatedCluster } from '../src/redis/cluster.js'
 import { Host } from '../src/world/host.js'
 import { World } from '../src/world/world.js'
-import { clusterContract, type OpenCluster } from './cluster-contract.js'
+import { type ClusterSubject, clusterContract } from './cluster-contract.js'
+import { inRealTime, inVirtualTime, LATENCY, MINUTE_US, type Open } from './contract-subject.js'
 
 const MASTERS = 3
-const MINUTE_US = 60_000_000
 
-const openSimulated: OpenCluster = async ({ deadlineMs, isDown = false }) => {
+const openSimulated: Open<ClusterSubject> = async ({ deadlineMs, isDown = false }) => {
   const world = new World(1)
   const cluster = new SimulatedCluster(world, MASTERS)
   for (const machine of cluster.machines) machine.isDown = isDown
   const host = new Host(world, 'p0')
-  const latency = { leastUs: 50, mostUs: 2_000 }
-  const connection = clusterConnection(host, cluster, latency, deadlineMs)
+  const connection = clusterConnection(host, cluster, LATENCY, deadlineMs)
   const held: string[] = []
-
-  async function until(isSo: () => boolean): Promise<void> {
-    await world.runUntil(world.nowUs + MINUTE_US, isSo)
-    if (!isSo()) throw new Error('not within a minute')
-  }
-
   const otherThan = (slot: number) =>
     cluster.masters.find((each) => each !== cluster.ownerOf(slot)) as (typeof cluster.masters)[0]
 
   return {
+    ...inVirtualTime(world),
     connection,
-    until,
-    async settle(promise) {
-      let isSettled = false
-      const settled = () => {
-        isSettled = true
-      }
-      promise.then(settled, settled)
-      await until(() => isSettled)
-      return promise
-    },
-    pass: (ms) => world.runFor(ms * 1_000),
     async move(slot) {
       const to = otherThan(slot)
       await cluster.move(slot, to, () => 0)
@@ -86,7 +67,6 @@ const openSimulated: OpenCluster = async ({ deadlineMs, isDown = false }) => {
       for (const node of held.splice(0)) cluster.named(node).thaw()
     },
     breakConnection: async (node) => connection.reset(node),
-    close() {},
   }
 }
 
@@ -97,11 +77,6 @@ beforeAll(async () => {
   servers = await startCluster({ masters: MASTERS, replicas: 0 })
 })
 afterAll(() => servers.stop())
-
-/** Waits until the event loop has handled all present events. */
-async function turns(): Promise<void> {
-  for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setImmediate(resolve))
-}
 
 /** What the tests themselves call on a client. */
 interface Client extends RedisLike {
@@ -154,7 +129,7 @@ async function ownerOf(slot: number): Promise<number> {
 }
 
 const openWith =
-  (make: (ports: readonly number[]) => Client): OpenCluster =>
+  (make: (ports: readonly number[]) => Client): Open<ClusterSubject> =>
   async ({ deadlineMs, isDown = false }) => {
     for (const master of servers.masters) {
       await master.command('FLUSHALL')
@@ -162,21 +137,15 @@ const openWith =
     }
     const client = make(isDown ? [await freePort()] : servers.ports)
     client.on('error', () => {})
-    let nowMs = 0
-    const time = { ...processTime, nowMs: () => nowMs }
+    const { time, ...subject } = inRealTime()
     const held: string[] = []
     const release = () => {
       for (const node of held.splice(0)) serverOf(node).kill('SIGCONT')
     }
     let unfinished: (() => Promise<void>) | undefined
     return {
+      ...subject,
       connection: ioredisConnection(client, { deadlineMs, time }),
-      settle: (promise) => promise,
-      until: (isSo) => waitUntil('it is so', async () => isSo()),
-      async pass(ms) {
-        nowMs += ms
-        await turns()
-      },
       async move(slot) {
         const { to, end } = await beginMove(slot)
         await end()

@@ -1,20 +1,18 @@
 // What a Connection (packages/core/src/redis/connection.ts) to a Cluster promises, as tests.
 
-import { afterEach, describe, expect, test } from 'vitest'
-import type { Connection } from '../../../packages/core/src/redis/connection.js'
+import { describe, expect, test } from 'vitest'
 import { SLOTS, slotOf } from '../../../packages/core/src/redis/transport/hash-slot.js'
-import type { SubjectOptions } from './connection-contract.js'
 import { giveBack, take, taken, teach, upTo } from './contract-calls.js'
+import {
+  isReady,
+  type Open,
+  opener,
+  type Subject,
+  type SubjectOptions,
+} from './contract-subject.js'
 
-/** A connection that has just begun, and its Cluster of three masters. */
-export interface ClusterSubject {
-  readonly connection: Connection
-  /** Waits until a promise has settled, and returns or throws its result. */
-  settle<Value>(promise: Promise<Value>): Promise<Value>
-  /** Waits until `isSo` returns true. */
-  until(isSo: () => boolean): Promise<void>
-  /** Moves the connection's clock by `ms`, and lets it handle what has arrived. */
-  pass(ms: number): Promise<void>
+/** A connection to a Cluster of three masters, which seems to exist for this test only. */
+export interface ClusterSubject extends Subject {
   /** Moves a slot with its keys to another master, without telling the client. Resolves to the
    *  master's name. */
   move(slot: number): Promise<string>
@@ -25,26 +23,12 @@ export interface ClusterSubject {
   release(): Promise<void>
   /** Breaks the connection to a node. Resolves once the client has noticed. */
   breakConnection(node: string): Promise<void>
-  close(): Promise<void> | void
 }
 
-/** Opens a connection to an empty Cluster, which seems to exist for this test only. */
-export type OpenCluster = (options: SubjectOptions) => Promise<ClusterSubject>
-
 /** Declares the tests of the contract for a kind of connection. */
-export function clusterContract(name: string, open: OpenCluster): void {
-  const opened: ClusterSubject[] = []
-  afterEach(async () => {
-    for (const subject of opened.splice(0)) await subject.close()
-  })
+export function clusterContract(name: string, open: Open<ClusterSubject>): void {
+  const begun = opener(open)
 
-  async function begun(options: Partial<SubjectOptions> = {}): Promise<ClusterSubject> {
-    const subject = await open({ deadlineMs: 100, ...options })
-    opened.push(subject)
-    return subject
-  }
-
-  const isReady = ({ connection }: ClusterSubject) => connection.unready() === undefined
   const nodeOf = ({ connection }: ClusterSubject, key: string) =>
     connection.nodeOf(slotOf(key)) as string
 

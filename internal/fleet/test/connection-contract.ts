@@ -1,56 +1,34 @@
 // What a Connection (packages/core/src/redis/connection.ts) to one server promises, as tests.
 // cluster-contract.ts has the promises for a Cluster.
 
-import { afterEach, describe, expect, test } from 'vitest'
-import type { Connection } from '../../../packages/core/src/redis/connection.js'
+import { describe, expect, test } from 'vitest'
 import { argumentsFor, beat, source, take, taken, teach, upTo, usedIn } from './contract-calls.js'
+import {
+  isReady,
+  type Open,
+  opener,
+  type Subject,
+  type SubjectOptions,
+} from './contract-subject.js'
 
-/** A connection that has just begun, and its world. */
-export interface Subject {
-  readonly connection: Connection
-  /** Waits until a promise has settled, and returns or throws its result. */
-  settle<Value>(promise: Promise<Value>): Promise<Value>
-  /** Waits until `isSo` returns true. */
-  until(isSo: () => boolean): Promise<void>
-  /** Moves the connection's clock by `ms`, and lets it handle what has arrived. */
-  pass(ms: number): Promise<void>
+/** A connection to a server that seems to exist for this test only. */
+export interface ServerSubject extends Subject {
   /** Stops the server until `release`; its network continues. */
   holdUp(): void
   release(): Promise<void>
   /** Breaks the client's connection. Resolves when the client has noticed. */
   breakConnection(): Promise<void>
-  close(): Promise<void> | void
 }
-
-export interface SubjectOptions {
-  readonly deadlineMs: number
-  /** Whether there is no server. */
-  readonly isDown?: boolean
-}
-
-/** Opens a connection to an empty server, which seems to exist for this test only. */
-export type Open = (options: SubjectOptions) => Promise<Subject>
 
 /** The client's name for the server, which it need not know. */
 const NODE = 'redis'
 
 /** Declares the tests of the contract for a kind of connection. */
-export function connectionContract(name: string, open: Open): void {
-  const opened: Subject[] = []
-  afterEach(async () => {
-    for (const subject of opened.splice(0)) await subject.close()
-  })
-
-  async function begun(options: Partial<SubjectOptions> = {}): Promise<Subject> {
-    const subject = await open({ deadlineMs: 100, ...options })
-    opened.push(subject)
-    return subject
-  }
-
-  const isReady = ({ connection }: Subject) => connection.unready() === undefined
+export function connectionContract(name: string, open: Open<ServerSubject>): void {
+  const begun = opener(open)
 
   /** Connected to a server that knows the script. */
-  async function connected(options: Partial<SubjectOptions> = {}): Promise<Subject> {
+  async function connected(options: Partial<SubjectOptions> = {}): Promise<ServerSubject> {
     const subject = await begun(options)
     await subject.until(() => isReady(subject))
     await subject.settle(teach(subject.connection.call))
@@ -72,14 +50,7 @@ export function connectionContract(name: string, open: Open): void {
     })
 
     describe('commands', () => {
-      test('run in the order in which they are sent, each once', async () => {
-        const { connection, settle } = await connected()
-        const sent = Promise.all(upTo(50).map(() => take(connection.call, 'u')))
-        expect(await settle(sent)).toEqual(upTo(50))
-        expect(await settle(taken(connection.call, 'u'))).toBe(50)
-      })
-
-      test('are answered in that order, whatever the replies are', async () => {
+      test('run once, and are answered in the order in which they are sent, whatever the replies are', async () => {
         const { connection, settle } = await connected()
         const { call } = connection
         const answers: unknown[] = []
@@ -95,6 +66,7 @@ export function connectionContract(name: string, open: Open): void {
         const told = answers.map((reply) => (Buffer.isBuffer(reply) ? usedIn(reply) : reply))
         const refusal = expect.any(Error)
         expect(told).toEqual(upTo(10).flatMap((i) => [i, [i, i - 1, 0], refusal, i]))
+        expect(await settle(taken(call, 'u'))).toBe(10)
       })
 
       test('are refused if they name an unknown script, until EVAL has loaded it', async () => {
@@ -131,26 +103,19 @@ export function connectionContract(name: string, open: Open): void {
     })
 
     describe('inOneWrite', () => {
-      test('asks for each item in order, before it returns', async () => {
-        const { connection, settle } = await connected()
-        const asked: number[] = []
-        const replies: Promise<number>[] = []
-        connection.inOneWrite(NODE, upTo(20), (item, send) => {
-          asked.push(item)
-          replies.push(take(send, 'u'))
-        })
-        expect(asked).toEqual(upTo(20))
-        expect(await settle(Promise.all(replies))).toEqual(upTo(20))
-      })
-
-      test('keeps the order with what is sent before and afterwards', async () => {
+      test('asks for each item in order, before it returns, between what is sent before and after', async () => {
         const { connection, settle } = await connected()
         const replies = [take(connection.call, 'u')]
-        for (const items of [[1, 2, 3], [4], []]) {
-          connection.inOneWrite(NODE, items, (_, send) => replies.push(take(send, 'u')))
+        for (const items of [upTo(20), [4], []]) {
+          const asked: number[] = []
+          connection.inOneWrite(NODE, items, (item, send) => {
+            asked.push(item)
+            replies.push(take(send, 'u'))
+          })
+          expect(asked).toEqual(items)
           replies.push(take(connection.call, 'u'))
         }
-        expect(await settle(Promise.all(replies))).toEqual(upTo(8))
+        expect(await settle(Promise.all(replies))).toEqual(upTo(25))
       })
 
       test('lets an item ask for nothing, or more than once', async () => {

@@ -23,11 +23,10 @@
 // timers
 // and servers are real.
 
-import { freePort, type RedisServer, startRedis, waitUntil } from '@weir/testkit'
+import { freePort, type RedisServer, startRedis } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { Redis as Redis5 } from 'ioredis5'
 import { afterAll, beforeAll } from 'vitest'
-import { processTime } from '../../../packages/core/src/base/time.js'
 import type { RedisLike } from '../../../packages/core/src/redis/clients/ioredis/redis-like.js'
 import { ioredisConnection } from '../../../packages/core/src/redis/clients/ioredis.js'
 import { patientOptions } from '../../../packages/core/test/redis/patient.js'
@@ -36,13 +35,13 @@ import { Machine } from '../src/redis/machine.js'
 import { SimulatedRedis } from '../src/redis/server.js'
 import { Host } from '../src/world/host.js'
 import { World } from '../src/world/world.js'
-import { connectionContract, type Open } from './connection-contract.js'
+import { connectionContract, type ServerSubject } from './connection-contract.js'
+import { inRealTime, inVirtualTime, LATENCY, MINUTE_US, type Open } from './contract-subject.js'
 
-const MINUTE_US = 60_000_000
 /** Longer than any silence that a test lets pass. */
 const HELD_US = MINUTE_US / 2
 
-const openSimulated: Open = async ({ deadlineMs, isDown = false }) => {
+const openSimulated: Open<ServerSubject> = async ({ deadlineMs, isDown = false }) => {
   const world = new World(1)
   const machine = new Machine(
     world,
@@ -51,35 +50,17 @@ const openSimulated: Open = async ({ deadlineMs, isDown = false }) => {
   )
   machine.isDown = isDown
   const host = new Host(world, 'p0')
-  const latency = { leastUs: 50, mostUs: 2_000 }
-  const connection = simulatedConnection(host, machine, latency, deadlineMs)
+  const connection = simulatedConnection(host, machine, LATENCY, deadlineMs)
   let heldUntilUs = 0
-
-  async function until(isSo: () => boolean): Promise<void> {
-    await world.runUntil(world.nowUs + MINUTE_US, isSo)
-    if (!isSo()) throw new Error('not within a minute')
-  }
-
   return {
+    ...inVirtualTime(world),
     connection,
-    until,
-    async settle(promise) {
-      let isSettled = false
-      const settled = () => {
-        isSettled = true
-      }
-      promise.then(settled, settled)
-      await until(() => isSettled)
-      return promise
-    },
-    pass: (ms) => world.runFor(ms * 1_000),
     holdUp() {
       heldUntilUs = world.nowUs + HELD_US
       machine.freeze(HELD_US)
     },
     release: () => world.runUntil(heldUntilUs, () => false),
     breakConnection: async () => connection.reset(),
-    close() {},
   }
 }
 
@@ -91,11 +72,6 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
-/** Waits until the event loop has handled all present events. */
-async function turns(): Promise<void> {
-  for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setImmediate(resolve))
-}
-
 /** What the tests themselves call on a client. */
 interface Client extends RedisLike {
   readonly stream: { destroy(error: Error): void }
@@ -104,7 +80,7 @@ interface Client extends RedisLike {
 }
 
 const openWith =
-  (make: (port: number) => Client): Open =>
+  (make: (port: number) => Client): Open<ServerSubject> =>
   async ({ deadlineMs, isDown = false }) => {
     if (!isDown) {
       await server.command('FLUSHALL')
@@ -112,16 +88,10 @@ const openWith =
     }
     const client = make(isDown ? await freePort() : server.port)
     client.on('error', () => {})
-    let nowMs = 0
-    const time = { ...processTime, nowMs: () => nowMs }
+    const { time, ...subject } = inRealTime()
     return {
+      ...subject,
       connection: ioredisConnection(client, { deadlineMs, time }),
-      settle: (promise) => promise,
-      until: (isSo) => waitUntil('it is so', async () => isSo()),
-      async pass(ms) {
-        nowMs += ms
-        await turns()
-      },
       holdUp: () => server.kill('SIGSTOP'),
       release: async () => server.kill('SIGCONT'),
       breakConnection() {
