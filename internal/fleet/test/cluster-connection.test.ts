@@ -3,24 +3,17 @@
 //
 // cluster-contract.ts has what holds for both. Besides the limits that connection.test.ts lists,
 // the simulation cannot show these parts of ioredis:
-// what connection.test.ts lists:
 //
 // - a node that accepts a connection and never greets. If a node is stopped, a simulated attempt to
 //   connect to it ends after `connectTimeout`; one of ioredis lasts until Weir takes it to be
-// silent
+//   silent
 // - CLUSTERDOWN, READONLY, nodes that disagree for longer than 0.2 s, and a stopped node that
 //   answers before it hears that its replica has taken over
 // - reads from replicas, sharded subscribers, the connection of the subscriber, `natMap`, DNS
 // - ASKING as a separate command: it travels with the one that follows
 // - MOVED by the node that it names, after which ioredis 6 reconnects, and ioredis 5 does not
 
-import {
-  type Connection,
-  freePort,
-  openConnection,
-  type RedisCluster,
-  startCluster,
-} from '@weir/testkit'
+import { beginMove, freePort, type RedisCluster, startCluster } from '@weir/testkit'
 import { Cluster } from 'ioredis'
 import { Cluster as Cluster5 } from 'ioredis5'
 import { afterAll, beforeAll } from 'vitest'
@@ -89,32 +82,19 @@ interface NodeStream {
   destroy(error: Error): void
 }
 
+type Master = RedisCluster['masters'][number]
+
 const portIn = (node: string): number => Number(node.split(':')[1])
 const serverOf = (node: string) =>
-  servers.masters.find(({ port }) => port === portIn(node)) as (typeof servers.masters)[0]
+  servers.masters.find(({ port }) => port === portIn(node)) as Master
 
 /** Begins to move a slot with its keys to another master. Returns a function that ends the move. */
-async function beginMove(slot: number): Promise<{ to: string; end: () => Promise<void> }> {
-  const masters: Connection[] = servers.masters.map(({ port }) => openConnection(port))
-  const ids = await Promise.all(
-    masters.map(async (node) => String(await node.command('CLUSTER', 'MYID'))),
-  )
+async function moving(slot: number): Promise<{ to: string; end: () => Promise<void> }> {
+  const { masters } = servers
   const from = await ownerOf(slot)
-  const to = (from + 1) % MASTERS
-  const [source, target] = [masters[from], masters[to]] as [Connection, Connection]
-  await target.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', ids[from] as string)
-  await source.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', ids[to] as string)
-  const keys = (await source.command('CLUSTER', 'GETKEYSINSLOT', slot, 100)) as string[]
-  const port = servers.masters[to]?.port as number
-  for (const key of keys) await source.command('MIGRATE', '127.0.0.1', port, String(key), 0, 10_000)
-  return {
-    to: `127.0.0.1:${port}`,
-    async end() {
-      for (const node of [target, source, ...masters])
-        await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', ids[to] as string)
-      for (const node of masters) node.close()
-    },
-  }
+  const [source, target] = [masters[from], masters[(from + 1) % MASTERS]] as [Master, Master]
+  const end = await beginMove(source, target, slot)
+  return { to: `127.0.0.1:${target.port}`, end: () => end(masters) }
 }
 
 /** The master of a slot, according to the first one. */
@@ -147,12 +127,12 @@ const openWith =
       ...subject,
       connection: ioredisConnection(client, { deadlineMs, time }),
       async move(slot) {
-        const { to, end } = await beginMove(slot)
+        const { to, end } = await moving(slot)
         await end()
         return to
       },
       async beginMove(slot) {
-        unfinished = (await beginMove(slot)).end
+        unfinished = (await moving(slot)).end
       },
       holdUp(node) {
         held.push(node)

@@ -10,8 +10,7 @@
 // - TLS, AUTH, SELECT, and what else a client sends when it connects: the greeting is one round
 //   trip, and is never refused
 // - a lazy client (`lazyConnect`), one that is disconnected for good ('end'), and options other
-// than
-//   the recommended ones, such as auto pipelining
+//   than the recommended ones, such as auto pipelining
 // - READONLY, LOADING, OOM and all other refusals except NOSCRIPT and an unknown command
 // - a kernel that accepts connections for a stopped server: a simulated attempt to connect to one
 //   ends after `connectTimeout`, 500 ms; one of ioredis lasts until Weir takes it to be silent
@@ -20,8 +19,7 @@
 // - an orderly end: a simulated break loses messages on their way, in both directions
 //
 // Here, ioredis has a clock that the tests move, so no test waits for a silence; its sockets,
-// timers
-// and servers are real.
+// timers and servers are real.
 
 import { freePort, type RedisServer, startRedis } from '@weir/testkit'
 import { Redis } from 'ioredis'

@@ -64,6 +64,33 @@ export async function startCluster(options: ClusterOptions = {}): Promise<RedisC
   return { nodes, ports: nodes.map((node) => node.port), masters, replicas, stop }
 }
 
+type Node = Pick<RedisServer, 'command' | 'port'>
+
+/**
+ * Begins to move a slot with its keys to another master, as redis-cli does. Returns a function that
+ * ends the move.
+ */
+export async function beginMove(
+  source: Node,
+  target: Node,
+  slot: number,
+): Promise<(others?: readonly Pick<Node, 'command'>[]) => Promise<void>> {
+  const [from = '', to = ''] = await Promise.all(
+    [source, target].map(async (node) => String(await node.command('CLUSTER', 'MYID'))),
+  )
+  // From here on, the source makes no new key in the slot.
+  await target.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', from)
+  await source.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', to)
+  const keys = (await source.command('CLUSTER', 'GETKEYSINSLOT', slot, 1_000)) as Reply[]
+  for (const key of keys)
+    await source.command('MIGRATE', '127.0.0.1', target.port, String(key), 0, 10_000)
+  return async (others = []) => {
+    // The new owner first; otherwise a client is redirected back and forth until it knows.
+    for (const node of [target, source, ...others])
+      await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', to)
+  }
+}
+
 interface StartedNode {
   readonly server: RedisServer
   readonly busPort: number

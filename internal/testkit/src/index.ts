@@ -1,6 +1,6 @@
 export { otherServer, serverBinary } from './binary.js'
 export { chromiumBinary } from './chromium.js'
-export { type ClusterOptions, type RedisCluster, startCluster } from './cluster.js'
+export { beginMove, type ClusterOptions, type RedisCluster, startCluster } from './cluster.js'
 export { type Nginx, startNginx } from './nginx.js'
 export { freePort } from './ports.js'
 export { type PostgresOptions, type PostgresServer, startPostgres } from './postgres.js'

@@ -3,12 +3,7 @@
 import { type StoryOptions, smallestOptions } from '../fleet/choices.js'
 import { Fleet, MOST_AHEAD_US, SECOND_US } from '../fleet/fleet.js'
 import type { Member } from '../fleet/member.js'
-import {
-  whenAllAreAway,
-  whenBoth,
-  whenKeysAreLost,
-  whenSomeAreAway,
-} from '../promises/story.js'
+import { whenAllAreAway, whenBoth, whenKeysAreLost, whenSomeAreAway } from '../promises/story.js'
 import { AWAY, type Scenario, TOLD_US, tellStory, WELL } from './course.js'
 import { ALONE_SCENARIOS } from './scenarios/alone.js'
 import { CLUSTER_SCENARIOS } from './scenarios/cluster.js'

@@ -4,7 +4,7 @@
 import { fixedWindow, RateLimiter, type RedisStore, redisStore } from '@weir/core'
 import { livePolicies } from '@weir/core/live'
 import { storeConformance } from '@weir/core/testing'
-import { openConnection, waitUntil } from '@weir/testkit'
+import { beginMove, openConnection, waitUntil } from '@weir/testkit'
 import { describe, expect, test } from 'vitest'
 
 /** What is passed to `redisStore`. */
@@ -92,7 +92,6 @@ export async function followsAKey(client: Given, ports: readonly number[]): Prom
   expect(await left()).toBe(9)
   const nodes = ports.map((port) => ({ port, ...openConnection(port) }))
   try {
-    const ids = await Promise.all(nodes.map((node) => node.command('CLUSTER', 'MYID')))
     const keys = await Promise.all(nodes.map((node) => node.command('KEYS', `*${name}*`)))
     const masters = await Promise.all(
       nodes.map(async (node) => ((await node.command('ROLE')) as string[])[0] === 'master'),
@@ -102,15 +101,10 @@ export async function followsAKey(client: Given, ports: readonly number[]): Prom
     const [source, target] = [nodes[from], nodes[to]] as [(typeof nodes)[0], (typeof nodes)[0]]
     const [key] = keys[from] as [string]
     const slot = (await source.command('CLUSTER', 'KEYSLOT', key)) as number
-    await target.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', String(ids[from]))
-    await source.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', String(ids[to]))
     // Keys of other tests may be in the same slot.
-    const moved = (await source.command('CLUSTER', 'GETKEYSINSLOT', slot, 1_000)) as string[]
-    for (const each of moved)
-      await source.command('MIGRATE', '127.0.0.1', target.port, each, 0, 10_000)
+    const end = await beginMove(source, target, slot)
     expect(await left()).toBe(8)
-    for (const node of [target, source])
-      await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', String(ids[to]))
+    await end()
     expect(await left()).toBe(7)
     expect(await left()).toBe(6)
   } finally {

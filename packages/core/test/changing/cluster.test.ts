@@ -2,8 +2,7 @@
 // call is asked again.
 
 import {
-  type Connection,
-  openConnection,
+  beginMove,
   type RedisCluster,
   type RedisServer,
   startCluster,
@@ -135,24 +134,9 @@ async function slotsOf(node: RedisServer, prefix: string): Promise<Map<number, s
 
 /** Moves slots and their keys, key by key, as redis-cli does; then tells the masters. */
 async function move(from: RedisServer, to: RedisServer, slots: readonly number[]): Promise<void> {
-  const masters = servers.masters.map(({ port }) => openConnection(port))
-  const [source, target] = [from, to].map(({ port }) => openConnection(port)) as [
-    Connection,
-    Connection,
-  ]
-  const fromId = String(await source.command('CLUSTER', 'MYID'))
-  const toId = String(await target.command('CLUSTER', 'MYID'))
   const moveSlot = async (slot: number): Promise<void> => {
-    // From here on, the source makes no new key in the slot.
-    await target.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId)
-    await source.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId)
-    const names = (await source.command('CLUSTER', 'GETKEYSINSLOT', slot, 1_000)) as unknown[]
-    for (const name of names)
-      await source.command('MIGRATE', '127.0.0.1', to.port, String(name), 0, 10_000)
-    // The new owner first; otherwise a client is redirected back and forth until it knows.
-    for (const node of [target, source, ...masters])
-      await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', toId)
+    const end = await beginMove(from, to, slot)
+    await end(servers.masters)
   }
   await Promise.all(slots.map(moveSlot))
-  for (const node of [...masters, source, target]) node.close()
 }

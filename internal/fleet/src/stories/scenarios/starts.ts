@@ -14,7 +14,7 @@ import { makersIn } from '../../fleet/plan.js'
 import { ALGORITHMS, makersOf } from '../../fleet/policies.js'
 import { whenProcessesStart } from '../../promises/story.js'
 import { AWAY, type Scenario, WELL } from '../course.js'
-import { everyoneIn, nowAndThen } from './steps.js'
+import { nowAndThen, restart } from './steps.js'
 
 /** Each process has one limit for as long as it runs. */
 const ONE_LIMIT = { kind: 'plain', live: false } as const
@@ -30,18 +30,8 @@ export const START_SCENARIOS = {
     bound: whenProcessesStart,
     // A bucket does not count what passed beyond its limit, so refunded units pass again.
     countsAll: false,
-    async goWrong(fleet, us) {
-      const { machine, members, world } = fleet
-      fleet.lose(everyoneIn(fleet))
-      machine.isDown = true
-      for (const { connection } of members) connection.reset()
-      machine.redis.forgetScripts()
-      await nowAndThen(fleet, () => {
-        fleet.lose([fleet.start().rank])
-      })
-      await world.runFor(us)
-      machine.isDown = false
-    },
+    goWrong: (fleet, us) =>
+      restart(fleet, us, () => nowAndThen(fleet, () => fleet.lose([fleet.start().rank]))),
   },
 
   /** All is well. Processes with other limits replace all others, one by one, and share their

@@ -21,13 +21,17 @@ export async function nowAndThen(
 }
 
 /** Redis goes down, with all connections, for `us`. */
-export async function restart(fleet: Fleet, us: number, act: () => void = () => {}): Promise<void> {
+export async function restart(
+  fleet: Fleet,
+  us: number,
+  act: () => Promise<void> | void = () => {},
+): Promise<void> {
   const { machine, members, world } = fleet
   fleet.lose(everyoneIn(fleet))
   machine.isDown = true
   for (const { connection } of members) connection.reset()
   machine.redis.forgetScripts()
-  act()
+  await act()
   await world.runFor(us)
   machine.isDown = false
 }
