@@ -302,7 +302,7 @@ export class Fleet {
       if (!isLease || counter === undefined) return
       if (granted > 0) member?.leasedUs.set(counter.who, this.world.nowUs)
       // No more was left, whoever asks.
-      if (granted < count) member?.denials.denied(counter.who)
+      if (granted < count) member?.deniedUs.set(counter.who, this.world.nowUs)
     })
   }
 

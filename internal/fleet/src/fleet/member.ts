@@ -13,12 +13,13 @@ import { Host } from '../world/host.js'
 import type { World } from '../world/world.js'
 import { Charges, type Units } from './charges.js'
 import type { StoryOptions } from './choices.js'
-import { Denials } from './denials.js'
 import type { Plan } from './plan.js'
 import { LONG_MS } from './policies.js'
 import type { Servers } from './servers.js'
 
 export const DEADLINE_MS = 100
+/** The bound that redisStore's option `denyCache` promises. */
+const LONGEST_DENIED_US = 1_000_000
 
 /** Units of each policy. */
 interface Counted {
@@ -96,7 +97,8 @@ export class Member {
   isThereUs: number | undefined = undefined
   /** What the statistics of its limiter should be, for each policy. */
   readonly counted: Counted
-  readonly denials: Denials
+  /** When Redis last denied a request for each key of which nothing was given back since. */
+  readonly deniedUs: Map<string, number> = new Map()
   /** The unanswered waits of each key, in the order in which they were asked for. */
   readonly waits: Map<string, Waiter[]> = new Map()
   /** When Redis last granted it a lease of each key. */
@@ -126,7 +128,6 @@ export class Member {
     const none = () => policies.map(() => 0)
     this.counted = { taken: none(), penalty: none(), refunded: none(), perhapsRefunded: none() }
     this.charges = new Charges()
-    this.denials = new Denials(this.host)
     const { time } = this.host
     this.connection = servers.connect(this.host, latency, DEADLINE_MS)
     // A process that starts later has the rank of the one that it replaces.
@@ -191,6 +192,13 @@ export class Member {
     const before = this.seen.get(key)
     if (!allowed && used.some((each, i) => each < (before?.[i] ?? 0))) return
     this.seen.set(key, used)
+  }
+
+  /** Whether its deny cache may answer for a key. */
+  mayRefuse(key: string): boolean {
+    const { world, rate } = this.host
+    const deniedUs = this.deniedUs.get(key) ?? Number.NEGATIVE_INFINITY
+    return world.nowUs - deniedUs <= LONGEST_DENIED_US / Math.min(1, rate)
   }
 
   /** Whether it has seen a block that still stands.

@@ -36,7 +36,7 @@ export function refund(fleet: Fleet, member: Member): void {
       if (!isFirst) return
       count(member.counted.refunded, back)
       member.gaveBack(charged.key, back)
-      if (back.some((each) => each > 0)) member.denials.freed(charged.key)
+      if (back.some((each) => each > 0)) member.deniedUs.delete(charged.key)
     },
   })
 }
@@ -66,13 +66,13 @@ export function settle(fleet: Fleet, member: Member): void {
 
 /** Resets a key, unless Redis is away. */
 export function reset(fleet: Fleet, member: Member, key: string): void {
-  const { host, limiter, denials } = member
+  const { host, limiter, deniedUs } = member
   fleet.tell(`${host.name} ${key} resets`)
   ask(fleet, member, {
     call: () => limiter.reset(key),
-    answered: () => denials.freed(key),
+    answered: () => deniedUs.delete(key),
     failed(error) {
-      denials.freed(key)
+      deniedUs.delete(key)
       fleet.must(fleet.terms.isAway, `${host.name} rejected a reset: ${error}`)
     },
   })

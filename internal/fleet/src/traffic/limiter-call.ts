@@ -84,14 +84,14 @@ export function askFor<Of extends Decision>(
   const isByLimit = fleet.live?.check()
   const hasOpened = checkOpens(fleet, member)
   // A deny cache answers at once.
-  const mayBeCached = member.denials.isFresh(key)
+  const mayBeCached = member.mayRefuse(key)
   ask(fleet, member, {
     call,
     mostMs,
     answered(decision) {
       const { allowed, source } = decision
       if (source === 'cache') fleet.must(mayBeCached, `${key} denied by what no longer holds`)
-      if (source === 'store' && !allowed) member.denials.denied(key)
+      if (source === 'store' && !allowed) member.deniedUs.set(key, fleet.world.nowUs)
       isByLimit?.(decision)
       checkLimits(fleet, member, decision.policies)
       if (source === 'local') hasOpened()
