@@ -5,9 +5,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RateLimiter, type RedisStore, type RedisStoreOptions, redisStore } from '@weir/core'
+import { algorithms } from '@weir/core/testing'
 import { waitUntil } from '@weir/testkit'
-import { everyAlgorithm } from './algorithms.js'
 import { type Check, countAtLeast, routine } from './checks.js'
+import type { PolicySettings } from './client/protocol.js'
 import { makePolicy } from './client/target.js'
 import { openClient, type UserClient } from './client/user-client.js'
 import type { Stage, Wire } from './stage.js'
@@ -126,11 +127,19 @@ export function passed(what: string, fleet: Fleet, key: string, most: number): C
   ]
 }
 
+/** Policies of all algorithms that let `limit` pass at once, and as many again in a window. */
+function everyAlgorithm(limit: number): PolicySettings[] {
+  return Object.values(algorithms)
+    .filter(({ api }) => api.consume === 'takes 3')
+    .flatMap(({ policies }) => Object.entries(policies))
+    .map(([make, { of }]) => ({ make, options: { ...of(limit, WINDOW, 'day').options } }))
+}
+
 export async function openFleet(
   stage: Stage,
   { port, size, limit, store = {} }: FleetOptions,
 ): Promise<Fleet> {
-  const policies = everyAlgorithm('day', limit, WINDOW)
+  const policies = everyAlgorithm(limit)
   const processes = await Promise.all(
     Array.from({ length: size }, async (_, rank): Promise<Process> => {
       const wire = await stage.proxy(port)

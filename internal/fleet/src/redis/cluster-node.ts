@@ -2,7 +2,7 @@
 // others to the node that it believes to serve them (getNodeByQuery in Redis's cluster.c).
 
 import { SLOTS, slotOf } from '../../../../packages/core/src/redis/transport/hash-slot.js'
-import { RefusedError } from './refused-error.js'
+import { RefusedError } from './keyspace.js'
 import { SimulatedRedis } from './server.js'
 
 /** The reply to CLUSTER SLOTS: ranges of slots, each from the end of the one before up to `last`,

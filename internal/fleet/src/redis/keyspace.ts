@@ -4,7 +4,11 @@
 import type { Cells, Kernel, Scratch } from '../../../../packages/core/src/algorithms/algorithm.js'
 import type { Mark, Marks, Table } from '../../../../packages/core/src/algorithms/driver.js'
 import type { Kept } from '../../../../packages/core/src/memory/settings.js'
-import { RefusedError } from './refused-error.js'
+
+/** A server's refusal of a command, in the form in which ioredis reports it. */
+export class RefusedError extends Error {
+  override readonly name = 'ReplyError'
+}
 
 interface Entry {
   readonly value: Cells | Mark | Kept | ReadonlyMap<string, number>

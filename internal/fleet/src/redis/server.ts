@@ -4,8 +4,7 @@
 import { createHash } from 'node:crypto'
 import { HEARTBEAT } from '../../../../packages/core/src/redis/heartbeat.js'
 import { driverScriptOf, type Place, runDriver } from './driver-script.js'
-import { Keyspace } from './keyspace.js'
-import { RefusedError } from './refused-error.js'
+import { Keyspace, RefusedError } from './keyspace.js'
 import { isOfSettings, SettingsScripts } from './settings-scripts.js'
 
 type Script = (keys: readonly string[], args: readonly string[]) => unknown
