@@ -9,13 +9,23 @@ export interface Check {
   readonly routine?: boolean
 }
 
-export function countAtMost(what: string, value: number, bound: number): Check {
-  return { what, value: String(value), bound: `<= ${bound}`, ok: value <= bound }
-}
+type Judge = (what: string, value: number, bound: number) => Check
 
-export function countAtLeast(what: string, value: number, bound: number): Check {
-  return { what, value: String(value), bound: `>= ${bound}`, ok: value >= bound }
+const atMost = (text: (value: number) => string): Judge => {
+  return (what, value, bound) => {
+    return { what, value: text(value), bound: `<= ${text(bound)}`, ok: value <= bound }
+  }
 }
+const atLeast = (text: (value: number) => string): Judge => {
+  return (what, value, bound) => {
+    return { what, value: text(value), bound: `>= ${text(bound)}`, ok: value >= bound }
+  }
+}
+export const countAtMost: Judge = atMost(String)
+export const countAtLeast: Judge = atLeast(String)
+export const msAtMost: Judge = atMost(ms)
+export const msAtLeast: Judge = atLeast(ms)
+export const shareAtMost: Judge = atMost(percent)
 
 export function exactly(what: string, value: number, bound: number): Check {
   return { what, value: String(value), bound: String(bound), ok: value === bound }
@@ -26,23 +36,6 @@ export function none(what: string, found: readonly string[]): Check {
   const shown = [...new Set(found)].slice(0, 3).join(' | ').slice(0, 300)
   const value = found.length === 0 ? '0' : `${found.length}: ${shown}`
   return { what, value, bound: '0', ok: found.length === 0, routine: true }
-}
-
-export function msAtMost(what: string, value: number, bound: number): Check {
-  return { what, value: ms(value), bound: `<= ${ms(bound)}`, ok: value <= bound }
-}
-
-export function msAtLeast(what: string, value: number, bound: number): Check {
-  return { what, value: ms(value), bound: `>= ${ms(bound)}`, ok: value >= bound }
-}
-
-export function shareAtMost(what: string, value: number, bound: number): Check {
-  return {
-    what,
-    value: percent(value),
-    bound: `<= ${percent(bound)}`,
-    ok: value <= bound,
-  }
 }
 
 export function routine(check: Check): Check {

@@ -135,9 +135,7 @@ export function isAsUsual({ degraded, error, ms }: Sample): boolean {
  * the store late.
  */
 export function degradedAtMost({ samples }: Run, bound: number, what = 'degraded'): Check {
-  return {
-    ...countAtMost(what, samples.filter(({ degraded }) => degraded).length, bound),
-  }
+  return countAtMost(what, samples.filter(({ degraded }) => degraded).length, bound)
 }
 
 /** Each window of the store except the last was used up, and none was exceeded. */
