@@ -1,7 +1,8 @@
 // The calls in the contract of a Connection. They use only Weir's scripts, which a simulated server
 // also knows.
 
-import { fixedWindow } from '../../../packages/core/src/index.js'
+import type { CallMode } from '../../../packages/core/src/algorithms/modes.js'
+import { fixedWindow, type Policy } from '../../../packages/core/src/index.js'
 import { IGNORED, type LayerRequest } from '../../../packages/core/src/layer.js'
 import type { Send } from '../../../packages/core/src/redis/connection.js'
 import { HEARTBEAT } from '../../../packages/core/src/redis/heartbeat.js'
@@ -15,20 +16,30 @@ import { keyFormat } from '../../../packages/core/src/redis/transport/keys.js'
 import { unpackNumbers } from '../../../packages/core/src/redis/transport/msgpack.js'
 import { makePolicySet } from '../../../packages/core/src/request.js'
 
-const LIMIT = 1_000
 /** The time of each call, fixed so that no window ends while a test runs. */
-const NOW_US = Date.UTC(2026, 2, 1) * 1_000
-const policySet = makePolicySet('contract', [
-  fixedWindow({ name: 'p', limit: LIMIT, window: '1h' }),
-])
-const prepared = prepareScript(keyFormat('contract'), policySet)
-export const source: string = prepared.script.source
+export const NOW_US = Date.UTC(2026, 2, 1) * 1_000
 
-export function argumentsFor(mode: 'consume' | 'peek' | 'refund', key: string): string[] {
-  const request = { mode, target: { policySet, key }, costs: [1], count: 1 } as LayerRequest
-  const entry = new JoinedEntry(request, IGNORED)
-  return argumentsOf(new OpenCall(prepared, 0, mode, NOW_US, entry, undefined))
+type Given = Partial<Pick<LayerRequest, 'costs' | 'untilUs' | 'seenUs'>>
+
+/** The script of a policy, and the arguments of calls with one request. */
+export function scriptOf(prefix: string, policy: Policy) {
+  const policySet = makePolicySet(prefix, [policy])
+  const prepared = prepareScript(keyFormat(prefix), policySet)
+  return {
+    source: prepared.script.source,
+    argumentsFor(mode: CallMode, key: string, given: Given = {}, nowUs: number = NOW_US): string[] {
+      const request = { mode, target: { policySet, key }, costs: [1], count: 1, ...given }
+      const entry = new JoinedEntry(request as LayerRequest, IGNORED)
+      return argumentsOf(new OpenCall(prepared, 0, mode, nowUs, entry, undefined))
+    },
+  }
 }
+
+const LIMIT = 1_000
+export const { source, argumentsFor } = scriptOf(
+  'contract',
+  fixedWindow({ name: 'p', limit: LIMIT, window: '1h' }),
+)
 
 /** Takes one unit of a key. Resolves to how many have been taken, including this one. */
 export async function take(send: Send, key: string): Promise<number> {

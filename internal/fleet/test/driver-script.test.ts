@@ -5,17 +5,9 @@ import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import type { CallMode } from '../../../packages/core/src/algorithms/modes.js'
-import { IGNORED, type LayerRequest } from '../../../packages/core/src/layer.js'
+import type { Policy } from '../../../packages/core/src/index.js'
 import { HEARTBEAT } from '../../../packages/core/src/redis/heartbeat.js'
-import {
-  argumentsOf,
-  JoinedEntry,
-  OpenCall,
-  prepareScript,
-} from '../../../packages/core/src/redis/transport/call.js'
-import { keyFormat } from '../../../packages/core/src/redis/transport/keys.js'
 import { unpackNumbers } from '../../../packages/core/src/redis/transport/msgpack.js'
-import { makePolicySet } from '../../../packages/core/src/request.js'
 import {
   kernelNames,
   type WalkRecipe,
@@ -26,6 +18,7 @@ import { takeWalk } from '../../../packages/core/test/redis/differential/walk.js
 import { ownRedis } from '../../../packages/core/test/redis/own.js'
 import { makersOf } from '../src/fleet/policies.js'
 import { SimulatedRedis } from '../src/redis/server.js'
+import { scriptOf } from './contract-calls.js'
 
 const { client } = await ownRedis()
 
@@ -63,14 +56,10 @@ const ALGORITHMS = ['token-bucket', 'fixed-window', 'sliding-counter', 'sliding-
 
 /** Takes one unit of a key by an algorithm, and returns the reply. */
 async function takeBy(client: Redis, algorithm: (typeof ALGORITHMS)[number], key: string) {
-  const policySet = makePolicySet('foreign', [makersOf(algorithm, 1)[0]?.(10) as never])
-  const prepared = prepareScript(keyFormat('foreign'), policySet)
-  const request = { mode: 'consume', target: { policySet, key }, costs: [1], count: 1 }
-  const entry = new JoinedEntry(request as LayerRequest, IGNORED)
-  const nowUs = Date.UTC(2026, 2, 1) * 1_000
-  const args = argumentsOf(new OpenCall(prepared, 0, 'consume', nowUs, entry, undefined))
-  await client.script('LOAD', prepared.script.source)
-  const reply = await client.callBuffer('evalsha', args.with(2, key))
+  const policy = makersOf(algorithm, 1)[0]?.(10) as Policy
+  const { source, argumentsFor } = scriptOf('foreign', policy)
+  await client.script('LOAD', source)
+  const reply = await client.callBuffer('evalsha', argumentsFor('consume', key).with(2, key))
   return unpackNumbers(reply as Buffer)
 }
 
@@ -94,16 +83,13 @@ const OOM = 'OOM command not allowed'
 
 /** What a server without memory answers to each mode, and to a heartbeat. */
 async function whenFull(redis: Redis, set: (isFull: boolean) => unknown) {
-  const policySet = makePolicySet('full', [makersOf('fixed-window', 1)[0]?.(10) as never])
-  const prepared = prepareScript(keyFormat('full'), policySet)
-  await redis.script('LOAD', prepared.script.source)
+  const { source, argumentsFor } = scriptOf('full', makersOf('fixed-window', 1)[0]?.(10) as Policy)
+  await redis.script('LOAD', source)
   const ask = async (mode: CallMode, key: string, cost: number) => {
     const nowUs = Date.now() * 1_000
-    const times = { untilUs: [nowUs + 3_600_000_000], seenUs: nowUs }
-    const request = { mode, target: { policySet, key }, costs: [cost], count: 1, ...times }
-    const entry = new JoinedEntry(request as LayerRequest, IGNORED)
-    const args = argumentsOf(new OpenCall(prepared, 0, mode, undefined, entry, undefined))
-    return redis.callBuffer('evalsha', args as string[]).then(
+    const given = { costs: [cost], untilUs: [nowUs + 3_600_000_000], seenUs: nowUs }
+    const args = argumentsFor(mode, key, given, nowUs)
+    return redis.callBuffer('evalsha', args).then(
       (reply) => unpackNumbers(reply as Buffer)[1],
       ({ message }) => message.slice(0, OOM.length),
     )
