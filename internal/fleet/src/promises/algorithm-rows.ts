@@ -29,16 +29,13 @@ function rowOf(
 ): AlgorithmRow {
   const { of: make, bound } = policyFactories[names[0] ?? ''] as (typeof policyFactories)[string]
   const { units } = bound(make(LIMIT, '1m'))
-  const examples = [example(of, terms(LIMIT), units)]
-  return { when: names.map((name) => `\`${name}\``).join(', '), passes, examples, exact }
+  const when = names.map((name) => `\`${name}\``).join(', ')
+  return { when, passes, example: example(of, terms(LIMIT), units), exact }
 }
 
 export function algorithmsText(): string {
-  const rows = algorithmRows.map(({ when, passes, examples, exact }) => [
-    when,
-    passes,
-    examples.map(textOf).join('; '),
-    exact,
-  ])
+  const rows = algorithmRows.map(({ when, passes, example, exact }) => {
+    return [when, passes, textOf(example), exact]
+  })
   return tableOf(['policy', 'passes at most', `for L = ${LIMIT}`, 'how exact'], rows)
 }

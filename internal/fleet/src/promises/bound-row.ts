@@ -1,4 +1,4 @@
-// A row of a table of bounds: a formula in words, and examples with numbers.
+// A row of a table of bounds: a formula in words, and an example with numbers.
 
 /** The limit of the examples. */
 export const LIMIT = 100
@@ -8,7 +8,7 @@ export interface BoundRow {
   readonly when: string
   /** ... lets at most this much pass: the formula. */
   readonly passes: string
-  readonly examples: readonly Example[]
+  readonly example: Example
 }
 
 export interface Example {
