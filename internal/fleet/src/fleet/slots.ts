@@ -113,24 +113,6 @@ export class SlotCounter {
   }
 }
 
-/** For each key, the slots that a request for it takes: its own, and those for all keys. */
-export function slotCountersOf(
-  options: StoryOptions,
-  keys: readonly string[],
-  uses: readonly { readonly policy: Policy; readonly key: string | undefined }[],
-): ReadonlyMap<string, readonly SlotCounter[]> {
-  const made = new Map<string, SlotCounter>()
-  const counterOf = (who: string, policy: Policy): SlotCounter => {
-    const id = `${policy.name} ${who}`
-    const counter = made.get(id) ?? new SlotCounter(who, policy, options)
-    made.set(id, counter)
-    return counter
-  }
-  return new Map(
-    keys.map((of) => [of, uses.map(({ policy, key }) => counterOf(key ?? of, policy))]),
-  )
-}
-
 /** All slots of a story. */
 export class HeldSlots {
   /** For each key, the slots that a request for it takes. */
@@ -138,8 +120,16 @@ export class HeldSlots {
   readonly counters: readonly SlotCounter[]
   readonly #works: Set<Work> = new Set()
 
-  constructor(...given: Parameters<typeof slotCountersOf>) {
-    this.ofKey = slotCountersOf(...given)
+  constructor(
+    options: StoryOptions,
+    keys: readonly string[],
+    uses: readonly { readonly policy: Policy; readonly key: string | undefined }[],
+  ) {
+    const of = (who: string, policy: Policy) => new SlotCounter(who, policy, options)
+    const ofAll = uses.map(({ policy, key }) => (key === undefined ? key : of(key, policy)))
+    this.ofKey = new Map(
+      keys.map((who) => [who, uses.map(({ policy }, i) => ofAll[i] ?? of(who, policy))]),
+    )
     this.counters = [...new Set([...this.ofKey.values()].flat())]
   }
 
