@@ -44,3 +44,20 @@ export function endChild(child: ChildProcess): Promise<void> {
     if (child.connected) child.disconnect()
   })
 }
+
+/** Runs `work` with a process for each job, which reports when it is ready, and ends with `work`.
+ *  @param built the built files that each runs */
+export async function withChildren<Result>(
+  entry: string,
+  jobs: readonly object[],
+  work: (children: readonly ChildProcess[]) => Promise<Result>,
+  built: readonly string[] = [],
+): Promise<Result> {
+  const children = jobs.map((job, i) => startChild(entry, job, [], built[i]))
+  try {
+    await Promise.all(children.map((child) => nextMessage(child)))
+    return await work(children)
+  } finally {
+    await Promise.all(children.map(endChild))
+  }
+}

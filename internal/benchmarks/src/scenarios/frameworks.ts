@@ -1,9 +1,8 @@
 // What a limiter adds to a request of Fastify and of Hono, in memory and on Redis. A whole run does
 // not include this scenario; ask for it by name.
 
-import type { ChildProcess } from 'node:child_process'
 import { startRedis } from '@weir/testkit'
-import { endChild, nextMessage, startChild } from '../child.js'
+import { withChildren } from '../child.js'
 import type { FrameworkJob } from '../http/framework-main.js'
 import { type Application, applications } from '../http/frameworks.js'
 import { CLIENTS } from '../http/job.js'
@@ -37,28 +36,20 @@ async function tableOf(
   { rounds, turnMs }: Scale,
 ): Promise<Table> {
   const all = applications.filter((each) => each.framework === framework)
-  const running: ChildProcess[] = []
-  try {
-    for (const { name } of all) {
-      const job: FrameworkJob = { framework, name, port }
-      const child = startChild('http/framework-main.js', job)
-      running.push(child)
-      await nextMessage(child)
-    }
+  const jobs = all.map(({ name }): FrameworkJob => ({ framework, name, port }))
+  const samples = await withChildren('http/framework-main.js', jobs, async (running) => {
     await inRounds(running, 2, (child) => middlewareTurn(child, 2 * turnMs))
-    const samples = await inRounds(running, rounds, (child) => middlewareTurn(child, turnMs))
-    const [bare = [], ...others] = samples.map(({ us = [] }) => us)
-    const rows = all.slice(1).map(({ name, kind }, i) => ({
-      subject: name,
-      kind,
-      // Of the same round, in which the machine is equally fast.
-      samples: { us: (others[i] ?? []).map((us, round) => us - (bare[round] as number)) },
-    }))
-    const base = all.find(({ kind }) => kind === 'peer')?.name as string
-    const where = port === undefined ? 'in memory' : 'on Redis'
-    const metrics = [{ id: 'us', title: 'CPU, us', digits: 2, base }]
-    return { id: `${framework} ${where}`, title: `${framework}, ${where}`, metrics, rows }
-  } finally {
-    await Promise.all(running.map(endChild))
-  }
+    return inRounds(running, rounds, (child) => middlewareTurn(child, turnMs))
+  })
+  const [bare = [], ...others] = samples.map(({ us = [] }) => us)
+  const rows = all.slice(1).map(({ name, kind }, i) => ({
+    subject: name,
+    kind,
+    // Of the same round, in which the machine is equally fast.
+    samples: { us: (others[i] ?? []).map((us, round) => us - (bare[round] as number)) },
+  }))
+  const base = all.find(({ kind }) => kind === 'peer')?.name as string
+  const where = port === undefined ? 'in memory' : 'on Redis'
+  const metrics = [{ id: 'us', title: 'CPU, us', digits: 2, base }]
+  return { id: `${framework} ${where}`, title: `${framework}, ${where}`, metrics, rows }
 }

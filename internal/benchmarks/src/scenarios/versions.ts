@@ -2,7 +2,7 @@
 // it by name.
 
 import type { ChildProcess } from 'node:child_process'
-import { BUILT, endChild, nextMessage, startChild } from '../child.js'
+import { BUILT, nextMessage, startChild, withChildren } from '../child.js'
 import { middleware, NOTHING } from '../http/middleware.js'
 import type { MiddlewareJob } from '../http/middleware-main.js'
 import type { Job } from '../memory/main.js'
@@ -161,30 +161,14 @@ async function inNewProcesses(
   for (let i = 0; i < rounds; i += 1) {
     const inOrder = <Each>(each: readonly Each[]): readonly Each[] =>
       i % 2 === 0 ? each : each.toReversed()
-    all.push(inOrder(await withChildren(inOrder(sides), entry, job, work)))
+    const jobs = sides.map(() => job)
+    all.push(inOrder(await withChildren(entry, jobs, work, inOrder(sides))))
   }
   return sides.map((_, side) => {
     const ofSide = all.map((samples) => samples[side] as Samples)
     const ids = Object.keys(ofSide[0] as Samples)
     return Object.fromEntries(ids.map((id) => [id, ofSide.flatMap((each) => each[id] ?? [])]))
   })
-}
-
-/** Runs `work` with a process of each side, which reports when it is ready, and ends with
- *  `work`. */
-async function withChildren<Result>(
-  sides: readonly string[],
-  entry: string,
-  job: object,
-  work: (children: readonly ChildProcess[]) => Promise<Result>,
-): Promise<Result> {
-  const children = sides.map((side) => startChild(entry, job, [], side))
-  try {
-    await Promise.all(children.map((child) => nextMessage(child)))
-    return await work(children)
-  } finally {
-    await Promise.all(children.map(endChild))
-  }
 }
 
 function rowOf(subject: string, [present, reference]: readonly Samples[], metric: string): Row {
