@@ -17,8 +17,3 @@ export function attempt(run: (ends: Ends) => Promise<void>): () => Promise<void>
       }
     })
 }
-
-export const forMs = (ms: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, ms)
-  })

@@ -1,6 +1,7 @@
 // Redis, or a node of it, freezes or is slow, and goes on: nothing is counted twice, and nothing is
 // left behind.
 
+import { setTimeout as forMs } from 'node:timers/promises'
 import { redisStore } from '@weir/core'
 import { fromGlide, recommendedGlideOptions } from '@weir/core/glide'
 import { fromNodeRedis } from '@weir/core/node-redis'
@@ -9,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { glideClient, glideCluster } from '../glide.js'
 import { nodeRedisClient, VERSIONS } from '../node-redis.js'
 import { ALONE, limiterOn, redisDecides } from '../other-clients.js'
-import { attempt, type Ends, forMs } from './attempt.js'
+import { attempt, type Ends } from './attempt.js'
 
 let server: RedisServer
 beforeAll(async () => {

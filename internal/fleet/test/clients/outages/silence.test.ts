@@ -1,6 +1,7 @@
 // A silent connection is given up, so that a new one is made, perhaps to another host. (GLIDE
 // cannot be told to.) Tests that wait most of the time run at once.
 
+import { setTimeout as forMs } from 'node:timers/promises'
 import { type RedisStoreOptions, recommendedRedisOptions, redisStore } from '@weir/core'
 import { fromNodeRedis, recommendedNodeRedisOptions } from '@weir/core/node-redis'
 import { type RedisServer, startCluster, startProxy, startRedis, waitUntil } from '@weir/testkit'
@@ -9,7 +10,7 @@ import * as redis from 'redis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { nodeRedisClient, nodeRedisCluster } from '../node-redis.js'
 import { ALONE, asking, type Given, limiterOn, redisDecides } from '../other-clients.js'
-import { attempt, type Ends, forMs } from './attempt.js'
+import { attempt, type Ends } from './attempt.js'
 
 let server: RedisServer
 beforeAll(async () => {
