@@ -8,7 +8,7 @@
 //   LIMITS           other limits, such as {"turns": 3}
 //   ADMIN_PASSWORD   of the dashboard at /weir; without it, one that is printed
 
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { memoryStore, recommendedRedisOptions, redisStore } from '@weir/core'
@@ -61,9 +61,13 @@ const answer = gateway({
   userOf: (apiKey) => users.get(apiKey),
 })
 
-const admin = `Basic ${Buffer.from(`admin:${ADMIN_PASSWORD}`).toString('base64')}`
+// What is compared has one length, and takes one time.
+/** @param {string} text */
+const hashOf = (text) => createHash('sha256').update(text).digest()
+const admin = hashOf(`Basic ${Buffer.from(`admin:${ADMIN_PASSWORD}`).toString('base64')}`)
 /** @param {import('node:http').IncomingMessage | Request} request */
-const isAdmin = ({ headers }) => 'authorization' in headers && headers.authorization === admin
+const isAdmin = ({ headers }) =>
+  'authorization' in headers && timingSafeEqual(hashOf(headers.authorization ?? ''), admin)
 const page = dashboard({ limiters: [limiter], path: '/weir', authorize: isAdmin })
 const server = createServer((req, res) => {
   if (!/^\/weir(\/|\?|$)/.test(req.url ?? '')) return answer(req, res)
