@@ -246,6 +246,7 @@ describe('a missing permission causes one warning, with the remedy', () => {
     ['SET', tokenBucket({ capacity: 2, refill: 1, every: window })],
     ['LINDEX', slidingLog({ limit: 2, window })],
     ['GETRANGE', budget({ limit: 2 })],
+    ['SETRANGE', budget({ limit: 9, holdTimeout: '1h' })],
     ['RPUSH', slidingLog({ limit: 2, window })],
     ['ZADD', fixedWindow({ limit: 2, window })],
     ['ZREMRANGEBYSCORE', fixedWindow({ limit: 2, window })],

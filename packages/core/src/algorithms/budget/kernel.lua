@@ -10,8 +10,9 @@
 local MOST_RUNS = 122
 -- Times have 13 digits and units at most 16, so a text's length says whether it has runs.
 local WITHOUT_RUNS = 30
--- The end of the numbers and the first run, which have at most 61 and 31 characters.
-local BEGINNING = '91'
+-- The last of what is read first: 61 characters of numbers, and ',expiry:' with one digit of units.
+-- Nothing behind is judged.
+local BEGINNING = '76'
 -- A policy's 61 runs need no count of runs; 122 have 3,782 characters.
 local FEW_RUNS = 1900
 local MOST_CHARACTERS = '5000'
