@@ -522,4 +522,12 @@ export const FAULTS = [
     '  return (isSure && !isOfKey) || !kernel?.traits.isHeld\n',
     '  return kernel !== undefined || (isSure && !isOfKey)\n',
   ],
+  [
+    'what was admitted for an estimate is not spent if a late reply says that Redis holds it',
+    `${RESILIENCE}/ledger.ts`,
+    '      if (isEstimate && kernel?.settle !== undefined && kernel.traits.isHeld) continue\n',
+    '      void [isEstimate, kernel]\n',
+    'slow',
+    { budget: 8, budgetMs: 2_000 },
+  ],
 ]

@@ -2,6 +2,7 @@
 // that reads a counter finds what is missing there, whichever key or limit it names.
 
 import { traitsOf } from '../../algorithms/modes.js'
+import type { Policy } from '../../algorithms/policy.js'
 import type { Clock } from '../../base/clock.js'
 import type { LayerRequest } from '../../layer.js'
 import { partOfRequest, partOfTarget } from '../../request.js'
@@ -106,9 +107,18 @@ export class Ledger {
   /**
    * A late reply shows that the store has counted a request that was decided here meanwhile.
    * @param untilUs until when the units count in the store: the entry may have dropped them
+   * @param isEstimate whether policies that hold estimates hold the units, until they expire there;
+   *   what was admitted here is spent, so it is counted all the same
    */
-  countedLate({ target, costs }: LayerRequest, times: number, untilUs: readonly number[]): void {
+  countedLate(
+    { target, costs }: LayerRequest,
+    times: number,
+    untilUs: readonly number[],
+    isEstimate: boolean,
+  ): void {
     for (let i = 0; i < costs.length; i += 1) {
+      const { kernel } = target.policySet.policies[i] as Policy
+      if (isEstimate && kernel?.settle !== undefined && kernel.traits.isHeld) continue
       const admitted = this.of(target, i)
       if (admitted === undefined || isOver(untilUs[i], admitted.overUs)) continue
       admitted.add(target, i, -times * (costs[i] as number))

@@ -272,7 +272,8 @@ export class Resilience implements Layer, Sent {
     const { granted, untilUs } = result
     // The waiting call has been given another turn, or none.
     if (request.maxWaitMs !== undefined && mode === 'consume') this.#unwanted(request, result)
-    else if (traitsOf(mode).takes) ledger.countedLate(chargeOf(request), granted, untilUs)
+    else if (traitsOf(mode).takes)
+      ledger.countedLate(chargeOf(request), granted, untilUs, traitsOf(mode).judges)
   }
 
   failed(guarded: GuardedRequest, error: unknown, pending: Pending): void {

@@ -2,7 +2,7 @@
 // same counters, in virtual time.
 
 import { describe, expect, test } from 'vitest'
-import { fixedWindow, leakyBucket, slidingLog } from '../../../src/index.js'
+import { budget, fixedWindow, leakyBucket, slidingLog } from '../../../src/index.js'
 import { BEAT_SET } from '../../../src/layers/resilience/canary.js'
 import { resilientIn } from '../../../src/layers/resilience/resilient.js'
 import { makePolicySet } from '../../../src/request.js'
@@ -226,6 +226,17 @@ describe('what was admitted without the store', () => {
     await time.settle(Promise.resolve(next))
     await time.advance(10_000)
     expect(store.health()).toMatchObject({ state: 'closed', localKeys: 0 })
+  })
+
+  test('is spent, though a late reply says that the store holds it as an estimate', async () => {
+    const { consume, store, time, memory, release } = worldOf()
+    const budgets = makePolicySet('p', [budget({ limit: 10, holdTimeout: '1m' })])
+    expect(await consume(on(budgets), 4, 'held')).toBe(4)
+    release()
+    await time.advance(90_000)
+    expect(store.health()).toMatchObject({ state: 'closed', localKeys: 0 })
+    const { policies } = memory.decide({ ...consuming(budgets, 'k'), mode: 'peek' })
+    expect(policies[0]?.remaining).toBe(6)
   })
 
   test('is no longer in health() after the store says that it cannot count the key', async () => {
