@@ -501,6 +501,8 @@ export const FAULTS = [
     `${RESILIENCE}/ledger.ts`,
     '      admitted?.settlements.set(request, { ...part, deadlineAtMs: undefined, isForStore: true })\n',
     '      void [admitted, part]\n',
+    'outage',
+    { budget: 20, budgetMs: 3_000, processes: 2, keys: 8 },
   ],
   [
     'a renewed estimate counts twice until it expires',
