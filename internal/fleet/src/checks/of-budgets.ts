@@ -16,7 +16,8 @@ export function checkEstimate(
   { allowed, source, policies }: Decision,
 ): void {
   const { member, asked, units } = own
-  const isExpected = source !== 'local' || counters.some((each) => each.mayBeLocal(member.rank))
+  const mayBeLocal = counters.some((each) => each.mayBeLocal(member.rank))
+  const isExpected = source !== 'local' || mayBeLocal
   fleet.must(isExpected, `${member.host.name} decided a budget without Redis, which is well`)
   if (source === 'store') {
     if (member.store.health().localKeys === 0) fleet.budgets?.heardAll(member)
@@ -32,7 +33,7 @@ export function checkEstimate(
         fleet.must(remaining <= Math.max(0, left), `${what} before ${taken}, ${remaining} remain`)
       }
       // A local quota may be a ceiling, which knows of no expiry.
-      if (counter.hasLost || member.store.health().state !== 'closed') return
+      if (counter.hasLost || mayBeLocal) return
       const left = counter.limit - most - taken
       fleet.must(remaining >= left, `${what} before ${taken}, and only ${remaining} remain`)
     })

@@ -248,9 +248,9 @@ test('a late reply belongs to the window in which the store has counted', async 
   clock.set(endMs)
   for (let i = 0; i < 3; i += 1) passes(fallback, policySet, 'k')
   // Counted in May, which is over; the units of June have not been counted yet.
-  fallback.ledger.countedLate(request, 2, [endMs * 1_000 + 123])
+  fallback.ledger.countedLate(request, 2, [endMs * 1_000 + 123], false)
   expect(await allDue(fallback)).toMatchObject([{ units: 3 }])
-  fallback.ledger.countedLate(request, 2, [nextMs * 1_000 + 123])
+  fallback.ledger.countedLate(request, 2, [nextMs * 1_000 + 123], false)
   expect(await allDue(fallback)).toMatchObject([{ units: 1 }])
   fallback.close()
 })
