@@ -179,19 +179,18 @@ export const whenAReplicaTakesOver: Bound = ({ limit, behind }) =>
  * Redis comes back with an older snapshot, or with none, after all processes have lost it. What is
  * lost passes again at the most.
  *
- * A process notices by its next beat, unless all that is lost was written since its last one; of a
- * budget that holds estimates, it restores nothing if it had told no beat before. If all notice,
- * less passes: as when a key is lost. And if their breakers have opened, and each process tells what
- * it has seen while the quotas are ceilings, the outage is none but one without losses.
+ * A process notices by its next beat, unless all that is lost was written since its last one. If
+ * all do, less passes: as when a key is lost. And if their breakers have opened, and each process
+ * tells what it has seen while the quotas are ceilings, the outage is none but one without losses.
  */
 export const whenASnapshotIsBack: Bound = (story) => {
-  const { limit, inFlightSinceLoss, mayBeUnnoticed, showsLoss } = story
+  const { limit, inFlightSinceLoss, mayBeUnnoticed } = story
   const all = whenAReplicaTakesOver(story)
-  if (mayBeUnnoticed || !showsLoss) return all
+  if (mayBeUnnoticed) return all
   const isRestored = haveAllACeiling(story) && story.areTold && !story.mayNotRestore
   if (isRestored && !story.isShared)
     return Math.min(all, lossSeenFirst(limit, 1, inFlightSinceLoss))
-  return Math.min(all, whenKeysAreLost(story))
+  return Math.min(all, whenKeysAreLost({ ...story, showsLoss: true }))
 }
 
 /** Whether each process that is back grants no more than its quota until all others are. */

@@ -158,11 +158,14 @@ function askAgain(fleet: Fleet, backUs: readonly number[]): void {
 /** Redis comes back with a snapshot that was taken `us` ago. */
 function goBackTo(fleet: Fleet, snapshot: Keyspace, us: number): void {
   const { keyspace } = fleet.machine.redis
+  // One that had told no beat is not sure of the loss: it restores no budget of estimates.
+  const areSure = fleet.members.every(({ isCounted }) => isCounted)
   for (const counter of fleet.counters) {
+    const isHeld = counter.policy.kernel?.traits.isHeld === true
     const units = unheardOf(fleet, keyspace, snapshot, counter)
     if (units === 0) continue
     fleet.lost(counter)
-    counter.fallBehind(units, us < BEAT_US)
+    counter.fallBehind(units, us < BEAT_US || (isHeld && !areSure))
   }
   fleet.slots?.forget()
   if (fleet.budgets !== undefined) fleet.budgets.haveLost = true
