@@ -40,7 +40,7 @@ export async function refundDecision(
   while (isRenewing(charge)) await charge.slots?.renewing
   const correction = settlesItself(charge)
     ? settlementOf(charge, back)
-    : correctionOf('refund', request.target, costs, result)
+    : correctionOf('refund', request.target, costs, result.degraded ? asSpent(result) : result)
   countCorrection(request, back, await promiseOf(limiter.layer, correction))
 }
 
@@ -105,6 +105,18 @@ function settlementOf(charge: Charge, costs: readonly number[]): SettleRequest {
  *  is sent in the same turn: calls act in the order in which they were made. */
 function isRenewing({ slots }: Charge): boolean {
   return slots?.renewing !== undefined
+}
+
+/** What was admitted without the store is spent. By the time of an estimate, a refund would end a
+ *  run of others; or its own, if the store had run the request, and what was spent would stay. */
+function asSpent({
+  untilUs,
+  nowUs,
+  policies,
+}: StoreResult): Pick<StoreResult, 'untilUs' | 'nowUs'> {
+  const isHeld = policies.map(({ policy: { kernel } }) => kernel?.expiryMs !== undefined)
+  const spentUs = untilUs.map((us, i) => (isHeld[i] ? Number.POSITIVE_INFINITY : us))
+  return { untilUs: spentUs, nowUs }
 }
 
 /** While the store is away, nothing is given back. */

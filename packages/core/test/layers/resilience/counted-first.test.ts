@@ -2,7 +2,7 @@
 // same counters, in virtual time.
 
 import { describe, expect, test } from 'vitest'
-import { budget, fixedWindow, leakyBucket, slidingLog } from '../../../src/index.js'
+import { budget, fixedWindow, leakyBucket, RateLimiter, slidingLog } from '../../../src/index.js'
 import { BEAT_SET } from '../../../src/layers/resilience/canary.js'
 import { resilientIn } from '../../../src/layers/resilience/resilient.js'
 import { makePolicySet } from '../../../src/request.js'
@@ -237,6 +237,36 @@ describe('what was admitted without the store', () => {
     expect(store.health()).toMatchObject({ state: 'closed', localKeys: 0 })
     const { policies } = memory.decide({ ...consuming(budgets, 'k'), mode: 'peek' })
     expect(policies[0]?.remaining).toBe(6)
+  })
+
+  test('is given back by a refund, though the store holds it as an estimate', async () => {
+    const time = virtualTime()
+    const memory = memoryIn(time)
+    const world = { isSlow: true }
+    const users: Store = {
+      recovers: true,
+      async decide(request) {
+        const result = memory.decide(request)
+        if (world.isSlow) await new Promise<void>((resolve) => time.after(150, resolve))
+        return result
+      },
+      async reset(target) {
+        memory.reset(target)
+      },
+    }
+    const store = resilientIn(time, users, { deadlineMs: 100 })
+    const policy = budget({ limit: 10, holdTimeout: '1m' })
+    const limiter = new RateLimiter({ name: 'p', policy, store })
+    // So that both times of the estimate are in one sixtieth of its minute.
+    await time.advance(300)
+    const decision = await time.settle(limiter.consume('k', { cost: 4 }))
+    expect(decision).toMatchObject({ allowed: true, degraded: true })
+    world.isSlow = false
+    await time.advance(10_000)
+    await time.settle(limiter.refund(decision))
+    await time.advance(90_000)
+    const { policies } = await time.settle(limiter.peek('k'))
+    expect(policies[0]?.remaining).toBe(10)
   })
 
   test('is no longer in health() after the store says that it cannot count the key', async () => {
