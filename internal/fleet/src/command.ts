@@ -26,8 +26,10 @@ export function commandOf(args: readonly string[]) {
     },
   })
   const numberOf = (name: 'seed' | 'requests' | 'minutes' | 'first'): number | undefined => {
-    const number = values[name] === undefined ? undefined : Number(values[name])
-    if (number === undefined || number >= 0) return number
+    const text = values[name]
+    if (text === undefined) return undefined
+    const number = Number.parseFloat(text)
+    if (name === 'seed' || name === 'first' ? number >= 0 : number > 0) return number
     throw new TypeError(`--${name} must be a number, not "${values[name]}"`)
   }
   const seed = numberOf('seed')

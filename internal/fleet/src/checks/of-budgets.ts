@@ -16,8 +16,7 @@ export function checkEstimate(
   { allowed, source, policies }: Decision,
 ): void {
   const { member, asked, units } = own
-  const mayBeLocal = counters.some((each) => each.mayBeLocal(member.rank))
-  const isExpected = source !== 'local' || mayBeLocal
+  const isExpected = source !== 'local' || counters.some((each) => each.mayBeLocal(member.rank))
   fleet.must(isExpected, `${member.host.name} decided a budget without Redis, which is well`)
   if (source === 'store') {
     if (member.store.health().localKeys === 0) fleet.budgets?.heardAll(member)
@@ -33,7 +32,7 @@ export function checkEstimate(
         fleet.must(remaining <= Math.max(0, left), `${what} before ${taken}, ${remaining} remain`)
       }
       // A local quota may be a ceiling, which knows of no expiry.
-      if (counter.hasLost || mayBeLocal) return
+      if (counter.hasLost || own.wasAway || member.store.health().state !== 'closed') return
       const left = counter.limit - most - taken
       fleet.must(remaining >= left, `${what} before ${taken}, and only ${remaining} remain`)
     })

@@ -47,6 +47,8 @@ export interface Estimate {
   hasExpired: boolean
   /** It was renewed. */
   isStream: boolean
+  /** The breaker of its process was open when it was asked for. */
+  readonly wasAway: boolean
   settled: Settled | undefined
 }
 
@@ -198,7 +200,8 @@ export class Budgets {
   ask(key: string, member: Member, units: number, state: 'asked' | 'penalty'): Estimate {
     const asked = this.begin()
     const times = { soonestUs: this.#expiryOf(asked.fromUs), latestUs: Number.POSITIVE_INFINITY }
-    const more = { hasExpired: false, isStream: false, settled: undefined }
+    const wasAway = member.store.health().state !== 'closed'
+    const more = { hasExpired: false, isStream: false, wasAway, settled: undefined }
     const estimate: Estimate = { member, units, asked, state, ...times, ...more }
     for (const budget of this.ofKey.get(key) ?? []) budget.estimates.push(estimate)
     return estimate

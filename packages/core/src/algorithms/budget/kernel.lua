@@ -2,9 +2,10 @@
 -- The build adds the list of functions, with the mode's own as `special`.
 -- Key: STRING 'end:used'; with runs of held units 'end:used:last:before', and for each run but the
 -- last ',expiry:units', the next to expire first, in Unix ms. `last` is the last run's expiry, and
--- `before` what is used without its units. The last run may have no units. So a decision reads and
--- writes the beginning of the text, unless a run has expired, begins, or is asked for: Redis hashes
--- each character of a string that it gives to Lua. An empty string counts as no key.
+-- `before` what is used without its units. The last run may have no units. So most decisions read
+-- and write only the beginning of the text: Redis hashes each character of a string that it gives
+-- to Lua. The rest is read where a run has expired, begins or is asked for, and written where it
+-- changes, the numbers change their length, or the TTL is due. An empty string counts as no key.
 
 -- Twice what one policy makes, for a change of its `holdTimeout`.
 local MOST_RUNS = 122
