@@ -397,7 +397,7 @@ test(`8 ${members} tell each crossing once, over ${DECISIONS} decisions with ref
 })
 
 /** The totals of counters as Redis writes them, one after the other: 'count:end' of a window,
- *  'end:used' or 'end:used:...' of a budget. */
+ *  'end:used' or 'end:used:...' of a budget, whose beginning may be written alone. */
 function writtenTotals() {
   const limits: Readonly<Record<string, number>> = { held: 400, daily: 400, all: 3_000 }
   const shares: Readonly<Record<string, readonly number[]>> = {
@@ -407,9 +407,11 @@ function writtenTotals() {
   }
   const totals = new Map<string, number>()
   const crossings: Record<string, number> = {}
-  function note([command = '', key = '', value = '']: string[]): void {
+  function note([command = '', key = '', ...more]: string[]): void {
     const [, policy = ''] = /:spend:(\w+)/.exec(key) ?? []
-    if (key.endsWith(':mark') || !/^(set|del)$/i.test(command) || !(policy in limits)) return
+    const isWritten = /^(set|setrange|del)$/i.test(command)
+    if (key.endsWith(':mark') || !isWritten || !(policy in limits)) return
+    const [value = ''] = /^setrange$/i.test(command) ? more.slice(1) : more
     const [first = 0, second = 0] = value.split(':').map(Number)
     const total = /^del$/i.test(command) ? 0 : policy === 'daily' ? first : second
     const before = totals.get(key) ?? 0
