@@ -1,6 +1,11 @@
 // A Redis for the test file, and stores on it as users make them.
 
-import { type RedisStore, recommendedRedisOptions, redisStore } from '@weir/core'
+import {
+  type RedisStore,
+  type RedisStoreOptions,
+  recommendedRedisOptions,
+  redisStore,
+} from '@weir/core'
 import { type RedisServer, startRedis } from '@weir/testkit'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll } from 'vitest'
@@ -10,7 +15,8 @@ export interface OnRedis {
   readonly store: RedisStore
 }
 
-export function onRedis(): OnRedis {
+/** @param options by default, only Redis decides, however busy the machine is */
+export function onRedis(options: RedisStoreOptions = { deadlineMs: 60_000 }): OnRedis {
   let server: RedisServer
   let store: RedisStore
   let client: Redis
@@ -20,7 +26,7 @@ export function onRedis(): OnRedis {
     // A test that kills Redis looks at decisions, not at the client's errors.
     client.on('error', () => {})
     await new Promise((resolve) => client.once('ready', resolve))
-    store = redisStore(client)
+    store = redisStore(client, options)
   })
   afterAll(async () => {
     await store.close()
