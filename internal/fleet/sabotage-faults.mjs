@@ -527,7 +527,7 @@ export const FAULTS = [
   [
     'what was admitted for an estimate is not spent if a late reply says that Redis holds it',
     `${RESILIENCE}/ledger.ts`,
-    '      if (isEstimate && kernel?.settle !== undefined && kernel.traits.isHeld) continue\n',
+    '      if (isEstimate && kernel?.expiryMs !== undefined) continue\n',
     '      void [isEstimate, kernel]\n',
     'slow',
     { budget: 8, budgetMs: 2_000 },

@@ -87,7 +87,7 @@ const nestThrottler = subject('@nest-lab/throttler-storage-redis', (client, limi
 /** What its middleware does for a request, with the driver 'redis'. */
 const koaRatelimit = subject('koa-ratelimit', (db, max) => ({
   ask: (id) => new RedisLimiter({ db, id, max, duration: WINDOW_MS }).get(),
-  // It reports what was left before this request.
+  // `get` reports what was left before this request.
   left: (answer) => (answer as { remaining: number }).remaining - 1,
   allowed: (answer) => (answer as { remaining: number }).remaining > 0,
 }))

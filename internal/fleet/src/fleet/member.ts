@@ -97,7 +97,7 @@ export class Member {
   isThereUs: number | undefined = undefined
   /** What the statistics of its limiter should be, for each policy. */
   readonly counted: Counted
-  /** When Redis last denied a request for each key of which nothing was given back since. */
+  /** For each key, when Redis last denied a request, unless units were given back since. */
   readonly deniedUs: Map<string, number> = new Map()
   /** The unanswered waits of each key, in the order in which they were asked for. */
   readonly waits: Map<string, Waiter[]> = new Map()

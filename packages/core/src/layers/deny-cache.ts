@@ -73,7 +73,7 @@ class Noting implements Pending {
   }
 
   failed(error: unknown): void {
-    // The store may have done the reset all the same, after it denied what was asked meanwhile.
+    // The store may have done the reset all the same, after denying what was sent meanwhile.
     if (this.request.mode === 'reset') this.denials.changed(this.id, this.request.target)
     this.pending.failed(error)
   }

@@ -71,9 +71,7 @@ export async function settleAs(
 
 /** What a decision charged of policies that give it back unless it is settled. */
 function estimateOf({ policies }: Decision): Cost | undefined {
-  const held = policies.filter(({ policy: { kernel }, cost }) => {
-    return kernel?.settle !== undefined && kernel.traits.isHeld && cost > 0
-  })
+  const held = policies.filter(({ policy, cost }) => policy.kernel?.expiryMs && cost > 0)
   if (held.length === 0) return undefined
   return Object.fromEntries(held.map(({ policy, cost }) => [policy.name, cost]))
 }

@@ -118,7 +118,7 @@ export class Ledger {
   ): void {
     for (let i = 0; i < costs.length; i += 1) {
       const { kernel } = target.policySet.policies[i] as Policy
-      if (isEstimate && kernel?.settle !== undefined && kernel.traits.isHeld) continue
+      if (isEstimate && kernel?.expiryMs !== undefined) continue
       const admitted = this.of(target, i)
       if (admitted === undefined || isOver(untilUs[i], admitted.overUs)) continue
       admitted.add(target, i, -times * (costs[i] as number))
