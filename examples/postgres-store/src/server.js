@@ -3,6 +3,7 @@
 //
 //   DATABASE_URL   default postgres://localhost:5432/postgres
 //   PORT           the port to listen on, default 3000; 0 picks a free one
+//   DEADLINE_MS    after which this process decides without PostgreSQL, default 100
 
 import { readFile } from 'node:fs/promises'
 import { resilient } from '@weir/core/store'
@@ -12,6 +13,7 @@ import { Client } from 'pg'
 import { postgresStore } from './postgres-store.js'
 
 const connectionString = process.env.DATABASE_URL ?? 'postgres://localhost:5432/postgres'
+const deadlineMs = Number(process.env.DEADLINE_MS ?? 100)
 
 // An application creates the table once, together with its other tables.
 const client = new Client({ connectionString })
@@ -20,7 +22,7 @@ await client.query(await readFile(new URL('../schema.sql', import.meta.url), 'ut
 await client.end()
 
 // Adds a deadline, and limits that hold in each process while PostgreSQL cannot be reached.
-const store = resilient(postgresStore({ connectionString }), { log: console.error })
+const store = resilient(postgresStore({ connectionString }), { deadlineMs, log: console.error })
 const app = express()
 app.use(rateLimit({ store, name: 'hello', limit: 5, window: '10s' }))
 app.get('/', (_, res) => void res.send('hello\n'))
