@@ -532,4 +532,12 @@ export const FAULTS = [
     'slow',
     { budget: 8, budgetMs: 2_000 },
   ],
+  [
+    'an estimate whose renewal got no answer keeps its name',
+    'limiter/slots/slots.ts',
+    '  if (!hasReleased(slots.target)) slots.untilUs = UNNAMED\n',
+    '  void UNNAMED\n',
+    'lost replies',
+    { budget: 24, budgetMs: 1_300, budgetDemand: 1, faults: 3, keys: 2, demand: 0.5 },
+  ],
 ]

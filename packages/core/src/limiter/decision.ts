@@ -99,8 +99,8 @@ export interface Settlement {
   /** What each policy says after it, with the units by which its charge changed as `cost`, and what
    *  it `crossed`. Empty: there was nothing to settle. */
   readonly policies: readonly PolicyResult[]
-  /** True: the time of a held estimate was over, so all that was used has been charged anew. False
-   *  where the store is away, as nobody knows. */
+  /** True: the time of a held estimate was over, or its renewal got no answer, so all that was used
+   *  has been charged anew. False where the store is away, as nobody knows. */
   readonly late: boolean
 }
 

@@ -2,7 +2,7 @@
 // store, and when it ends in an unusual way.
 
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { concurrency, RateLimiter, type RateLimiterOptions } from '../../src/index.js'
+import { budget, concurrency, RateLimiter, type RateLimiterOptions } from '../../src/index.js'
 import type { Layer, LayerRequest } from '../../src/layer.js'
 import { localRequest } from '../../src/layers/resilience/fallback.js'
 import { inTime } from '../../src/limiter/limiter.js'
@@ -322,6 +322,70 @@ describe('the names of slots', () => {
     await slots.release({ layer, freed: () => {} })
     const release = asked[2] as LayerRequest
     expect([named(release), named(localRequest(release, false))]).toEqual([[300], [300]])
+  })
+
+  /** Two estimates of 5 that expire together. The reply to the first one's renewal is lost, if the
+   *  store has made it at all. */
+  async function ofLostReply(isMade: boolean) {
+    const time = virtualTime()
+    const { decide, reset } = memoryStoreIn(time)
+    const isLost = { next: true }
+    const store: Store = {
+      decide(request) {
+        if (request.mode !== 'renew' || !isLost.next) return decide(request)
+        isLost.next = false
+        if (isMade) decide(request)
+        throw new Error('the reply is lost')
+      },
+      reset,
+    }
+    const policy = budget({ name: 'total', limit: 40, holdTimeout: HOLD_MS })
+    const limiter = new RateLimiter(inTime(time, { name: 'gateway', store, policy }))
+    onTestFinished(() => limiter.close({ slots: 'expire' }))
+    const held = await limiter.acquire('k', { cost: 5 })
+    const other = await limiter.consume('k', { cost: 5 })
+    await time.advance(HOLD_MS / 3 + 1)
+    const left = async () => (await limiter.peek('k')).remaining
+    return { time, limiter, held, other, left }
+  }
+
+  describe.each([
+    ['lost', true],
+    ['never made', false],
+  ])('of estimates, after a renewal whose reply is %s', (_, isMade) => {
+    test('a settlement charges what was used, beside what expires', async () => {
+      const { time, limiter, held, other, left } = await ofLostReply(isMade)
+      expect((await limiter.settle(held, 7)).late).toBe(true)
+      await held.release()
+      expect(await left()).toBe(40 - 10 - 7)
+      expect((await limiter.settle(other, 4)).late).toBe(false)
+      expect(await left()).toBe(40 - 5 - 7 - 4)
+      await time.advance(2 * HOLD_MS)
+      expect(await left()).toBe(40 - 7 - 4)
+    })
+
+    test('a refund charges nothing, and takes nothing of others', async () => {
+      const { time, limiter, held, other, left } = await ofLostReply(isMade)
+      await limiter.refund(held)
+      expect(await left()).toBe(40 - 10)
+      await limiter.settle(other, 4)
+      expect(await left()).toBe(40 - 5 - 4)
+      await time.advance(2 * HOLD_MS)
+      expect(await left()).toBe(40 - 4)
+    })
+
+    test('the next renewal holds them anew, and a settlement then knows them', async () => {
+      const { time, limiter, held, other, left } = await ofLostReply(isMade)
+      await time.advance(HOLD_MS / 12 + 1)
+      expect(await left()).toBe(40 - 15)
+      await limiter.settle(other, 4)
+      expect(await left()).toBe(40 - 10 - 4)
+      expect((await limiter.settle(held, 7)).late).toBe(false)
+      await held.release()
+      expect(await left()).toBe(40 - 5 - 7 - 4)
+      await time.advance(2 * HOLD_MS)
+      expect(await left()).toBe(40 - 7 - 4)
+    })
   })
 
   test('what was lost before a renewal and reset before the next one is reported by the last renewal', async () => {

@@ -44,6 +44,11 @@ interface SlotsOfPolicy {
   seenUs: number
 }
 
+/** An estimate whose renewal got no answer may have another name. By this one, which has expired,
+ *  the store finds nothing, also no units of others: it holds the estimate anew, or charges what
+ *  was used. What it may hold already counts until it expires. */
+const UNNAMED: readonly number[] = Object.freeze([0])
+
 export class Slots {
   /** The request that took them. */
   readonly of: StoreRequest
@@ -81,7 +86,7 @@ export class Slots {
         try {
           return renewed(each, await promiseOf(layer, requestFor('renew', each)))
         } catch {
-          return 'unknown'
+          return unknown(each)
         }
       }),
     )
@@ -133,11 +138,16 @@ function renewed(
   { granted, degraded, untilUs, nowUs }: StoreResult,
 ): 'done' | 'unknown' | 'forgotten' {
   slots.localUntilUs = degraded ? untilUs : undefined
-  if (degraded) return 'unknown'
+  if (degraded) return unknown(slots)
   if (granted === 0) return 'forgotten'
   slots.untilUs = untilUs
   slots.seenUs = nowUs
   return 'done'
+}
+
+function unknown(slots: SlotsOfPolicy): 'unknown' {
+  if (!hasReleased(slots.target)) slots.untilUs = UNNAMED
+  return 'unknown'
 }
 
 /** The slots that a request took; undefined: it took none. */
