@@ -34,6 +34,9 @@ export type LayerRequest = (StoreRequest | ResetRequest) & {
   /** To release or renew: `untilUs` of slots that were renewed without the store, for a request
    *  that is again decided without it. */
   readonly localUntilUs?: readonly number[] | undefined
+  /** To renew: called with the store's answer if that comes after the request was decided without
+   *  the store. */
+  readonly answeredLate?: (result: StoreResult) => void
 }
 
 /** Forgets what was taken. */

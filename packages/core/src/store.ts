@@ -264,6 +264,9 @@ export interface StoreResult {
   readonly source: 'store' | 'cache' | 'lease' | 'local'
   /** True: the store was not asked because it could not be. */
   readonly degraded: boolean
+  /** True, where `degraded` is: the store was asked, and may have done it, though it has not said
+   *  so. */
+  readonly mayBeDone?: boolean | undefined
   /** Where the store cannot decide: ms until it may help to ask again. */
   readonly unavailableMs?: number | undefined
   /** When the store was asked, in ms of the clock of `deadlineAtMs`, if known. */

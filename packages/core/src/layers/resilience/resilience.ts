@@ -262,6 +262,7 @@ export class Resilience implements Layer, Sent {
     const { mode, isForStore } = request
     const { ledger } = this.#fallback
     if (isForStore === true || this.#isClosed) return
+    request.answeredLate?.(result)
     // The units were given up as not counted, but the store has counted them.
     if (mode === 'reconcile') {
       const lost = this.#noted(request, result)
@@ -330,7 +331,7 @@ export class Resilience implements Layer, Sent {
       waiting.failed(this.#ownOf(error, guard))
       return
     }
-    waiting.decided(result)
+    waiting.decided(mayBeDone ? { ...result, mayBeDone } : result)
   }
 
   #fellBack({ target }: LayerRequest, cause: Error): void {

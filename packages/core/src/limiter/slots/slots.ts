@@ -44,9 +44,9 @@ interface SlotsOfPolicy {
   seenUs: number
 }
 
-/** An estimate whose renewal got no answer may have another name. By this one, which has expired,
- *  the store finds nothing, also no units of others: it holds the estimate anew, or charges what
- *  was used. What it may hold already counts until it expires. */
+/** An estimate has another name by now if the store has renewed it, though it has not said so. By
+ *  this one, which has expired, the store finds nothing, also no units of others: it holds the
+ *  estimate anew, or charges what was used. What it holds already counts until it expires. */
 const UNNAMED: readonly number[] = Object.freeze([0])
 
 export class Slots {
@@ -84,7 +84,7 @@ export class Slots {
     const answers = await Promise.all(
       this.#all.map(async (each) => {
         try {
-          return renewed(each, await promiseOf(layer, requestFor('renew', each)))
+          return renewed(each, await promiseOf(layer, renewalOf(each)))
         } catch {
           return unknown(each)
         }
@@ -131,14 +131,21 @@ function requestFor(
   return { mode, count: 1, ...slots }
 }
 
+function renewalOf(slots: SlotsOfPolicy): LayerRequest {
+  const answeredLate = ({ granted, untilUs }: StoreResult): void => {
+    if (granted > 0 && slots.untilUs === UNNAMED) slots.untilUs = untilUs
+  }
+  return { ...requestFor('renew', slots), answeredLate }
+}
+
 /** Takes over the names that a renewal gave. If something else decides in the store's place, it may
  *  know of no slots. */
 function renewed(
   slots: SlotsOfPolicy,
-  { granted, degraded, untilUs, nowUs }: StoreResult,
+  { granted, degraded, mayBeDone, untilUs, nowUs }: StoreResult,
 ): 'done' | 'unknown' | 'forgotten' {
   slots.localUntilUs = degraded ? untilUs : undefined
-  if (degraded) return unknown(slots)
+  if (degraded) return mayBeDone ? unknown(slots) : 'unknown'
   if (granted === 0) return 'forgotten'
   slots.untilUs = untilUs
   slots.seenUs = nowUs
