@@ -2,6 +2,7 @@
 // that documents it, weekly on all of them, and with the limiter's own store. The same list makes a
 // table in docs/compat.md.
 
+import { fakeClock } from '@weir/core/testing'
 import { isWeekly } from '@weir/testkit'
 import type { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
@@ -24,9 +25,13 @@ for (const { name, own, client, versions, behaviours } of INCUMBENTS) {
       ]
       for (const version of isWeekly ? [newest, ...older] : [newest]) {
         test.concurrent(`${version.version}, over Weir: ${promise}`, async ({ expect }) => {
-          const weir = { kind: 'weir', store: redis.store, name: newName() } as const
+          // However long requests take, time passes only between them.
+          const clock = fakeClock(Date.now())
+          const store = redis.storeOf({ clock })
+          const weir = { kind: 'weir', store, name: newName() } as const
           const counting = { ...weir, options: behaviour.factory }
-          const found = await seenOf(version, counting, behaviour)
+          const found = await seenOf(version, counting, behaviour, clock.advance)
+          await store.close()
           if (differs?.weir === undefined) expect(found).toBe(seen)
           else expect(found, 'it differs no more').not.toBe(seen)
         })

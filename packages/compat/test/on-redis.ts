@@ -13,6 +13,8 @@ import { afterAll, beforeAll } from 'vitest'
 export interface OnRedis {
   readonly server: RedisServer
   readonly store: RedisStore
+  /** Another one, with more options. Close it. */
+  storeOf(more: RedisStoreOptions): RedisStore
 }
 
 /** @param options by default, only Redis decides, however busy the machine is */
@@ -40,6 +42,7 @@ export function onRedis(options: RedisStoreOptions = { deadlineMs: 60_000 }): On
     get store() {
       return store
     },
+    storeOf: (more) => redisStore(client, { ...options, ...more }),
   }
 }
 

@@ -5,11 +5,15 @@ import type { Ask, Behaviour, Counting, Running, Version } from './incumbent.js'
 
 type Asked = Pick<Behaviour, 'asks' | 'look' | 'servers' | 'options'>
 
-/** `200 x3, 429` for three responses and a fourth; the error's code if nothing is served. */
+const sleep = (ms: number) => new Promise<void>((done) => setTimeout(done, ms))
+
+/** `200 x3, 429` for three responses and a fourth; the error's code if nothing is served.
+ *  @param wait lets a number of ms pass between requests */
 export async function seenOf(
   { serve }: Version,
   counting: Counting,
   { asks, look = [], servers = 1, options = {} }: Asked,
+  wait: (ms: number) => void | Promise<void> = sleep,
 ): Promise<string> {
   const running: Running[] = []
   try {
@@ -22,7 +26,7 @@ export async function seenOf(
     let toldMs = 0
     for (const ask of asks) {
       const { afterMs = 0, atOnce = 1 } = ask
-      await new Promise((done) => setTimeout(done, afterMs === 'told' ? toldMs : afterMs))
+      await wait(afterMs === 'told' ? toldMs : afterMs)
       const answers = await Promise.all(
         Array.from({ length: atOnce }, (_, i) => answerOf(running[i % servers] as Running, ask)),
       )
