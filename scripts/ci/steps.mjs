@@ -177,6 +177,7 @@ const change = {
   },
   clients: {
     title: 'Other clients of Redis; a Cluster that changes under load',
+    waits: true,
     commands: [testsOf('clients')],
   },
   monitoring: {
