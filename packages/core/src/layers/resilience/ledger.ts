@@ -216,7 +216,7 @@ export class Ledger {
   /**
    * Of the next few entries, the first that has expired makes room, or else the one with the fewest
    * units, if the new request asks for at least as many: so made-up keys push out no key that used
-   * more. Entries that are on their way to the store stay.
+   * more. Entries that are on their way to the store, or owe settlements, stay.
    */
   #makeRoom(most: number): void {
     const nowUs = this.nowUs()
@@ -226,9 +226,8 @@ export class Ledger {
       this.#looks ??= this.#admitted.values()
       const { value, done } = this.#looks.next()
       if (done) this.#looks = undefined
-      if (done || value.waiting !== undefined) continue
-      const { size } = value.settlements
-      const units = size + ((value.untilUs ?? 0) <= nowUs ? 0 : value.units)
+      if (done || value.waiting !== undefined || value.settlements.size > 0) continue
+      const units = (value.untilUs ?? 0) <= nowUs ? 0 : value.units
       if (units >= least) continue
       victim = value
       least = units

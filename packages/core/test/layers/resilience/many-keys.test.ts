@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { resilient } from '../../../src/entries/store.js'
 import {
+  budget,
   fixedWindow,
   type Policy,
   RateLimiter,
@@ -15,7 +16,7 @@ import { Ledger } from '../../../src/layers/resilience/ledger.js'
 import type { Peers } from '../../../src/layers/resilience/peers.js'
 import { resilientIn } from '../../../src/layers/resilience/resilient.js'
 import { makePolicySet, resultOf } from '../../../src/request.js'
-import type { Store } from '../../../src/store.js'
+import type { Store, Target } from '../../../src/store.js'
 import { virtualTime } from '../../virtual-time.js'
 import { consuming, memoryIn } from '../requests.js'
 
@@ -89,6 +90,22 @@ describe('with a maxLocalKeys of 1,000', () => {
     // Once in a while, all keys that are looked at have equally many.
     expect(heavy).toBeGreaterThan(400)
     expect(units).toEqual([...new Array(heavy).fill(7), ...new Array(1_000 - heavy).fill(1)])
+  })
+
+  test('keys whose settlements are owed make no room', async () => {
+    const time = virtualTime()
+    const ledger = new Ledger(time, 1_000)
+    const budgets = makePolicySet('many', [budget({ limit: 5_000, holdTimeout: '1m' })])
+    const of = (key: string): Target => ({ policySet: budgets, key })
+    const settle = { mode: 'settle', costs: [-1_000], count: 1, charged: [4_000] } as const
+    ledger.owe({ ...settle, target: of('owed'), untilUs: [1], seenUs: 0 })
+    for (let i = 0; i < 5_000; i += 1) {
+      const request = { ...consuming(budgets, `made-up-${i}`), costs: [9] }
+      if (ledger.remember(request.target, 0, 9) === undefined) continue
+      const result = resultOf(request, 1, time.nowUs(), [{ left: 0, waitMs: 0, resetUs: 1 }])
+      ledger.decided(request, [0], { ...result, untilUs: [time.nowUs() + 3_600_000_000] })
+    }
+    expect([ledger.keys, ledger.owedBy(of('owed')).length]).toEqual([1_000, 1])
   })
 
   test('units that no longer count make room before those that do', async () => {
