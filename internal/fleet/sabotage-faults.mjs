@@ -535,8 +535,8 @@ export const FAULTS = [
   [
     'an estimate whose renewal got no answer keeps its name',
     'limiter/slots/slots.ts',
-    '  if (!hasReleased(slots.target)) slots.untilUs = UNNAMED\n',
-    '  void UNNAMED\n',
+    '  if (isLost && !hasReleased(slots.target)) slots.untilUs = UNNAMED\n',
+    '  void isLost\n',
     'lost replies',
     { budget: 24, budgetMs: 1_300, budgetDemand: 1, faults: 3, keys: 2, demand: 0.5 },
   ],

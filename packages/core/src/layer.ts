@@ -34,9 +34,9 @@ export type LayerRequest = (StoreRequest | ResetRequest) & {
   /** To release or renew: `untilUs` of slots that were renewed without the store, for a request
    *  that is again decided without it. */
   readonly localUntilUs?: readonly number[] | undefined
-  /** To renew: called with the store's answer if that comes after the request was decided without
-   *  the store. */
-  readonly answeredLate?: (result: StoreResult) => void
+  /** To renew, where that is decided without the store: called with undefined if the store has
+   *  surely not renewed, and with its answer if that comes late. */
+  readonly inStore?: (result: StoreResult | undefined) => void
 }
 
 /** Forgets what was taken. */

@@ -256,7 +256,8 @@ export interface StoreResult {
   readonly granted: number
   /** The store's clock when it decided, in whole us since the Unix epoch. */
   readonly nowUs: number
-  /** Until when the charge of each policy counts, in us of the store's clock. */
+  /** Until when the charge of each policy counts, in us of the store's clock. `Infinity`: an
+   *  estimate that is not held, but spent. */
   readonly untilUs: readonly number[]
   /** The result of each policy of the set, in its order, after all grants. */
   readonly policies: readonly PolicyResult[]
@@ -264,9 +265,6 @@ export interface StoreResult {
   readonly source: 'store' | 'cache' | 'lease' | 'local'
   /** True: the store was not asked because it could not be. */
   readonly degraded: boolean
-  /** True, where `degraded` is: the store was asked, and may have done it, though it has not said
-   *  so. */
-  readonly mayBeDone?: boolean | undefined
   /** Where the store cannot decide: ms until it may help to ask again. */
   readonly unavailableMs?: number | undefined
   /** When the store was asked, in ms of the clock of `deadlineAtMs`, if known. */

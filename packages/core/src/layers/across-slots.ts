@@ -21,6 +21,7 @@ export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSl
   async function askParts(request: LayerRequest, parts: readonly number[][]): Promise<StoreResult> {
     const { mode } = request
     const done: Part[] = []
+    const failures: unknown[] = []
     let isDenied = false
     // A later part asks for no more than the earlier ones were granted; when it is granted less,
     // they give the difference back.
@@ -47,9 +48,12 @@ export function acrossSlots(next: Layer, { time, deadlineMs, slotsOf }: AcrossSl
         done.push({ places, request: part, result })
       } catch (error) {
         if (mode === 'consume' && !isDenied) for (const each of done) giveBack(each, 0)
-        throw error
+        // A decision is settled or refunded once, so its other parts are, all the same.
+        if (request.untilUs === undefined) throw error
+        failures.push(error)
       }
     }
+    if (failures.length > 0) throw failures[0]
     return joined(request, done, !isDenied)
   }
 

@@ -139,10 +139,11 @@ function usedOf({ limit, remaining }: Pick<DecisionBase, 'limit' | 'remaining'>)
 
 function resetTimeOf(policy: Policy, result: StoreResult | undefined): Date | undefined {
   const at = result?.policies.findIndex((each) => each.policy === policy) ?? -1
-  const untilUs = result?.untilUs[at]
-  if (untilUs === undefined) return undefined
+  const each = result?.policies[at]
+  if (result === undefined || each === undefined) return undefined
+  const untilUs = result.untilUs[at] as number
   // Windows end at whole milliseconds, wherever within one the store's clock was.
-  const ms = untilUs / 1_000
+  const ms = Number.isFinite(untilUs) ? untilUs / 1_000 : result.nowUs / 1_000 + each.resetAfterMs
   return new Date(policy.kernel?.traits.drains ? Math.ceil(ms) : Math.floor(ms))
 }
 

@@ -3,6 +3,7 @@
 // store then writes, and driver.lua beside it what Redis writes.
 
 import { traitsOf } from '../algorithms/modes.js'
+import type { Policy } from '../algorithms/policy.js'
 import { typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'
 import { promiseOf } from '../layer.js'
@@ -35,12 +36,12 @@ export async function refundDecision(
   const { request, result } = charge
   const costs = cost === undefined ? chargedCosts(request) : refundedCosts(request, cost)
   charge.spent = true
-  if (costs.every((each) => each === 0)) return
+  if (costs.every((each) => each === 0) && !settlesItself(charge)) return
   const back = costs.map((each) => -each)
   while (isRenewing(charge)) await charge.slots?.renewing
   const correction = settlesItself(charge)
     ? settlementOf(charge, back)
-    : correctionOf('refund', request.target, costs, result.degraded ? asSpent(result) : result)
+    : correctionOf('refund', request.target, costs, result)
   countCorrection(request, back, await promiseOf(limiter.layer, correction))
 }
 
@@ -52,10 +53,10 @@ export async function settleDecision(
   const cost = checkedCosts(actual)
   const charge = chargeOf(limiter, decision, 'settle')
   if (charge === undefined) return NOTHING
-  const { request, result } = charge
+  const { request } = charge
   const all = settledCosts(request, cost)
   if (charge.spent) return NOTHING
-  const costs = result.degraded ? withoutRefunds(all) : all
+  const costs = all.map((each, place) => (isInStore(charge, place) ? each : Math.max(0, each)))
   charge.spent = true
   if (costs.every((each) => each === 0) && !settlesItself(charge)) return NOTHING
   while (isRenewing(charge)) await charge.slots?.renewing
@@ -79,16 +80,21 @@ function isLate(
   })
 }
 
-/** Whether a kernel decides what a settlement does, also one that changes no charge. */
+/** Whether a kernel decides what a settlement does, also one that changes no charge. What was taken
+ *  without being judged, such as a penalty, was no estimate. */
 function settlesItself(charge: Charge): boolean {
-  const { policies } = charge.request.target.policySet
-  return isEstimate(charge) && policies.some(({ kernel }) => kernel?.settle !== undefined)
+  const { mode, target } = charge.request
+  const settles = ({ kernel }: Policy, place: number): boolean =>
+    kernel?.settle !== undefined && isInStore(charge, place)
+  return traitsOf(mode).judges && target.policySet.policies.some(settles)
 }
 
-/** What was taken without being judged, such as a penalty, was no estimate, and the store does not
- *  know of what was charged without it. */
-function isEstimate({ request, result }: Charge): boolean {
-  return traitsOf(request.mode).judges && !result.degraded
+/** Whether the store has charged a policy. Of a decision that was made in parts, some of them
+ *  without the store, the names of estimates tell. */
+function isInStore({ request, result }: Charge, place: number): boolean {
+  const isNamed = (result.untilUs[place] as number) < Number.POSITIVE_INFINITY
+  const { kernel } = request.target.policySet.policies[place] as Policy
+  return !result.degraded || (kernel?.expiryMs !== undefined && isNamed)
 }
 
 /** @param costs what was used less what was charged */
@@ -96,7 +102,8 @@ function settlementOf(charge: Charge, costs: readonly number[]): SettleRequest {
   const { request, result, slots } = charge
   const untilUs = slots === undefined ? result.untilUs : slots.named(result.untilUs)
   slots?.settled()
-  const charged = isEstimate(charge) ? chargedCosts(request) : undefined
+  const isKnown = traitsOf(request.mode).judges && (!result.degraded || settlesItself(charge))
+  const charged = isKnown ? chargedCosts(request) : undefined
   const { target } = request
   return { mode: 'settle', target, costs, count: 1, charged, untilUs, seenUs: result.nowUs }
 }
@@ -105,18 +112,6 @@ function settlementOf(charge: Charge, costs: readonly number[]): SettleRequest {
  *  is sent in the same turn: calls act in the order in which they were made. */
 function isRenewing({ slots }: Charge): boolean {
   return slots?.renewing !== undefined
-}
-
-/** What was admitted without the store is spent. By the time of an estimate, a refund would end a
- *  run of others; or its own, if the store had run the request, and what was spent would stay. */
-function asSpent({
-  untilUs,
-  nowUs,
-  policies,
-}: StoreResult): Pick<StoreResult, 'untilUs' | 'nowUs'> {
-  const isHeld = policies.map(({ policy: { kernel } }) => kernel?.expiryMs !== undefined)
-  const spentUs = untilUs.map((us, i) => (isHeld[i] ? Number.POSITIVE_INFINITY : us))
-  return { untilUs: spentUs, nowUs }
 }
 
 /** While the store is away, nothing is given back. */

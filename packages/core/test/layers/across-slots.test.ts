@@ -3,11 +3,12 @@
 
 import { expect, test } from 'vitest'
 import { StoreError } from '../../src/base/errors.js'
-import { concurrency, lockout, slidingLog } from '../../src/index.js'
+import { budget, concurrency, lockout, RateLimiter, slidingLog } from '../../src/index.js'
 import { type Layer, type LayerRequest, layerOf, type Pending, promiseOf } from '../../src/layer.js'
 import { acrossSlots } from '../../src/layers/across-slots.js'
+import { inTime } from '../../src/limiter/limiter.js'
 import { makePolicySet } from '../../src/request.js'
-import type { StoreResult, Target } from '../../src/store.js'
+import type { Store, StoreResult, Target } from '../../src/store.js'
 import { virtualTime } from '../virtual-time.js'
 import { decided, memoryIn, onTarget, ScriptedLayer } from './requests.js'
 
@@ -290,3 +291,67 @@ test('a settlement is asked slot by slot, with the costs of each', async () => {
   expect(left()).toEqual([99, 6, 0])
   expect(next.asked.slice(3).map(({ costs }) => costs[0])).toEqual([2, 1, -5])
 })
+
+test('of a decision, one that fails keeps no later one from being settled, and is told', async () => {
+  const { first, next, parts, left, answer } = across()
+  next.answer = (request, pending) => {
+    if (request.target.policySet.policies[0] === few) pending.failed(new Error('away'))
+    else answer(request, pending)
+  }
+  const untilUs = [0, 0, 0].map(() => Number.POSITIVE_INFINITY)
+  const request = { ...onTarget(target, 'consume'), mode: 'settle', costs: [3, 2, 1] } as const
+  expect(await answerOf(first, { ...request, untilUs, seenUs: 0 })).toEqual(new Error('away'))
+  expect(parts()).toEqual(['settle few', 'settle many', 'settle most'])
+  expect(left()).toEqual([96, 7, 2])
+})
+
+test.each([
+  ['settled to what they were', 4, [26, 26]],
+  ['settled to less', 1, [29, 26]],
+  ['settled to more', 6, [24, 24]],
+  ['refunded', undefined, [30, 30]],
+])(
+  'estimates of which the store holds one, and another was admitted without it, are %s',
+  async (_, actual, expected) => {
+    const holds = { limit: 40, holdTimeout: '1m' } as const
+    const [team, user] = [budget({ name: 'team', ...holds }), budget({ name: 'user', ...holds })]
+    const time = virtualTime()
+    const memory = memoryIn(time)
+    const isAway = { user: false }
+    const next = new ScriptedLayer((request, pending) => {
+      const { mode, target, costs, count } = request
+      const isOfUser = target.policySet.policies[0]?.name === 'user'
+      if (!isAway.user || mode !== 'consume' || !isOfUser) {
+        layerOf(memory).ask(request, pending)
+        return
+      }
+      // What is admitted without the store is counted in it later, as spent.
+      const spent = memory.decide({ mode: 'penalty', target, costs, count })
+      const untilUs = [Number.POSITIVE_INFINITY]
+      pending.decided({ ...spent, source: 'local', degraded: true, untilUs })
+    })
+    const slotsOf = (of: Target) => of.policySet.policies.map((_, i) => i)
+    const first = acrossSlots(next, { time, deadlineMs: DEADLINE_MS, slotsOf })
+    const store: Store = {
+      decide: (request) => promiseOf(first, request),
+      reset: (of) => memory.reset(of),
+    }
+    const policy = (key: string) => [
+      { policy: team, key: 'team' },
+      { policy: user, key },
+    ]
+    const limiter = new RateLimiter(inTime(time, { name: 'p', store, policy }))
+    const left = async () => (await limiter.peek('k')).policies.map(({ remaining }) => remaining)
+    await limiter.settle(await limiter.consume('k', { cost: 10 }), 10)
+    isAway.user = true
+    const decision = await limiter.consume('k', { cost: 4 })
+    expect(decision).toMatchObject({ allowed: true, degraded: true })
+    isAway.user = false
+    expect(await left()).toEqual([26, 26])
+    if (actual === undefined) await limiter.refund(decision)
+    else await limiter.settle(decision, actual)
+    expect(await left()).toEqual(expected)
+    await time.advance(150_000)
+    expect(await left()).toEqual(expected)
+  },
+)

@@ -389,41 +389,44 @@ describe('the names of slots', () => {
     })
   })
 
-  test.each<[string, (result: () => StoreResult, time: VirtualTime) => Promise<StoreResult>]>([
-    [
-      'whose reply is late',
-      (result, time) => new Promise((reply) => void time.after(150, () => reply(result()))),
-    ],
-    [
-      'that the store refuses',
-      () => Promise.reject(Object.assign(new Error('LOADING'), { name: 'ReplyError' })),
-    ],
-  ])('after a renewal %s, an estimate has a name, and counts once', async (_, answer) => {
-    const time = virtualTime()
-    const memory = memoryStoreIn(time)
-    const isFirst = { renewal: true }
-    const users: Store = {
-      async decide(request) {
-        if (request.mode !== 'renew' || !isFirst.renewal) return memory.decide(request)
-        isFirst.renewal = false
-        return answer(() => memory.decide(request) as StoreResult, time)
-      },
-      reset: (target) => memory.reset(target),
-    }
-    const store = resilientIn(time, users, { deadlineMs: 100 })
-    const policy = budget({ name: 'total', limit: 40, holdTimeout: HOLD_MS })
-    const limiter = new RateLimiter(inTime(time, { name: 'gateway', store, policy }))
-    onTestFinished(() => limiter.close({ slots: 'expire' }))
-    const left = async () => (await time.settle(limiter.peek('k'))).remaining
-    const held = await time.settle(limiter.acquire('k', { cost: 5 }))
-    await time.settle(limiter.consume('k', { cost: 5 }))
-    await time.advance(HOLD_MS / 3 + 200)
-    expect([isFirst.renewal, await left()]).toEqual([false, 40 - 10])
-    expect(await time.settle(limiter.settle(held, 7))).toMatchObject({ late: false })
-    expect(await left()).toBe(40 - 5 - 7)
-    await time.advance(2 * HOLD_MS)
-    expect(await left()).toBe(40 - 7)
-  })
+  const late = (result: () => StoreResult, time: VirtualTime) =>
+    new Promise<StoreResult>((reply) => void time.after(150, () => reply(result())))
+  const refused = () => Promise.reject(Object.assign(new Error('LOADING'), { name: 'ReplyError' }))
+
+  test.each([
+    ['whose reply is late', late, 'local'],
+    ['that the store refuses', refused, 'local'],
+    ["whose reply is late, with 'throw'", late, 'throw'],
+    ["that the store refuses, with 'throw'", refused, 'throw'],
+  ] as const)(
+    'after a renewal %s, an estimate has a name, and counts once',
+    async (_, answer, whenUnavailable) => {
+      const time = virtualTime()
+      const memory = memoryStoreIn(time)
+      const isFirst = { renewal: true }
+      const users: Store = {
+        async decide(request) {
+          if (request.mode !== 'renew' || !isFirst.renewal) return memory.decide(request)
+          isFirst.renewal = false
+          return answer(() => memory.decide(request) as StoreResult, time)
+        },
+        reset: (target) => memory.reset(target),
+      }
+      const store = resilientIn(time, users, { deadlineMs: 100, whenUnavailable })
+      const policy = budget({ name: 'total', limit: 40, holdTimeout: HOLD_MS })
+      const limiter = new RateLimiter(inTime(time, { name: 'gateway', store, policy }))
+      onTestFinished(() => limiter.close({ slots: 'expire' }))
+      const left = async () => (await time.settle(limiter.peek('k'))).remaining
+      const held = await time.settle(limiter.acquire('k', { cost: 5 }))
+      await time.settle(limiter.consume('k', { cost: 5 }))
+      await time.advance(HOLD_MS / 3 + 200)
+      expect([isFirst.renewal, await left()]).toEqual([false, 40 - 10])
+      expect(await time.settle(limiter.settle(held, 7))).toMatchObject({ late: false })
+      expect(await left()).toBe(40 - 5 - 7)
+      await time.advance(2 * HOLD_MS)
+      expect(await left()).toBe(40 - 7)
+    },
+  )
 
   test('what was lost before a renewal and reset before the next one is reported by the last renewal', async () => {
     const asked: LayerRequest[] = []

@@ -89,6 +89,15 @@ test('a budget that is used up says so, and that no time helps', async () => {
   expect(await limiter.consume('k', { cost: 3 })).toMatchObject({ ...denied, reason })
 })
 
+test('a refund of nothing spends the estimate', async () => {
+  const clock = fakeClock()
+  const limiter = new RateLimiter({ name: 'api', policy: total, store: memoryStore({ clock }) })
+  const decision = await limiter.consume('k', { cost: 5 })
+  await limiter.refund(decision, { cost: 0 })
+  clock.advance(2 * HOLD_MS)
+  expect(await limiter.peek('k')).toMatchObject({ remaining: 15 })
+})
+
 test('a hold that was renewed is settled by its new name, and is renewed no more', async () => {
   const clock = fakeClock()
   const store = memoryStore({ clock })

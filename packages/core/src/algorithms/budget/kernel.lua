@@ -225,7 +225,7 @@ return function(limit, hold, forget)
 
   local function settle(charged, actual, until_us)
     local more = actual
-    if hold == 0 then
+    if hold == 0 or until_us == huge then
       more = actual - charged
       if more < 0 and floor(until_us / 1000) > now then give_back(-more) end
     else

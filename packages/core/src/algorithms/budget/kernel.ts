@@ -111,7 +111,7 @@ const spending = {
   settle(scratch, charged, actual, untilUs) {
     const { nowMs, holdMs } = scratch
     let more = actual
-    if (holdMs === 0) {
+    if (holdMs === 0 || untilUs === Number.POSITIVE_INFINITY) {
       more -= charged
       if (more < 0 && Math.floor(untilUs / 1_000) > nowMs) giveBack(scratch, -more)
     } else {

@@ -79,7 +79,7 @@ export class Fallback {
     const result = this.#inMemory(request, quota, seen)
     const counted = quota.isOwn ? lasting(result, quota) : result
     this.ledger.decided(request, places, counted)
-    return quota.isOwn ? shorter(result, counted) : result
+    return withoutNames(quota.isOwn ? shorter(result, counted) : result)
   }
 
   /** Whether a local quota may be a ceiling for requests of a policy set. */
@@ -258,6 +258,14 @@ function lasting(result: StoreResult, { each }: LocalPart): StoreResult {
   const untilUs = result.policies.map(({ policy }, i) =>
     typeof each[i] === 'object' ? latestUs(policy, result.nowUs) : (result.untilUs[i] as number),
   )
+  return { ...result, untilUs }
+}
+
+/** What is admitted here of an estimate is spent, so the store knows it by no name. */
+function withoutNames(result: StoreResult): StoreResult {
+  const isEstimate = result.policies.map(({ policy }) => policy.kernel?.expiryMs !== undefined)
+  if (!isEstimate.includes(true)) return result
+  const untilUs = result.untilUs.map((us, i) => (isEstimate[i] ? Number.POSITIVE_INFINITY : us))
   return { ...result, untilUs }
 }
 

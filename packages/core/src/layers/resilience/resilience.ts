@@ -262,7 +262,7 @@ export class Resilience implements Layer, Sent {
     const { mode, isForStore } = request
     const { ledger } = this.#fallback
     if (isForStore === true || this.#isClosed) return
-    request.answeredLate?.(result)
+    request.inStore?.(result)
     // The units were given up as not counted, but the store has counted them.
     if (mode === 'reconcile') {
       const lost = this.#noted(request, result)
@@ -317,6 +317,7 @@ export class Resilience implements Layer, Sent {
       waiting.failed(this.#ownOf(cause, guard))
       return
     }
+    if (!mayBeDone) request.inStore?.(undefined)
     this.#fallback.ledger.owe(request)
     const { state, probeAtMs } = guard.breaker
     this.#fellBack(request, cause)
@@ -331,7 +332,7 @@ export class Resilience implements Layer, Sent {
       waiting.failed(this.#ownOf(error, guard))
       return
     }
-    waiting.decided(mayBeDone ? { ...result, mayBeDone } : result)
+    waiting.decided(result)
   }
 
   #fellBack({ target }: LayerRequest, cause: Error): void {

@@ -36,7 +36,7 @@ interface SlotsOfPolicy {
   readonly place: number
   readonly target: Target
   readonly costs: readonly number[]
-  /** The names by which the store knows them. */
+  /** The names by which the store knows them, or UNNAMED. */
   untilUs: readonly number[]
   /** The names by which this process knows them, if it has renewed them without the store. */
   localUntilUs: readonly number[] | undefined
@@ -81,15 +81,7 @@ export class Slots {
   /** Renews them. Resolves to whether the store knows of it; never rejects. Slots that were reset
    *  since are no longer held. */
   async renew(layer: Layer): Promise<boolean> {
-    const answers = await Promise.all(
-      this.#all.map(async (each) => {
-        try {
-          return renewed(each, await promiseOf(layer, renewalOf(each)))
-        } catch {
-          return unknown(each)
-        }
-      }),
-    )
+    const answers = await Promise.all(this.#all.map((each) => renewedIn(layer, each)))
     this.#all = this.#all.filter((_, i) => answers[i] !== 'forgotten')
     if (this.#all.length === 0) this.end()
     return !answers.includes('unknown')
@@ -131,40 +123,50 @@ function requestFor(
   return { mode, count: 1, ...slots }
 }
 
-function renewalOf(slots: SlotsOfPolicy): LayerRequest {
-  const answeredLate = ({ granted, untilUs }: StoreResult): void => {
-    if (granted > 0 && slots.untilUs === UNNAMED) slots.untilUs = untilUs
+async function renewedIn(
+  layer: Layer,
+  slots: SlotsOfPolicy,
+): Promise<'done' | 'unknown' | 'forgotten'> {
+  let isUndone = false
+  function inStore(result: StoreResult | undefined): void {
+    if (result === undefined) isUndone = true
+    else if (result.granted > 0 && slots.untilUs === UNNAMED) slots.untilUs = result.untilUs
   }
-  return { ...requestFor('renew', slots), answeredLate }
+  const request = { ...requestFor('renew', slots), inStore }
+  const answer = await promiseOf(layer, request).then(
+    (result) => renewed(slots, result),
+    () => 'unknown' as const,
+  )
+  const isLost = answer === 'unknown' && !isUndone
+  if (isLost && !hasReleased(slots.target)) slots.untilUs = UNNAMED
+  return answer
 }
 
 /** Takes over the names that a renewal gave. If something else decides in the store's place, it may
  *  know of no slots. */
 function renewed(
   slots: SlotsOfPolicy,
-  { granted, degraded, mayBeDone, untilUs, nowUs }: StoreResult,
+  { granted, degraded, untilUs, nowUs }: StoreResult,
 ): 'done' | 'unknown' | 'forgotten' {
   slots.localUntilUs = degraded ? untilUs : undefined
-  if (degraded) return mayBeDone ? unknown(slots) : 'unknown'
+  if (degraded) return 'unknown'
   if (granted === 0) return 'forgotten'
   slots.untilUs = untilUs
   slots.seenUs = nowUs
   return 'done'
 }
 
-function unknown(slots: SlotsOfPolicy): 'unknown' {
-  if (!hasReleased(slots.target)) slots.untilUs = UNNAMED
-  return 'unknown'
+/** Estimates that the store does not hold are spent. */
+function isTaken(policy: Policy, place: number, { untilUs }: StoreResult): boolean {
+  const isNamed = (untilUs[place] as number) < Number.POSITIVE_INFINITY
+  return isHeld(policy) && (isReleased(policy) || isNamed)
 }
 
 /** The slots that a request took; undefined: it took none. */
 export function slotsTaken(request: StoreRequest, result: StoreResult): Slots | undefined {
   const { target, costs } = request
-  // Estimates that the store did not hold are spent.
-  const isTaken = (policy: Policy): boolean =>
-    isHeld(policy) && (isReleased(policy) || !result.degraded)
   const places = target.policySet.policies.flatMap((policy, i) =>
-    isTaken(policy) && (costs[i] as number) > 0 ? i : [],
+    isTaken(policy, i, result) && (costs[i] as number) > 0 ? i : [],
   )
   return places.length > 0 ? new Slots(request, places, result) : undefined
 }

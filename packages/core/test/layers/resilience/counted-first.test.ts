@@ -239,6 +239,25 @@ describe('what was admitted without the store', () => {
     expect(policies[0]?.remaining).toBe(6)
   })
 
+  test('is given back by its own time, and takes nothing of an estimate that the store holds', async () => {
+    const world = worldOf()
+    const { consume, decide, time, memory } = world
+    const budgets = makePolicySet('p', [budget({ limit: 10, holdTimeout: '1m' })])
+    const target = on(budgets)
+    const left = () =>
+      memory.decide({ ...consuming(budgets, 'k'), mode: 'peek' }).policies[0]?.remaining
+    // So that both times are in one sixtieth of a minute.
+    await time.advance(300)
+    expect(await consume(target, 4)).toBe(4)
+    world.fault = 'lost'
+    const { untilUs, nowUs } = await decide({ mode: 'consume', target, costs: [3], count: 1 })
+    world.fault = 'none'
+    await decide({ mode: 'refund', target, costs: [3], count: 1, untilUs, seenUs: nowUs })
+    expect(left()).toBe(6)
+    await time.advance(90_000)
+    expect(left()).toBe(10)
+  })
+
   test('is given back by a refund, though the store holds it as an estimate', async () => {
     const time = virtualTime()
     const memory = memoryIn(time)
