@@ -177,7 +177,6 @@ const change = {
   },
   clients: {
     title: 'Other clients of Redis; a Cluster that changes under load',
-    waits: true,
     commands: [testsOf('clients')],
   },
   monitoring: {
