@@ -6,7 +6,7 @@ import { traitsOf } from '../algorithms/modes.js'
 import type { Policy } from '../algorithms/policy.js'
 import { typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'
-import { promiseOf } from '../layer.js'
+import { type LayerRequest, promiseOf } from '../layer.js'
 import { correctionOf } from '../request.js'
 import type { SettleRequest, StoreRequest, StoreResult } from '../store.js'
 import { type Cost, chargedCosts, checkedCosts, refundedCosts, settledCosts } from './costs.js'
@@ -33,16 +33,22 @@ export async function refundDecision(
   const cost = options?.cost === undefined ? undefined : checkedCosts(options.cost)
   const charge = chargeOf(limiter, decision, 'refund')
   if (charge === undefined || charge.spent) return
-  const { request, result } = charge
+  const { request } = charge
   const costs = cost === undefined ? chargedCosts(request) : refundedCosts(request, cost)
   charge.spent = true
   if (costs.every((each) => each === 0) && !settlesItself(charge)) return
-  const back = costs.map((each) => -each)
   while (isRenewing(charge)) await charge.slots?.renewing
-  const correction = settlesItself(charge)
-    ? settlementOf(charge, back)
-    : correctionOf('refund', request.target, costs, result)
-  countCorrection(request, back, await promiseOf(limiter.layer, correction))
+  const corrections: LayerRequest[] = []
+  // Of a decision in parts, what was admitted without the store is refunded by itself.
+  const isSettled = costs.map((_, place) => settlesItself(charge) && isInStore(charge, place))
+  const refunded = costs.map((each, place) => (isSettled[place] ? 0 : each))
+  const settled = costs.map((each, place) => (isSettled[place] ? -each : 0))
+  if (isSettled.includes(true)) corrections.push(settlementOf(charge, settled))
+  if (refunded.some((each) => each > 0))
+    corrections.push(correctionOf('refund', request.target, refunded, nameOf(charge)))
+  const results = corrections.map((correction) => promiseOf(limiter.layer, correction))
+  const back = costs.map((each) => -each)
+  countCorrection(request, back, (await Promise.all(results))[0] as StoreResult)
 }
 
 export async function settleDecision(
@@ -92,9 +98,22 @@ function settlesItself(charge: Charge): boolean {
 /** Whether the store has charged a policy. Of a decision that was made in parts, some of them
  *  without the store, the names of estimates tell. */
 function isInStore({ request, result }: Charge, place: number): boolean {
-  const isNamed = (result.untilUs[place] as number) < Number.POSITIVE_INFINITY
+  const untilUs = result.untilUs[place] as number
+  // 0: it is not counted, by `whenUnavailable: 'allow'`.
+  const isNamed = untilUs > 0 && untilUs < Number.POSITIVE_INFINITY
   const { kernel } = request.target.policySet.policies[place] as Policy
   return !result.degraded || (kernel?.expiryMs !== undefined && isNamed)
+}
+
+/** Until when a charge counts. A penalty is no estimate: it is spent, and has no name. */
+function nameOf({ request, result }: Charge): Pick<StoreResult, 'untilUs' | 'nowUs'> {
+  if (traitsOf(request.mode).judges) return result
+  const untilUs = result.policies.map(({ policy }, i) =>
+    policy.kernel?.expiryMs === undefined
+      ? (result.untilUs[i] as number)
+      : Number.POSITIVE_INFINITY,
+  )
+  return { untilUs, nowUs: result.nowUs }
 }
 
 /** @param costs what was used less what was charged */
@@ -103,7 +122,8 @@ function settlementOf(charge: Charge, costs: readonly number[]): SettleRequest {
   const untilUs = slots === undefined ? result.untilUs : slots.named(result.untilUs)
   slots?.settled()
   const isKnown = traitsOf(request.mode).judges && (!result.degraded || settlesItself(charge))
-  const charged = isKnown ? chargedCosts(request) : undefined
+  const inStore = chargedCosts(request).map((each, i) => (isInStore(charge, i) ? each : 0))
+  const charged = isKnown ? inStore : undefined
   const { target } = request
   return { mode: 'settle', target, costs, count: 1, charged, untilUs, seenUs: result.nowUs }
 }

@@ -89,6 +89,19 @@ test('a budget that is used up says so, and that no time helps', async () => {
   expect(await limiter.consume('k', { cost: 3 })).toMatchObject({ ...denied, reason })
 })
 
+test('a refund by the name of an estimate that has expired gives nothing back', async () => {
+  const clock = fakeClock()
+  const store = memoryStore({ clock })
+  const target = { policySet: makePolicySet('api', [total]), key: 'k' }
+  const request = { target, costs: [5], count: 1 }
+  await store.decide({ ...request, mode: 'penalty' })
+  const { untilUs, nowUs: seenUs } = await store.decide({ ...request, mode: 'consume' })
+  clock.advance(2 * HOLD_MS)
+  await store.decide({ ...request, mode: 'refund', untilUs, seenUs })
+  const { policies } = await store.decide({ ...request, mode: 'peek' })
+  expect(policies[0]?.remaining).toBe(15)
+})
+
 test('a refund of nothing spends the estimate', async () => {
   const clock = fakeClock()
   const limiter = new RateLimiter({ name: 'api', policy: total, store: memoryStore({ clock }) })

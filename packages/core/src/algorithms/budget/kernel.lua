@@ -225,7 +225,7 @@ return function(limit, hold, forget)
 
   local function settle(charged, actual, until_us)
     local more = actual
-    if hold == 0 or until_us == huge then
+    if hold == 0 then
       more = actual - charged
       if more < 0 and floor(until_us / 1000) > now then give_back(-more) end
     else
@@ -239,9 +239,11 @@ return function(limit, hold, forget)
   end
 
   local function refund(units, until_us)
-    local ended = 0
-    if hold > 0 and until_us < huge then ended = end_holds(expiry_of(until_us), units) end
-    give_back(units - ended)
+    if hold > 0 and until_us < huge then
+      end_holds(expiry_of(until_us), units)
+    else
+      give_back(units)
+    end
   end
 
   local function reconcile(units)

@@ -111,7 +111,7 @@ const spending = {
   settle(scratch, charged, actual, untilUs) {
     const { nowMs, holdMs } = scratch
     let more = actual
-    if (holdMs === 0 || untilUs === Number.POSITIVE_INFINITY) {
+    if (holdMs === 0) {
       more -= charged
       if (more < 0 && Math.floor(untilUs / 1_000) > nowMs) giveBack(scratch, -more)
     } else {
@@ -129,8 +129,9 @@ const spending = {
   refund(scratch, units, untilUs) {
     const { holdMs } = scratch
     const isNamed = holdMs > 0 && untilUs < Number.POSITIVE_INFINITY
-    const found = isNamed ? end(scratch, expiryOf(scratch, chargedMs(scratch, untilUs)), units) : 0
-    giveBack(scratch, units - found)
+    // What has expired is back already.
+    if (isNamed) end(scratch, expiryOf(scratch, chargedMs(scratch, untilUs)), units)
+    else giveBack(scratch, units)
   },
 
   reconcile(scratch, units) {

@@ -79,7 +79,7 @@ export class Fallback {
     const result = this.#inMemory(request, quota, seen)
     const counted = quota.isOwn ? lasting(result, quota) : result
     this.ledger.decided(request, places, counted)
-    return withoutNames(quota.isOwn ? shorter(result, counted) : result)
+    return withoutNames(quota.isOwn ? shorter(result, counted) : result, places)
   }
 
   /** Whether a local quota may be a ceiling for requests of a policy set. */
@@ -261,11 +261,13 @@ function lasting(result: StoreResult, { each }: LocalPart): StoreResult {
   return { ...result, untilUs }
 }
 
-/** What is admitted here of an estimate is spent, so the store knows it by no name. */
-function withoutNames(result: StoreResult): StoreResult {
-  const isEstimate = result.policies.map(({ policy }) => policy.kernel?.expiryMs !== undefined)
-  if (!isEstimate.includes(true)) return result
-  const untilUs = result.untilUs.map((us, i) => (isEstimate[i] ? Number.POSITIVE_INFINITY : us))
+/** What is admitted here of an estimate, by the policies at these places, is spent, so the store
+ *  knows it by no name. */
+function withoutNames(result: StoreResult, places: readonly number[]): StoreResult {
+  const isSpent = (i: number): boolean =>
+    places.includes(i) && result.policies[i]?.policy.kernel?.expiryMs !== undefined
+  if (!places.some(isSpent)) return result
+  const untilUs = result.untilUs.map((us, i) => (isSpent(i) ? Number.POSITIVE_INFINITY : us))
   return { ...result, untilUs }
 }
 

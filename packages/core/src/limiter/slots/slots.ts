@@ -158,7 +158,8 @@ function renewed(
 
 /** Estimates that the store does not hold are spent. */
 function isTaken(policy: Policy, place: number, { untilUs }: StoreResult): boolean {
-  const isNamed = (untilUs[place] as number) < Number.POSITIVE_INFINITY
+  const until = untilUs[place] as number
+  const isNamed = until > 0 && until < Number.POSITIVE_INFINITY
   return isHeld(policy) && (isReleased(policy) || isNamed)
 }
 

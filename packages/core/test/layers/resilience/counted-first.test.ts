@@ -239,6 +239,21 @@ describe('what was admitted without the store', () => {
     expect(policies[0]?.remaining).toBe(6)
   })
 
+  test("is not given back where 'allow' has counted nothing", async () => {
+    const world = worldOf()
+    const { decide, memory, store } = world
+    const target = on(makePolicySet('p', [budget({ limit: 10, holdTimeout: '1m' })], ['allow']))
+    await decide({ mode: 'penalty', target, costs: [4], count: 1 })
+    world.fault = 'lost'
+    const charged = await decide({ mode: 'consume', target, costs: [3], count: 1 })
+    world.fault = 'none'
+    const { untilUs, nowUs: seenUs } = charged
+    await decide({ mode: 'refund', target, costs: [3], count: 1, untilUs, seenUs })
+    const peek = { ...consuming(target.policySet, 'k'), mode: 'peek' } as const
+    expect([charged.granted, memory.decide(peek).policies[0]?.remaining]).toEqual([1, 6])
+    expect(store.health().localKeys).toBe(0)
+  })
+
   test('is given back by its own time, and takes nothing of an estimate that the store holds', async () => {
     const world = worldOf()
     const { consume, decide, time, memory } = world
