@@ -107,6 +107,17 @@ export function correctionOf(
   return { mode, target, costs, count: 1, untilUs, seenUs: nowUs }
 }
 
+/** A result whose charges at these places, by default all, are spent: of an estimate that is not
+ *  held, the store knows no name. */
+export function withoutNames(result: StoreResult, places?: readonly number[]): StoreResult {
+  const isSpent = result.policies.map(({ policy }, i) => {
+    return policy.kernel?.expiryMs !== undefined && places?.includes(i) !== false
+  })
+  if (!isSpent.includes(true)) return result
+  const untilUs = result.untilUs.map((us, i) => (isSpent[i] ? Number.POSITIVE_INFINITY : us))
+  return { ...result, untilUs }
+}
+
 /** The request as if its set had only the policies at these places. */
 export function partOfRequest<Request extends Omit<StoreRequest, 'mode'>>(
   request: Request,

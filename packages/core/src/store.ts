@@ -257,7 +257,7 @@ export interface StoreResult {
   /** The store's clock when it decided, in whole us since the Unix epoch. */
   readonly nowUs: number
   /** Until when the charge of each policy counts, in us of the store's clock. `Infinity`: an
-   *  estimate that is not held, but spent. */
+   *  estimate that is not held, but spent; 0: nothing is counted. */
   readonly untilUs: readonly number[]
   /** The result of each policy of the set, in its order, after all grants. */
   readonly policies: readonly PolicyResult[]

@@ -7,7 +7,7 @@ import type { Policy } from '../algorithms/policy.js'
 import { typeError } from '../base/errors.js'
 import { checkedOptions } from '../base/options.js'
 import { type LayerRequest, promiseOf } from '../layer.js'
-import { correctionOf } from '../request.js'
+import { correctionOf, withoutNames } from '../request.js'
 import type { SettleRequest, StoreRequest, StoreResult } from '../store.js'
 import { type Cost, chargedCosts, checkedCosts, refundedCosts, settledCosts } from './costs.js'
 import { countCorrection } from './counters.js'
@@ -15,7 +15,7 @@ import { type Decision, Receipt, type Settlement } from './decision.js'
 import type { DecideOptions } from './options.js'
 import type { LimiterParts } from './parts.js'
 import { storeOf } from './policy-set.js'
-import { releaseSlots, type Slots, slotsTaken } from './slots/slots.js'
+import { isNamed, releaseSlots, type Slots, slotsTaken } from './slots/slots.js'
 
 /** The receipt of a decision that was charged. */
 interface Charge extends Receipt {
@@ -39,13 +39,17 @@ export async function refundDecision(
   if (costs.every((each) => each === 0) && !settlesItself(charge)) return
   while (isRenewing(charge)) await charge.slots?.renewing
   const corrections: LayerRequest[] = []
+  const settles = settlesItself(charge)
   // Of a decision in parts, what was admitted without the store is refunded by itself.
-  const isSettled = costs.map((_, place) => settlesItself(charge) && isInStore(charge, place))
+  const isSettled = costs.map((_, place) => settles && isInStore(charge, place))
   const refunded = costs.map((each, place) => (isSettled[place] ? 0 : each))
   const settled = costs.map((each, place) => (isSettled[place] ? -each : 0))
   if (isSettled.includes(true)) corrections.push(settlementOf(charge, settled))
-  if (refunded.some((each) => each > 0))
-    corrections.push(correctionOf('refund', request.target, refunded, nameOf(charge)))
+  if (refunded.some((each) => each > 0)) {
+    // A penalty is no estimate: it is spent.
+    const of = traitsOf(request.mode).judges ? charge.result : withoutNames(charge.result)
+    corrections.push(correctionOf('refund', request.target, refunded, of))
+  }
   const results = corrections.map((correction) => promiseOf(limiter.layer, correction))
   const back = costs.map((each) => -each)
   countCorrection(request, back, (await Promise.all(results))[0] as StoreResult)
@@ -98,22 +102,9 @@ function settlesItself(charge: Charge): boolean {
 /** Whether the store has charged a policy. Of a decision that was made in parts, some of them
  *  without the store, the names of estimates tell. */
 function isInStore({ request, result }: Charge, place: number): boolean {
-  const untilUs = result.untilUs[place] as number
-  // 0: it is not counted, by `whenUnavailable: 'allow'`.
-  const isNamed = untilUs > 0 && untilUs < Number.POSITIVE_INFINITY
   const { kernel } = request.target.policySet.policies[place] as Policy
-  return !result.degraded || (kernel?.expiryMs !== undefined && isNamed)
-}
-
-/** Until when a charge counts. A penalty is no estimate: it is spent, and has no name. */
-function nameOf({ request, result }: Charge): Pick<StoreResult, 'untilUs' | 'nowUs'> {
-  if (traitsOf(request.mode).judges) return result
-  const untilUs = result.policies.map(({ policy }, i) =>
-    policy.kernel?.expiryMs === undefined
-      ? (result.untilUs[i] as number)
-      : Number.POSITIVE_INFINITY,
-  )
-  return { untilUs, nowUs: result.nowUs }
+  const isEstimate = kernel?.expiryMs !== undefined
+  return !result.degraded || (isEstimate && isNamed(result.untilUs[place] as number))
 }
 
 /** @param costs what was used less what was charged */

@@ -9,7 +9,7 @@ import type { Clock } from '../../base/clock.js'
 import type { Time } from '../../base/time.js'
 import type { LayerRequest } from '../../layer.js'
 import { type MemoryStore, memoryStoreOf } from '../../memory/store.js'
-import { partOfRequest } from '../../request.js'
+import { partOfRequest, withoutNames } from '../../request.js'
 import type { PolicyResult, PolicySet, StoreRequest, StoreResult, Target } from '../../store.js'
 import type { Seen } from './last-seen.js'
 import { isSettledInStore, Ledger } from './ledger.js'
@@ -258,16 +258,6 @@ function lasting(result: StoreResult, { each }: LocalPart): StoreResult {
   const untilUs = result.policies.map(({ policy }, i) =>
     typeof each[i] === 'object' ? latestUs(policy, result.nowUs) : (result.untilUs[i] as number),
   )
-  return { ...result, untilUs }
-}
-
-/** What is admitted here of an estimate, by the policies at these places, is spent, so the store
- *  knows it by no name. */
-function withoutNames(result: StoreResult, places: readonly number[]): StoreResult {
-  const isSpent = (i: number): boolean =>
-    places.includes(i) && result.policies[i]?.policy.kernel?.expiryMs !== undefined
-  if (!places.some(isSpent)) return result
-  const untilUs = result.untilUs.map((us, i) => (isSpent(i) ? Number.POSITIVE_INFINITY : us))
   return { ...result, untilUs }
 }
 

@@ -156,11 +156,14 @@ function renewed(
   return 'done'
 }
 
-/** Estimates that the store does not hold are spent. */
 function isTaken(policy: Policy, place: number, { untilUs }: StoreResult): boolean {
-  const until = untilUs[place] as number
-  const isNamed = until > 0 && until < Number.POSITIVE_INFINITY
-  return isHeld(policy) && (isReleased(policy) || isNamed)
+  return isHeld(policy) && (isReleased(policy) || isNamed(untilUs[place] as number))
+}
+
+/** Whether the store holds an estimate that counts until a time: it is neither spent (`Infinity`),
+ *  nor let pass without being counted (0). */
+export function isNamed(untilUs: number): boolean {
+  return untilUs > 0 && untilUs < Number.POSITIVE_INFINITY
 }
 
 /** The slots that a request took; undefined: it took none. */
