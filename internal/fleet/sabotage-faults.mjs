@@ -9,6 +9,16 @@ const SHARED_SLOTS = {
 /** Stories in which processes hold slots. */
 const HOLDERS = { slots: 8, slotDemand: 2 }
 
+/** Stories in which estimates are decided in several slots of a Cluster. */
+const IN_PARTS = {
+  budget: 20,
+  budgetMs: 3_000,
+  budgetDemand: 1,
+  shared: true,
+  hashTags: 0,
+  keys: 2,
+}
+
 const RESILIENCE = 'layers/resilience'
 
 /**
@@ -539,5 +549,21 @@ export const FAULTS = [
     '  void isLost\n',
     'lost replies',
     { budget: 24, budgetMs: 1_300, budgetDemand: 1, faults: 3, keys: 2, demand: 0.5 },
+  ],
+  [
+    'of an estimate in several slots, what one node holds is not settled where another was away',
+    'limiter/receipts.ts',
+    '  return !result.degraded || (isEstimate && isNamed(result.untilUs[place] as number))\n',
+    '  void [isEstimate, isNamed]\n  return !result.degraded\n',
+    'cluster, frozen',
+    IN_PARTS,
+  ],
+  [
+    'what one slot gives back of an estimate that another denied is what others had spent',
+    'algorithms/budget/kernel.ts',
+    '    if (isNamed) end(scratch, expiryOf(scratch, chargedMs(scratch, untilUs)), units)\n    else giveBack(scratch, units)\n',
+    '    void isNamed\n    giveBack(scratch, units)\n',
+    'cluster',
+    IN_PARTS,
   ],
 ]

@@ -3,7 +3,7 @@
 // a call is under way, at the least and at the most.
 
 import { Counter, type CounterOptions } from './counter.js'
-import type { Member } from './member.js'
+import { DEADLINE_MS, type Member } from './member.js'
 import type { Plan } from './plan.js'
 
 /** Expiries are rounded up by a sixtieth of the time to hold. */
@@ -14,6 +14,8 @@ const LEFT_OF_RENEWED = 0.5
 const RENEWALS = 20
 /** How long after its process ends a renewal may still arrive. */
 const ON_ITS_WAY_US = 1_000_000
+/** How long after a denial what one slot had granted may still be held. */
+const GIVEN_BACK_US = 1_000 * DEADLINE_MS
 
 /** When a call is under way, in true time and by the clock of Redis. A moment is a call that ends
  *  as it begins. */
@@ -37,9 +39,9 @@ export interface Estimate {
   readonly member: Member
   readonly units: number
   readonly asked: Call
-  /** Redis holds it; it was admitted without Redis; it was denied; or nobody knows. A penalty is
-   *  spent at once. */
-  state: 'asked' | 'held' | 'local' | 'denied' | 'penalty'
+  /** Redis holds it; it was admitted without Redis; the one or the other in each of its budgets; it
+   *  was denied; or nobody knows. A penalty is spent at once. */
+  state: 'asked' | 'held' | 'local' | 'in parts' | 'denied' | 'penalty'
   /** By Redis's clock, when it expires. */
   soonestUs: number
   latestUs: number
@@ -128,6 +130,7 @@ export class Budgets {
   haveLost: boolean = false
   readonly #holdMs: number
   readonly #partMs: number
+  readonly #areAcrossSlots: boolean
   readonly #clock: () => Pick<Call, 'beganUs' | 'fromUs'>
   readonly #calls: Set<Call> = new Set()
   /** The latest time of Redis's clock before it stepped. */
@@ -145,6 +148,7 @@ export class Budgets {
     this.#clock = clock
     this.#holdMs = given.options.budgetMs
     this.#partMs = Math.ceil(this.#holdMs / PARTS)
+    this.#areAcrossSlots = given.plan.areBudgetsAcrossSlots
     const keys = given.plan.keys.map((key) => key.replace('user', 'spender'))
     const of = (who: string, place: number, all: readonly string[]): Budget => {
       const policy = uses[place]?.policy as CounterOptions['policy']
@@ -211,6 +215,18 @@ export class Budgets {
   held(estimate: Estimate): void {
     estimate.state = 'held'
     estimate.soonestUs = this.#expiryOf(estimate.asked.fromUs)
+    estimate.latestUs = this.#expiryOf(estimate.asked.toUs)
+  }
+
+  /** An estimate was decided without Redis. */
+  decidedHere(estimate: Estimate, isAllowed: boolean): void {
+    if (!isAllowed) return
+    estimate.state = this.#areAcrossSlots ? 'in parts' : 'local'
+  }
+
+  /** Redis has denied an estimate. What one slot of a Cluster had granted, it was to give back. */
+  denied(estimate: Estimate): void {
+    estimate.state = 'denied'
     estimate.latestUs = this.#expiryOf(estimate.asked.toUs)
   }
 
@@ -296,8 +312,13 @@ export class Budgets {
   /** What an estimate counts for while a call is under way, among all of its budget. */
   countedOf(estimate: Estimate, call: Call, all: readonly Estimate[]): Counted {
     const { units, asked, state, settled, member } = estimate
-    if (state === 'denied' || asked.beganUs > call.endedUs) return NOTHING
+    if (asked.beganUs > call.endedUs) return NOTHING
     const isDone = asked.endedUs <= call.beganUs
+    if (state === 'denied') {
+      const isOnItsWay = asked.endedUs + GIVEN_BACK_US > call.beganUs
+      const isHeld = this.#areAcrossSlots && (isOnItsWay || this.hasBeenAway(member))
+      return { ...NOTHING, most: isHeld && call.fromUs < estimate.latestUs ? units : 0 }
+    }
     if (state === 'penalty') {
       const isLost = this.hasBeenAway(member)
       const least = isDone && !isLost ? units : 0
@@ -310,13 +331,20 @@ export class Budgets {
     const { actual = 0, mayBeOwed = false, doneUs = 0 } = settled ?? {}
     const spent = estimate.hasExpired ? 0 : actual
     const more = Math.max(0, actual - units)
+    const isThere = isDone && (this.#isRenewed(estimate) || call.toUs < estimate.soonestUs)
+    if (state === 'in parts') {
+      // What Redis holds of it expires; the rest is spent as soon as Redis hears of it.
+      const isHeard = settled !== undefined && doneUs <= call.fromUs
+      const part = settled === undefined ? units : Math.min(units, actual)
+      const judged = isThere || settled !== undefined ? part : 0
+      return { least: isHeard ? spent : 0, most: held + 2 * (units + more), judged }
+    }
     if (state !== 'held') {
       if (state === 'asked') return { ...NOTHING, most: held }
       // A refund gives back what was admitted without Redis; a settlement does not.
       const judged = settled === undefined ? units : Math.min(units, actual)
       return { least: 0, most: held + 2 * (units + more), judged: isDone ? judged : 0 }
     }
-    const isThere = isDone && (this.#isRenewed(estimate) || call.toUs < estimate.soonestUs)
     const least = isThere ? units : 0
     if (settled === undefined || settled.call.beganUs > call.endedUs)
       return { least, most: held, judged: least }

@@ -15,6 +15,8 @@ export interface Plan {
   /** The policies of a decision are in several slots of a Cluster: when one denies, the others give
    *  back what they took. */
   readonly isAcrossSlots: boolean
+  /** The same of budgets: Redis may hold one part of an estimate, and not the other. */
+  readonly areBudgetsAcrossSlots: boolean
   /** The classes, with the part of each limit that they leave to others. */
   readonly reserve: Readonly<Record<string, number>> | undefined
   readonly keys: readonly string[]
@@ -42,6 +44,7 @@ export function planOf(options: StoryOptions, { isOnCluster }: Terms): Plan {
     policies: makers.map((make) => make(limit)),
     policyKeys: makers.map((_, i) => (isShared && i === last ? 'all' : undefined)),
     isAcrossSlots: isShared && isOnCluster === true,
+    areBudgetsAcrossSlots: options.shared && isOnCluster === true,
     reserve: batch > 0 && !isLive ? { normal: 0.2, batch: batch / 100 } : undefined,
     // A Cluster gets more keys, so that some share a slot, and some are on a shard that stays well.
     keys: Array.from({ length: (isOnCluster ? 2 : 1) * options.keys }, (_, i) =>
@@ -55,10 +58,9 @@ export function planOf(options: StoryOptions, { isOnCluster }: Terms): Plan {
       options.slots > 0 && kind !== 'crowded'
         ? slotUsesOf(options.slots, options.slotMs, options.shared)
         : undefined,
-    // Budgets in several slots of a Cluster are not one atomic decision.
     budgetUses:
       options.budget > 0 && kind !== 'crowded'
-        ? budgetUsesOf(options.budget, options.budgetMs, options.shared && isOnCluster !== true)
+        ? budgetUsesOf(options.budget, options.budgetMs, options.shared)
         : undefined,
     live: isLive ? makers[0] : undefined,
   }

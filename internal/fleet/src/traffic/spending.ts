@@ -51,14 +51,14 @@ function estimate(fleet: Fleet, member: Member, key: string): void {
       const { allowed, source } = decision
       budgets.end(own.asked)
       for (const counter of counters) counter.answered(units, 0)
-      if (source === 'local') own.state = allowed ? 'local' : 'asked'
+      if (source === 'local') budgets.decidedHere(own, allowed)
       else if (allowed) budgets.held(own)
-      else own.state = 'denied'
+      else budgets.denied(own)
       fleet.tell(`${host.name} ${key} estimates ${units}: ${allowed} by ${source}`)
       checkEstimate(fleet, own, counters, decision)
       member.saw(key, decision)
       if (!allowed) return
-      if (isStream && source === 'store') budgets.renews(own, () => (decision as Held).release())
+      if (isStream && own.state !== 'local') budgets.renews(own, () => (decision as Held).release())
       correctLater(fleet, member, key, own, decision)
     },
   })
@@ -103,7 +103,7 @@ function correct(
   budgets.leaves(own)
   const call = budgets.begin()
   budgets.settles(own, call, actual, true)
-  const off = own.state === 'held' ? Math.abs(actual - own.units) : 0
+  const off = own.state === 'local' ? 0 : Math.abs(actual - own.units)
   const more = Math.max(0, actual - own.units)
   for (const counter of counters) {
     counter.asked(more, fleet.world.nowUs)
@@ -167,7 +167,7 @@ function peek(fleet: Fleet, member: Member, key: string): void {
     call: () => limiter.peek(key),
     answered(decision) {
       budgets.end(own.asked)
-      own.state = 'denied'
+      budgets.denied(own)
       checkEstimate(fleet, own, budgets.ofKey.get(key) as readonly Budget[], decision)
     },
   })

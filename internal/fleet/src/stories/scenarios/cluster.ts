@@ -174,10 +174,13 @@ function loseShard(fleet: Fleet, master: NodeMachine): void {
 /** All processes lose some counters, and lose those beside them that are decided together with
  *  one. */
 function lose(fleet: Fleet, lost: readonly Counter[]): void {
-  const { keys, world, slots } = fleet
+  const { keys, world, slots, budgets } = fleet
   slots?.lose(everyoneIn(fleet), () => false)
   for (const counter of lost) counter.lose(everyoneIn(fleet), world.nowUs)
-  const decisions = keys.map((key) => fleet.countersOf(key))
+  const decisions = [
+    ...keys.map((key) => fleet.countersOf(key)),
+    ...(budgets?.ofKey.values() ?? []),
+  ]
   const together = decisions.filter((all) => all.some((each) => lost.includes(each)))
   const beside = new Set(together.flat().filter((each) => !lost.includes(each)))
   for (const counter of beside) counter.loseBeside(everyoneIn(fleet), world.nowUs)
