@@ -218,7 +218,7 @@ export class Budgets {
     estimate.latestUs = this.#expiryOf(estimate.asked.toUs)
   }
 
-  /** An estimate was decided without Redis. */
+  /** An estimate was decided without Redis, which may hold all the same what was denied here. */
   decidedHere(estimate: Estimate, isAllowed: boolean): void {
     if (!isAllowed) return
     estimate.state = this.#areAcrossSlots ? 'in parts' : 'local'
