@@ -5,6 +5,7 @@ import type { Policy } from '../../algorithms/policy.js'
 import type { RestoreRequest, Target } from '../../store.js'
 import type { Loss } from './canary.js'
 import type { Seen } from './last-seen.js'
+import { latestUs } from './quota.js'
 
 /** Whether a counter tells by itself what it has lost. Units of a sliding window or counter come
  *  back one by one, so those that are missing may have expired. */
@@ -44,14 +45,17 @@ export function restoring(target: Target, seen: Seen, loss?: Loss): RestoreReque
  * or its last block, if no count was seen since.
  */
 export function lockoutSeen(
-  { limit }: Policy,
+  policy: Policy,
   place: number,
-  { remaining, untilUs, blocks }: Seen,
+  { nowUs, remaining, untilUs, blocks }: Seen,
 ): Omit<BlockState, 'hasBegun'> & { readonly untilUs: number } {
   const left = remaining[place] as number
   const us = untilUs[place] as number
   const seen = blocks?.[place]
-  if (seen === undefined) return { level: 0, isBlocked: false, untilUs: us }
-  const isCounting = left < limit && us > seen.untilUs
+  if (seen === undefined) {
+    // The count goes on after a block that a refund has lifted, whose end is still remembered.
+    return { level: 0, isBlocked: false, untilUs: Math.min(us, latestUs(policy, nowUs)) }
+  }
+  const isCounting = left < policy.limit && us > seen.untilUs
   return { level: seen.level, isBlocked: !isCounting, untilUs: isCounting ? us : seen.untilUs }
 }

@@ -6,13 +6,14 @@ import { resilient } from '../../../src/entries/store.js'
 import { type Decision, lockout, memoryStore, RateLimiter, type Store } from '../../../src/index.js'
 import { fakeClock } from '../../../src/testing/index.js'
 
-/** Processes that share a store, which may lose all its data. */
+/** Processes that share a store, which may lose all its data, or go away. */
 function fleetOf(limit: number, block: readonly Duration[], processes = 2) {
   const clock = fakeClock()
   let inner = memoryStore({ clock })
+  let isAway = false
   const shared: Store = {
     recovers: true,
-    decide: (request) => inner.decide(request),
+    decide: (request) => (isAway ? Promise.reject(new Error('away')) : inner.decide(request)),
     reset: (target) => inner.reset(target),
   }
   const policy = lockout({ limit, window: '1m', block, forget: '1d' })
@@ -23,7 +24,10 @@ function fleetOf(limit: number, block: readonly Duration[], processes = 2) {
   const lose = (): void => {
     inner = memoryStore({ clock })
   }
-  return { clock, limiters: limiters as [RateLimiter, RateLimiter], lose }
+  const goAway = (): void => {
+    isAway = true
+  }
+  return { clock, limiters: limiters as [RateLimiter, RateLimiter], lose, goAway }
 }
 
 const allowed = async (limiter: RateLimiter): Promise<boolean> =>
@@ -135,4 +139,17 @@ describe('a block that a process has seen', () => {
     expect(await allowed(one)).toBe(true)
     expect(await allowed(one)).toBe(false)
   })
+})
+
+test('a count whose block two processes have lifted is continued without the store', async () => {
+  const { limiters, goAway } = fleetOf(3, ['2h'])
+  const [one, other] = limiters
+  const theirs = await other.consume('k')
+  const own = [await one.consume('k'), await one.consume('k')]
+  expect(await allowed(one)).toBe(false)
+  // The reply to the second refund shows more to be free than was seen, so that is not believed.
+  await other.refund(theirs)
+  await one.refund(own[1] as Decision)
+  goAway()
+  expect(await allowed(one)).toBe(false)
 })
