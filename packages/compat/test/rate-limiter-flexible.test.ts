@@ -241,7 +241,8 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   },
 }
 
-test.each(
+// Programs wait for windows to end, and none shares a key with another.
+test.concurrent.each(
   KINDS.flatMap((kind) => Object.keys(PROGRAMS).map((program) => [program, kind] as const)),
 )('%s, in %s', async (title, kind) => {
   const program = PROGRAMS[title] as Program
