@@ -4,11 +4,12 @@
 // it compiles and starts the first program of each README, without a Redis. Needs a build.
 //
 //   node scripts/pack-smoke.mjs [a folder with tarballs to use instead]
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { packAll, packedIn } from '../tools/release/pack.mjs'
 import { publishedPackages } from '../tools/release/packages.mjs'
 import { copyConsumers, errorsOf, frameworks } from './consumers.mjs'
@@ -81,7 +82,7 @@ try {
     ...errorsOf(folder, 'newest TypeScript', { module }, files),
   ]
   if (wrong.length > 0) throw new Error(wrong.join('\n'))
-  startReadmes()
+  await startReadmes()
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
@@ -96,7 +97,7 @@ function entriesOf({ manifest: { name, exports = {} } }) {
   return paths.map((path) => name + path.slice(1))
 }
 
-function startReadmes() {
+async function startReadmes() {
   const names = publishedPackages(root).map(({ manifest }) => manifest.name)
   const readmes = names.map((name) => [name, join(folder, 'node_modules', name, 'README.md')])
   const files = [['weir', join(root, 'README.md')], ...readmes].map(([name, readme]) => {
@@ -104,8 +105,9 @@ function startReadmes() {
     const program = /^```ts\n(import [\s\S]*?)^```$/m.exec(text)?.[1]
     if (program === undefined) throw new Error(`the README of ${name} has no program`)
     const file = `readme-${name.replace('@weir/', '')}.mts`
-    // Nobody listens on this port.
-    writeFileSync(join(folder, file), program.replaceAll('localhost:6379', '127.0.0.1:1'))
+    // Nobody listens on port 1, and each program on a port of its own.
+    const own = program.replaceAll('localhost:6379', '127.0.0.1:1').replaceAll('3000', '0')
+    writeFileSync(join(folder, file), own)
     return file
   })
   const decorators = { experimentalDecorators: true, emitDecoratorMetadata: true }
@@ -113,13 +115,15 @@ function startReadmes() {
   const options = { ...compilerOptions, ...decorators, ...emit }
   writeFileSync(join(folder, 'readmes.json'), JSON.stringify({ compilerOptions: options, files }))
   run('node', join('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'readmes.json')
-  const leave = join(folder, 'leave.mjs')
-  writeFileSync(leave, 'setTimeout(() => process.exit(), 1_000)\n')
-  for (const file of files) {
-    const started = join('readmes', file.replace('.mts', '.mjs'))
+  const starter = join(folder, 'start.mjs')
+  const leaves = 'setTimeout(() => process.exit(), 1_000)'
+  writeFileSync(starter, `await import(process.argv[2])\n${leaves}\n`)
+  const start = promisify(execFile)
+  const starts = files.map((file) => {
+    const program = join(folder, 'readmes', file.replace('.mts', '.mjs'))
     // The output is about a Redis that cannot be reached.
-    const args = ['--import', pathToFileURL(leave).href, started]
-    execFileSync('node', args, { cwd: folder, stdio: 'pipe' })
-  }
+    return start('node', [starter, pathToFileURL(program).href], { cwd: folder })
+  })
+  await Promise.all(starts)
   console.log(`programs of READMEs: ${files.length} started`)
 }

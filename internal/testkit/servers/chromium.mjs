@@ -11,6 +11,9 @@ import { delimiter, join } from 'node:path'
 import { isDebian, unpack, unpackedFolder } from './debian.mjs'
 import { answers } from './once.mjs'
 
+/** Chromium without windows: less to unpack, and to do for each page. */
+const SHELL = 'chromium-headless-shell'
+
 const RIGHT = 'install Chromium (apt-get install chromium), or set WEIR_CHROMIUM to its path'
 
 /** @returns {string} the path of a Chromium that has been run once */
@@ -21,15 +24,15 @@ export function chromiumBinary() {
     if (found !== undefined) return found
     throw new Error(`WEIR_CHROMIUM is '${asked}', which does not run: ${RIGHT}`)
   }
-  const unpacked = join(unpackedFolder('chromium'), 'chromium')
+  const unpacked = join(unpackedFolder(SHELL), SHELL)
   for (const candidate of ['chromium', 'google-chrome', unpacked]) {
     const found = runningPath(candidate)
     if (found !== undefined) return found
   }
   if (!isDebian()) throw new Error(`no Chromium found, by which pages are tested: ${RIGHT}`)
   const isThere = () => runningPath(unpacked) !== undefined
-  const programs = { chromium: 'usr/lib/chromium/chromium' }
-  unpack(unpackedFolder('chromium'), ['chromium', 'chromium-common'], programs, isThere)
+  const programs = { [SHELL]: `usr/lib/chromium/${SHELL}` }
+  unpack(unpackedFolder(SHELL), [SHELL, 'chromium-common'], programs, isThere)
   if (!isThere()) throw new Error(`Chromium was fetched and does not run: ${RIGHT}`)
   return unpacked
 }
