@@ -52,11 +52,6 @@ const OTHER_CLIENTS = readdirSync(CLIENTS)
 
 const npm = (/** @type {string[]} */ ...args) => ['npm', 'run', '--silent', ...args]
 const node = (/** @type {string[]} */ ...args) => ['node', ...args]
-/** Several compilers run at once: that each has one thread saves what threads would check twice. */
-const TYPECHECK = [
-  ...node('scripts/run.mjs', 'exec', 'turbo', 'run', 'typecheck'),
-  ...['--only', '--output-logs=errors-only', '--', '--singleThreaded'],
-]
 /** The first npm that can stage is 11.15, and Node may have an older one. */
 const STAGE =
   'for each in ./*.tgz; do npx --yes npm@11.19.1 stage publish "$each" --access public || exit; done'
@@ -160,7 +155,7 @@ const change = {
       npm('lint'),
       ['luacheck', '--quiet', 'packages/core/src'],
       node('tools/release/workflows/lint.mjs'),
-      TYPECHECK,
+      node('scripts/typecheck.mjs', '--singleThreaded'),
     ],
   },
   incumbents: {
