@@ -4,13 +4,12 @@
 import type { RateLimiter } from '@weir/core'
 import {
   type Allowance,
-  afterNodeResponse,
   callbackLimiter,
-  cutOffNodeResponse,
+  cutOffBegun,
   type HttpAdapter,
   type HttpSettings,
-  hasNodeConnection,
   nodeRequests,
+  nodeResponses,
   type Refusal,
   type RequestDecision,
   trustsEverybody,
@@ -88,11 +87,8 @@ export function rateLimit<Req extends Request = Request, Class extends string = 
 }
 
 function refuse(refusal: Refusal, res: Response): void {
-  if (res.headersSent) {
-    // No handler will end the response; Express, after an error this late, cuts it off as well.
-    if (!res.writableEnded) cutOffNodeResponse(res)
-    return
-  }
+  // Express, after an error this late, cuts it off as well.
+  if (cutOffBegun(res)) return
   res.statusCode = refusal.status
   res.setHeader('Content-Type', refusal.mediaType)
   // Not `send`, which would add an ETag and a charset.
@@ -102,6 +98,7 @@ function refuse(refusal: Refusal, res: Response): void {
 // Also works without an app, as in Connect or around node:http.
 const express: HttpAdapter<Request, Response, [Response]> = {
   ...nodeRequests,
+  ...nodeResponses((res) => res),
   isMiddleware: true,
   address: (req) => req.ip ?? req.socket?.remoteAddress,
   trust: (req) => {
@@ -115,7 +112,4 @@ const express: HttpAdapter<Request, Response, [Response]> = {
   headersSent: (res) => res.headersSent,
   setHeader: (res, name, value) => void res.setHeader(name, value),
   removeHeader: (res, name) => res.removeHeader(name),
-  afterResponse: afterNodeResponse,
-  hasConnection: hasNodeConnection,
-  cutOff: cutOffNodeResponse,
 }

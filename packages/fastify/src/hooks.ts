@@ -60,10 +60,7 @@ export function overload<Class extends string = never>(
   const guard = overloadGuard(options)
   const hook = hookOf((request, reply, done) => {
     const refusal = reply.sent ? undefined : guard.admit(request, reply.raw)
-    if (refusal === undefined) {
-      done()
-      return
-    }
+    if (refusal === undefined) return done()
     refundCharged(request)
     reply.code(refusal.status).headers(overloadHeaders(refusal)).send(Buffer.from(refusal.body))
   })

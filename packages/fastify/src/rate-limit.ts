@@ -3,14 +3,13 @@
 import type { RateLimiter } from '@weir/core'
 import {
   type Allowance,
-  afterNodeResponse,
   callbackLimiter,
-  cutOffNodeResponse,
+  cutOffBegun,
   fastifyTrust,
   type HttpAdapter,
   type HttpSettings,
-  hasNodeConnection,
   nodeRequests,
+  nodeResponses,
   type Refusal,
 } from '@weir/core/http'
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
@@ -62,24 +61,18 @@ function answer(body: unknown, reply: FastifyReply): void {
 }
 
 function refuse({ status, mediaType, body }: Refusal, reply: FastifyReply): void {
-  if (reply.raw.headersSent) {
-    // The client would read the refusal as part of the response that has begun.
-    if (!reply.raw.writableEnded) cutOffNodeResponse(reply.raw)
-    return
-  }
+  if (cutOffBegun(reply.raw)) return
   // As bytes, since Fastify would add a charset to the media type of a text.
   reply.code(status).header('Content-Type', mediaType).send(Buffer.from(body))
 }
 
 const fastify: HttpAdapter<FastifyRequest, FastifyReply, [FastifyReply]> = {
   ...nodeRequests,
+  ...nodeResponses((reply) => reply.raw),
   isMiddleware: true,
   address: (request) => request.ip,
   trust: (request) => fastifyTrust(request.server),
   headersSent: (reply) => reply.sent || reply.raw.headersSent,
   setHeader: (reply, name, value) => void reply.header(name, value),
   removeHeader: (reply, name) => void reply.removeHeader(name),
-  afterResponse: (reply, done) => afterNodeResponse(reply.raw, done),
-  hasConnection: (reply) => hasNodeConnection(reply.raw),
-  cutOff: (reply) => cutOffNodeResponse(reply.raw),
 }

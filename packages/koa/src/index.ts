@@ -5,12 +5,12 @@ import {
   type Allowance,
   afterNodeResponse,
   asThrown,
-  cutOffNodeResponse,
+  cutOffBegun,
   type HttpAdapter,
   type HttpSettings,
-  hasNodeConnection,
   heldBy,
   httpLimiter,
+  nodeResponses,
   type Refusal,
   type RequestDecision,
   type Verdict,
@@ -119,11 +119,7 @@ export function rateLimit<
 }
 
 function refuse({ status, mediaType, body }: Refusal, ctx: AnyContext): void {
-  if (ctx.headerSent) {
-    // The client would read the refusal as part of the response that has begun.
-    if (!ctx.res.writableEnded) cutOffNodeResponse(ctx.res)
-    return
-  }
+  if (cutOffBegun(ctx.res)) return
   ctx.status = status
   // Before the body, or Koa would guess from it.
   ctx.set('Content-Type', mediaType)
@@ -131,6 +127,7 @@ function refuse({ status, mediaType, body }: Refusal, ctx: AnyContext): void {
 }
 
 const koa: HttpAdapter<AnyContext, AnyContext> = {
+  ...nodeResponses((ctx) => ctx.res),
   isMiddleware: true,
   address: (ctx) => ctx.ip,
   peer: (ctx) => ctx.req.socket?.remoteAddress,
@@ -158,8 +155,6 @@ const koa: HttpAdapter<AnyContext, AnyContext> = {
     ctx.res.removeHeader(name)
     forget(ctx, name)
   },
-  cutOff: (ctx) => cutOffNodeResponse(ctx.res),
-  hasConnection: (ctx) => hasNodeConnection(ctx.res),
   afterResponse: (ctx, done) =>
     afterNodeResponse(ctx.res, (outcome) => {
       // 404 is Koa's initial status. Where nothing was sent, no handler has chosen it.

@@ -1,13 +1,7 @@
 // A handler's call as core/http reads it, over any transport.
 
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common'
-import {
-  afterNodeResponse,
-  cutOffNodeResponse,
-  type HttpAdapter,
-  hasNodeConnection,
-  type RequestDecision,
-} from '@weir/core/http'
+import { type HttpAdapter, nodeResponses, type RequestDecision } from '@weir/core/http'
 import {
   graphqlContextOf,
   grpcCallOf,
@@ -77,6 +71,7 @@ export function callOf(context: ExecutionContext): object {
 }
 
 export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = {
+  ...nodeResponses((response) => response.raw ?? response),
   address: (request) => request.ip ?? request.handshake?.address ?? peerOf(request),
   peer: peerOf,
   trust: trustOf,
@@ -101,9 +96,6 @@ export const nest: HttpAdapter<NestRequest, NestResponse, [ExecutionContext]> = 
     else response.setHeader(name, value)
   },
   removeHeader: (response, name) => response.removeHeader?.(name),
-  afterResponse: (response, done) => afterNodeResponse(response.raw ?? response, done),
-  hasConnection: (response) => hasNodeConnection(response.raw ?? response),
-  cutOff: (response) => cutOffNodeResponse(response.raw ?? response),
   call: (_, [context]) => callOf(context),
 }
 

@@ -1,6 +1,12 @@
 // What an adapter does for a framework. It only translates; core/http decides what things mean.
 
-import type { ResponseOutcome } from './response/ending.js'
+import {
+  afterNodeResponse,
+  cutOffNodeResponse,
+  hasNodeConnection,
+  type NodeResponse,
+  type ResponseOutcome,
+} from './response/ending.js'
 import type { Refusal } from './response/refusal.js'
 import type { RequestDecision } from './response/request-decision.js'
 
@@ -107,4 +113,18 @@ export const nodeRequests: Pick<
   place: (request, decision, _, property) => {
     ;(request as NodeLike & Record<string, unknown>)[property] = decision
   },
+}
+
+/**
+ * How to see the end of a framework's response, and to break it off. For adapters.
+ * @param of finds Node's response in it
+ */
+export function nodeResponses<Res>(
+  of: (response: Res) => NodeResponse,
+): Pick<Required<HttpAdapter<never, Res>>, 'afterResponse' | 'hasConnection' | 'cutOff'> {
+  return {
+    afterResponse: (response, done) => afterNodeResponse(of(response), done),
+    hasConnection: (response) => hasNodeConnection(of(response)),
+    cutOff: (response) => cutOffNodeResponse(of(response)),
+  }
 }

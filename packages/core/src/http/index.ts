@@ -2,7 +2,14 @@
 
 export { type AddressOptions, addressKey } from '../base/address-key.js'
 export type { Awaitable } from '../base/maybe-async.js'
-export { type Check, type HttpAdapter, nodeRequests, type Trust, type Verdict } from './adapter.js'
+export {
+  type Check,
+  type HttpAdapter,
+  nodeRequests,
+  nodeResponses,
+  type Trust,
+  type Verdict,
+} from './adapter.js'
 export { type CallbackLimiter, callbackLimiter } from './callback-limiter.js'
 export { fastifyTrust } from './client/fastify-trust.js'
 export { type ProxyOptions, proxyResolver } from './client/proxies.js'
@@ -37,6 +44,7 @@ export type { OverloadPriority } from './overload-classes.js'
 export { refundCharged } from './respond.js'
 export {
   afterNodeResponse,
+  cutOffBegun,
   cutOffNodeResponse,
   hasNodeConnection,
   type NodeResponse,

@@ -180,3 +180,12 @@ export function cutOffNodeResponse(response: NodeResponse): void {
   if (stream?.close !== undefined) stream.close(BROKEN_OFF)
   else response.destroy?.()
 }
+
+/**
+ * Breaks a response off if it has begun and not ended: its client would read a refusal as a part of
+ * it. Returns whether it had begun. For adapters, before they refuse.
+ */
+export function cutOffBegun(response: NodeResponse & { readonly headersSent: boolean }): boolean {
+  if (response.headersSent && !response.writableEnded) cutOffNodeResponse(response)
+  return response.headersSent
+}
