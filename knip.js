@@ -94,7 +94,6 @@ export default {
       entry: ['**/*.{mjs,js}', 'release/{test,published}/*.ts'],
       ignoreDependencies: [
         '@weir/.+',
-        '@arethetypeswrong/cli',
         '@biomejs/biome',
         '@changesets/cli',
         '@stryker-mutator/(core|vitest-runner)',

@@ -3,10 +3,11 @@
 //
 //   node tools/package-check.mjs [a folder with tarballs to use instead of packing]
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
 import { packAll, packedIn } from '../tools/release/pack.mjs'
 import { judgeSize, sizeOf } from './package-size.mjs'
 
@@ -16,8 +17,13 @@ try {
   const given = process.argv[2]
   const packed = given === undefined ? packAll(root, work) : packedIn(root, resolve(given))
   for (const { manifest, tarball } of packed) {
-    run(join(root, 'tools/node_modules/.bin/attw'), tarball)
-    run(join(root, 'tools/node_modules/.bin/publint'), tarball, '--strict')
+    const { types, problems } = await checkPackage(
+      createPackageFromTarballData(readFileSync(tarball)),
+    )
+    if (!types || problems.length > 0)
+      throw new Error(`types of ${manifest.name}: ${JSON.stringify(problems, undefined, 2)}`)
+    const publint = join(root, 'tools/node_modules/.bin/publint')
+    execFileSync(publint, [tarball, '--strict'], { cwd: root, stdio: 'inherit' })
     console.log(judgeSize(manifest.name, sizeOf(tarball)))
   }
 } catch (error) {
@@ -25,8 +31,4 @@ try {
   process.exitCode = 1
 } finally {
   rmSync(work, { recursive: true, force: true })
-}
-
-function run(command, ...args) {
-  execFileSync(command, args, { cwd: root, stdio: 'inherit' })
 }
