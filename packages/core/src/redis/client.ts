@@ -14,7 +14,7 @@ export interface ConnectionOptions {
 /** A client for `redisStore`, adapted by `fromNodeRedis` or `fromGlide`. */
 export interface AdaptedClient {
   /** The library whose client it is. */
-  readonly library: 'node-redis' | 'glide'
+  readonly library: string
 }
 
 /** An adapted client, as Weir itself sees it. */
