@@ -61,6 +61,7 @@ export default {
         '@nestjs/(config|testing)',
         '@hono/node-server',
         '@weir/.+',
+        'fastify',
         'hono',
       ],
     },
@@ -74,6 +75,8 @@ export default {
         '@trpc/server',
         'graphql-(query-complexity|yoga)',
         '@weir/.+',
+        'bun',
+        'deno',
       ],
     },
     'examples/nest': {
