@@ -61,7 +61,6 @@ export default {
         '@nestjs/(config|testing)',
         '@hono/node-server',
         '@weir/.+',
-        'fastify',
         'hono',
       ],
     },

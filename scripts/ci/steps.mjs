@@ -249,6 +249,10 @@ const others = {
     title: 'Applications compiled by every TypeScript from 5.4 on',
     commands: [{ run: ['node', 'scripts/typescript-versions.mjs'], shown: true }],
   },
+  'fetch-frameworks': {
+    title: 'Next, SvelteKit, Astro and Elysia with the snippets of docs/fetch.md',
+    commands: [{ run: ['node', 'scripts/fetch-frameworks.mjs'], shown: true }],
+  },
   'all-faults': {
     title: 'The whole fault matrix, with ioredis, with leases, and with each other client',
     commands: [

@@ -4,7 +4,6 @@
 import { createServer } from 'node:http'
 import { serve } from '@hono/node-server'
 import * as forExpress from '@weir/express'
-import { rateLimitPlugin } from '@weir/fastify'
 import {
   clientAddress,
   concurrency,
@@ -16,7 +15,6 @@ import {
 } from '@weir/fetch'
 import * as forKoa from '@weir/koa'
 import express from 'express'
-import Fastify from 'fastify'
 import { Hono } from 'hono'
 import { Redis } from 'ioredis'
 import Koa from 'koa'
@@ -119,13 +117,6 @@ const starts = {
       ctx.body = 'done'
     })
     listen(app.callback())
-  },
-  async Fastify() {
-    const app = Fastify()
-    await app.register(rateLimitPlugin, THREE)
-    app.get('/three/text', async () => 'done')
-    await app.listen({ port: 0, host: hostname })
-    tell(app.server.address())
   },
 }
 
