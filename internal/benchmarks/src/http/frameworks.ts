@@ -28,6 +28,8 @@ export interface Application {
 type Env = { Bindings: HttpBindings }
 
 export const BARE = 'no limiter'
+/** Less cannot be done in memory, with the two header fields of the standard. */
+export const LEAST = 'a Map and two fields'
 const WINDOW_MS = 3_600_000
 
 async function storeAt(port: number | undefined): Promise<Store> {
@@ -38,6 +40,12 @@ async function storeAt(port: number | undefined): Promise<Store> {
 
 export const applications: readonly Application[] = [
   { framework: 'Fastify', name: BARE, kind: 'floor', open: () => fastifyWith(async () => {}) },
+  {
+    framework: 'Fastify',
+    name: LEAST,
+    kind: 'floor',
+    open: (limit) => fastifyWith(async (app) => countInMap(app, limit)),
+  },
   {
     framework: 'Fastify',
     name: 'Weir for Fastify',
@@ -97,6 +105,24 @@ export const applications: readonly Application[] = [
     },
   },
 ]
+
+function countInMap(app: FastifyInstance, limit: number): void {
+  const counts = new Map<string, { count: number; readonly endMs: number }>()
+  app.addHook('onRequest', ({ ip }, reply, done) => {
+    const nowMs = Date.now()
+    let window = counts.get(ip)
+    if (window === undefined || window.endMs <= nowMs) {
+      window = { count: 0, endMs: nowMs + WINDOW_MS }
+      counts.set(ip, window)
+    }
+    window.count += 1
+    const resetSeconds = Math.ceil((window.endMs - nowMs) / 1_000)
+    reply.header('RateLimit-Policy', `"api";q=${limit};w=3600`)
+    reply.header('RateLimit', `"api";r=${Math.max(0, limit - window.count)};t=${resetSeconds}`)
+    if (window.count <= limit) done()
+    else reply.code(429).send('refused')
+  })
+}
 
 async function fastifyWith(limited: (app: FastifyInstance) => Promise<void>): Promise<Send> {
   const app = Fastify()

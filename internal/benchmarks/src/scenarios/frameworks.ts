@@ -4,7 +4,7 @@
 import { startRedis } from '@weir/testkit'
 import { withChildren } from '../child.js'
 import type { FrameworkJob } from '../http/framework-main.js'
-import { type Application, applications } from '../http/frameworks.js'
+import { type Application, applications, LEAST } from '../http/frameworks.js'
 import { CLIENTS } from '../http/job.js'
 import { inRounds } from '../rounds.js'
 import type { Scale, Scenario } from '../scenario.js'
@@ -35,7 +35,9 @@ async function tableOf(
   port: number | undefined,
   { rounds, turnMs }: Scale,
 ): Promise<Table> {
-  const all = applications.filter((each) => each.framework === framework)
+  const all = applications.filter(
+    (each) => each.framework === framework && (port === undefined || each.name !== LEAST),
+  )
   const jobs = all.map(({ name }): FrameworkJob => ({ framework, name, port }))
   const samples = await withChildren('http/framework-main.js', jobs, async (running) => {
     await inRounds(running, 2, (child) => middlewareTurn(child, 2 * turnMs))
