@@ -1,6 +1,6 @@
 // The plugin: which routes it limits, what a route's `config.rateLimit` means, and when it runs.
 
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
 import { fixedWindow, memoryStore, rateLimitPlugin } from '../src/index.js'
 
@@ -105,6 +105,42 @@ test('runs as preHandler by option, where it knows the user and the body; reques
   expect((await app.rateLimit.limiter?.peek('ann'))?.remaining).toBe(0)
 })
 
+test('as preHandler, it comes after all hooks that authenticate, and counts once', async () => {
+  const app = appOf()
+  const auth = (request: FastifyRequest, _reply: unknown, done: () => void) => {
+    Object.assign(request, { user: request.headers['x-user'] })
+    done()
+  }
+  const seen: unknown[] = []
+  const key = (request: FastifyRequest & { user?: string }) => {
+    seen.push(request.user)
+    return request.user
+  }
+  await app.register(rateLimitPlugin, { limit: 9, window: '1h', hook: 'preHandler', key })
+  app.get('/route', { preHandler: auth }, async ({ rateLimit }) => `${rateLimit?.remaining}`)
+  app.register(async (inner) => {
+    inner.addHook('preHandler', auth)
+    inner.get('/inner', { preHandler: [] }, async ({ rateLimit }) => `${rateLimit?.remaining}`)
+  })
+  const bodies: string[] = []
+  for (const method of ['GET', 'HEAD'] as const) {
+    for (const url of ['/route', '/inner'])
+      bodies.push((await app.inject({ method, url, headers: { 'x-user': 'ann' } })).body)
+  }
+  expect(bodies).toEqual(['8', '7', '', ''])
+  expect(seen).toEqual(['ann', 'ann', 'ann', 'ann'])
+})
+
+test('paths that differ in a dot, a dash or a slash count apart', async () => {
+  const app = appOf()
+  await app.register(rateLimitPlugin, { limit: 9, window: '1h' })
+  for (const url of ['/a/b', '/a.b', '/a_.b', '/a_/b'])
+    app.get(url, { config: { rateLimit: { limit: 1 } } }, ok)
+  expect(await statuses(app, '/a/b', '/a.b', '/a_.b', '/a_/b', '/a/b')).toEqual([
+    200, 200, 200, 200, 429,
+  ])
+})
+
 test('several plugins each limit; the innermost one has the options of the route', async () => {
   const app = appOf()
   await app.register(rateLimitPlugin, { name: 'outer', limit: 3, window: '1h' })
@@ -140,6 +176,23 @@ test('wrong options of a route are an error when it is declared, those of the pl
   const app = appOf()
   await app.register(rateLimitPlugin, ONCE)
   expect(() => app.get('/', { config: { rateLimit: wrong } }, ok)).toThrow(right)
+  const route = (rateLimit: unknown) =>
+    app.get('/', { config: { rateLimit: rateLimit as false } }, ok)
+  expect(() => route(true)).toThrow('config.rateLimit of "/" is true; give options, a limiter or')
+  expect(() => route(null)).toThrow('is null')
+  const hook = { ...ONCE, hook: 'onSend' } as object as typeof ONCE
+  await expect(appOf().register(rateLimitPlugin, hook)).rejects.toThrow(
+    'hook is "onSend"; give one',
+  )
+})
+
+test("refuses an app whose rateLimit is another plugin's, and leaves options of register alone", async () => {
+  const app = appOf().decorate('rateLimit', (() => {}) as unknown as FastifyInstance['rateLimit'])
+  await expect(app.register(rateLimitPlugin, ONCE)).rejects.toThrow(
+    'app.rateLimit is already there',
+  )
+  const own = { ...ONCE, prefix: '/v1', logLevel: 'warn' } as const
+  await expect(appOf().register(rateLimitPlugin, own)).resolves.toBeDefined()
 })
 
 test('is the default export, which register takes as a promise', async () => {

@@ -3,8 +3,10 @@
 
 export type { Kernel } from '../algorithms/algorithm.js'
 export { isPolicy, kernelOf, numbersOf, policyNamed } from '../algorithms/policy.js'
-export { quote, typeError, withPage } from '../base/errors.js'
+export { invalid, quote, typeError, withPage } from '../base/errors.js'
 export { NO_KEY } from '../base/key-text.js'
 export { isPromise } from '../base/maybe-async.js'
+export { type Checks, checkAll, ofType } from '../base/options.js'
 export { warnOnce } from '../base/warnings.js'
+export { heldOf } from '../limiter/slots/held.js'
 export { isKey } from '../policy-input.js'
