@@ -4,7 +4,7 @@
 import type { Client, OutgoingResponse } from './index.js'
 
 interface NodeEnv {
-  readonly incoming: { readonly socket?: { readonly remoteAddress?: string | undefined } | null }
+  readonly incoming?: { readonly socket?: { readonly remoteAddress?: string | undefined } | null }
   readonly outgoing?: OutgoingResponse | undefined
 }
 
@@ -17,7 +17,7 @@ interface DenoInfo {
 }
 
 interface Finders {
-  node(env: NodeEnv): Client
+  node(env?: NodeEnv): Client
   bun(request: Request, server: BunServer): Client
   deno(info: DenoInfo): Client
   cloudflare(request: Request): Client
@@ -37,7 +37,8 @@ interface Finders {
  * choose their address.
  */
 export const clientAddress: Finders = {
-  node: ({ incoming, outgoing }) => ({ address: incoming.socket?.remoteAddress, outgoing }),
+  // Hono's `app.request` has no server.
+  node: ({ incoming, outgoing } = {}) => ({ address: incoming?.socket?.remoteAddress, outgoing }),
   bun: (request, server) => ({ address: server.requestIP(request)?.address }),
   deno: ({ remoteAddr }) => ({ address: (remoteAddr as { hostname?: string }).hostname }),
   cloudflare: (request) => ({ address: request.headers.get('cf-connecting-ip') ?? undefined }),

@@ -94,7 +94,9 @@ export class Exchange {
   }
 
   respond(response: Response): Response {
-    if (response === this.#last) return response
+    // Bun's handlers return nothing after an upgrade.
+    if (response === undefined) this.end(101, true)
+    if (response === undefined || response === this.#last) return response
     this.#status = response.status
     this.#last = withHeaders(this.#watched(response), this.#headers)
     return this.#last

@@ -11,6 +11,8 @@ export interface HonoContext {
   res: Response
 }
 
+const NO_RESPONSE = undefined as unknown as Response
+
 /** A middleware for `app.use` or a route. */
 export type HonoMiddleware<Context extends HonoContext> = (
   context: Context,
@@ -30,7 +32,8 @@ export function honoMiddleware<From extends Client, Context extends HonoContext>
   clientOf: (context: Context) => From,
 ): HonoMiddleware<Context> {
   return async (context, next) => {
-    const handler = () => next().then(() => context.res)
+    // Reading `res` would make a response where the application forgot to.
+    const handler = () => next().then(() => (context.finalized ? context.res : NO_RESPONSE))
     const response = await limiter.handle(context.req.raw, clientOf(context), handler)
     if (!context.finalized) return response
     if (response !== context.res) context.res = response

@@ -124,6 +124,25 @@ test('a handler that throws settles as 500, and what it threw is thrown', async 
   expect(outcomes).toEqual([{ status: 500, finished: true }])
 })
 
+test('a handler that returns nothing, as after an upgrade in Bun, ends its request', async () => {
+  const policy = concurrency({ limit: 1, holdTimeout: '1h' })
+  const { limit, outcomes } = settling({
+    policy,
+    limit: undefined,
+    window: undefined,
+    key: () => 'all',
+  })
+  for (let i = 0; i < 2; i += 1)
+    expect(await limit.handle(get(), { address }, () => undefined as never)).toBeUndefined()
+  expect(outcomes).toEqual([
+    { status: 101, finished: true },
+    { status: 101, finished: true },
+  ])
+  const both = get()
+  const inner = () => limit.handle(both, { address }, () => undefined as never)
+  expect(await settling().limit.handle(both, { address }, inner)).toBeUndefined()
+})
+
 test('a header that the handler has set itself stays', async () => {
   const { limit } = settling()
   const headers = { RateLimit: 'of another service' }

@@ -63,6 +63,26 @@ test.each([
   },
 )
 
+test('a handler that returns no response is the error that it is without a limiter', async () => {
+  const app = limited(9).get('/', (() => undefined) as never)
+  app.onError((error, c) => c.text(error.message, 500))
+  const response = await fetch(await serve(app))
+  expect([response.status, await response.text()]).toEqual([
+    500,
+    expect.stringContaining('Context is not finalized'),
+  ])
+})
+
+test('an application that is asked without a server has no address, and answers', async () => {
+  const app = limited(9).get('/', routes['/raw'] as never)
+  const warned = vi.spyOn(process, 'emitWarning').mockReturnValue()
+  onTestFinished(() => void warned.mockRestore())
+  expect(await (await app.request('/')).text()).toBe('raw')
+  expect(warned.mock.calls.map(([, options]) => (options as { code: string }).code)).toEqual([
+    'WEIR_NO_ADDRESS',
+  ])
+})
+
 test('a refusal has the headers of earlier middleware, and reaches no handler', async () => {
   const handled = vi.fn((c: Context) => c.text('ok'))
   const url = await serve(limited(1).get('/', handled))
