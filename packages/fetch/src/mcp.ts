@@ -2,7 +2,18 @@
 // that a model can act on.
 
 import type { Cost, Denied, Key, RateLimiter } from '@weir/core'
-import { isKey, NO_KEY, quote, warnOnce } from '@weir/core/internal'
+import { type Awaitable, settleAs } from '@weir/core/http'
+import {
+  type Checks,
+  checkAll,
+  heldOf,
+  invalid,
+  isKey,
+  NO_KEY,
+  ofType,
+  quote,
+  warnOnce,
+} from '@weir/core/internal'
 
 interface Authenticated {
   readonly clientId: string
@@ -38,6 +49,11 @@ export interface ToolLimit<Call extends ToolCall = ToolCall> {
   readonly tools?: readonly string[] | undefined
   /** What a call costs. Default 1. */
   readonly cost?: ((tool: string, args: unknown) => Cost) | undefined
+  /** What a call has cost after all, by the tool's result (undefined: it threw). Without the
+   *  option, or where it returns undefined, the cost stays. */
+  readonly settle?:
+    | ((tool: string, result: unknown, args: unknown) => Awaitable<Cost | undefined>)
+    | undefined
   /** Returns who calls: a text, a whole number or a promise of one. Default, also with a warning
    *  for anything else: the authenticated client, else the session; without either, all callers
    *  share one bucket. */
@@ -59,9 +75,29 @@ interface Refused {
 
 type Handle = (...args: unknown[]) => unknown
 
+/** What the SDK returns of a registered tool. */
+interface Registered {
+  update?(changes: { readonly callback?: Handle }): unknown
+}
+
+const CHECKS: Checks<ToolLimit> = {
+  limiter(value, name) {
+    if (typeof (value as Partial<RateLimiter> | undefined)?.consume === 'function') return
+    throw invalid('WEIR_INVALID_OPTION', name, value, 'a RateLimiter')
+  },
+  tools(value, name) {
+    if (!Array.isArray(value)) throw invalid('WEIR_INVALID_OPTION', name, value, 'names of tools')
+  },
+  cost: ofType('function'),
+  settle: ofType('function'),
+  key: ofType('function'),
+}
+
 /**
  * Limits the tools that are registered from now on. The result of a refused call has `isError`, a
- * text that says how long to wait, and that time as `_meta['weir/retryAfterMs']`.
+ * text that says how long to wait, and that time as `_meta['weir/retryAfterMs']`. A call holds its
+ * slots, and the estimates of budgets, until its tool has ended.
+ * @throws {TypeError} WEIR_INVALID_OPTION
  * @example
  * const policy = slidingWindow({ limit: 30, window: '1m' })
  * const limiter = new RateLimiter({ name: 'tools', policy })
@@ -69,8 +105,13 @@ type Handle = (...args: unknown[]) => unknown
  */
 export function limitTools<Call extends ToolCall = ToolCall>(
   server: ToolServer,
-  { limiter, tools, cost, key }: ToolLimit<Call>,
+  options: ToolLimit<Call>,
 ): void {
+  checkAll(options, 'limitTools()', CHECKS)
+  CHECKS.limiter(options.limiter, 'limiter')
+  const { limiter, tools, cost, settle, key } = options
+  if (typeof server?.registerTool !== 'function')
+    throw invalid('WEIR_INVALID_OPTION', 'server', server, 'an McpServer')
   function limited(tool: string, handle: Handle): Handle {
     return async (...args) => {
       // A tool without arguments gets only the context.
@@ -78,7 +119,16 @@ export function limitTools<Call extends ToolCall = ToolCall>(
       const input = args.length > 1 ? args[0] : undefined
       const caller = await keyOf(context, tool)
       const decision = await limiter.consume(caller, { cost: cost?.(tool, input) })
-      return decision.allowed ? handle(...args) : refused(tool, tools?.length === 1, decision)
+      if (!decision.allowed) return refused(tool, tools?.length === 1, decision)
+      const held = heldOf(limiter, decision)
+      let result: unknown
+      try {
+        result = await handle(...args)
+        return result
+      } finally {
+        void settleAs(() => settle?.(tool, result, input), limiter, decision)
+        held?.release().catch(() => {})
+      }
     }
   }
   async function keyOf(context: Call, tool: string): Promise<Key> {
@@ -101,8 +151,13 @@ export function limitTools<Call extends ToolCall = ToolCall>(
     // The handler comes last, after what describes the tool.
     server[method] = (name: string, ...rest: unknown[]) => {
       const handle = rest.pop() as Handle
-      const isLimited = tools === undefined || tools.includes(name)
-      return register.call(server, name, ...rest, isLimited ? limited(name, handle) : handle)
+      if (tools !== undefined && !tools.includes(name))
+        return register.call(server, name, ...rest, handle)
+      const tool = register.call(server, name, ...rest, limited(name, handle)) as Registered
+      const { update } = tool
+      tool.update = ({ callback, ...changes }) =>
+        update?.call(tool, callback ? { ...changes, callback: limited(name, callback) } : changes)
+      return tool
     }
   }
 }

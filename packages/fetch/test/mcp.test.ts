@@ -7,7 +7,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { McpServer as McpServer1 } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
 import { createMcpHandler, McpServer as McpServer2 } from '@modelcontextprotocol/server'
-import { budget, memoryStore, RateLimiter, slidingLog } from '@weir/core'
+import { budget, concurrency, memoryStore, RateLimiter, slidingLog } from '@weir/core'
 import { fakeClock } from '@weir/core/testing'
 import { limitTools, type ToolLimit, type ToolServer } from '@weir/fetch'
 import { expect, onTestFinished, test, vi } from 'vitest'
@@ -249,4 +249,93 @@ test('only the named tools are limited', async () => {
   expect((await call('ping')).isError).toBeFalsy()
   const refused = await call('search', { pages: 1 })
   expect(refused.content[0]?.text).toMatch(/^The rate limit of the tool "search" is used up\./)
+})
+
+test.each([sdk1, sdk2])(
+  '$name: a call holds a slot until its tool has ended, and costs what settle says of its result',
+  async ({ start }) => {
+    const store = memoryStore({ clock: fakeClock() })
+    const policy = concurrency({ limit: 1, holdTimeout: '1m' })
+    const slots = new RateLimiter({ name: 'slots', store, policy })
+    const tokens = new RateLimiter({
+      name: 'tokens',
+      store,
+      policy: budget({ limit: 20, holdTimeout: '1m' }),
+    })
+    const spent: unknown[] = []
+    let finish: () => void = () => {}
+    const connect = await start((server) => {
+      limitTools(server, { limiter: slots })
+      const settle: ToolLimit['settle'] = (tool, result, args) => {
+        spent.push([tool, args])
+        return (result as { structuredContent: { used: number } } | undefined)?.structuredContent
+          .used
+      }
+      limitTools(server, { limiter: tokens, cost: () => 5, settle })
+      const [inputSchema, outputSchema] = [
+        z.object({ a: z.number() }),
+        z.object({ used: z.number() }),
+      ]
+      const register = server.registerTool as Register
+      register('think', { inputSchema, outputSchema }, async () => {
+        await new Promise<void>((resolve) => {
+          finish = resolve
+        })
+        return { content: [], structuredContent: { used: 2 } }
+      })
+      register('fail', {}, () => {
+        throw new Error('a test wants it')
+      })
+    })
+    const call = await connect('ann')
+    const thinking = call('think', { a: 7 })
+    const { remaining } = await vi.waitUntil(async () => {
+      const now = await tokens.peek('client:ann')
+      return now.remaining < 20 && now
+    })
+    expect(remaining).toBe(15)
+    expect((await call('fail')).content[0]?.text).toContain('is used up')
+    finish()
+    expect((await thinking).isError).toBeFalsy()
+    await expect.poll(async () => (await tokens.peek('client:ann')).remaining).toBe(18)
+    expect((await call('fail')).content[0]?.text).toBe('a test wants it')
+    // Its estimate is spent.
+    expect(spent).toEqual([
+      ['think', { a: 7 }],
+      ['fail', undefined],
+    ])
+    await expect.poll(async () => (await tokens.peek('client:ann')).remaining).toBe(13)
+    expect((await slots.peek('client:ann')).remaining).toBe(1)
+  },
+)
+
+test.each([sdk1, sdk2])(
+  '$name: a tool whose handler is replaced stays limited',
+  async ({ start }) => {
+    const { addTools } = withTools({}, 1)
+    const pong = () => ({ content: [{ type: 'text', text: 'new' }] })
+    const connect = await start((server) => {
+      addTools(server)
+      const tool = (server.registerTool as Register)('late', {}, pong)
+      ;(tool as { update(changes: object): void }).update({ callback: pong, description: 'late' })
+    })
+    const call = await connect('ann')
+    expect((await call('late')).content[0]?.text).toBe('new')
+    expect((await call('late')).isError).toBe(true)
+  },
+)
+
+test.each([
+  ['limitTools() was given undefined', undefined],
+  ['limiter is undefined; give a RateLimiter', {}],
+  ['limiter is a function', { limiter: () => {} }],
+  ['cost is 2', { cost: 2 }],
+  ['does not know the option "costs"', { costs: () => 1 }],
+  ['tools is "search"', { tools: 'search' }],
+])('wrong options are refused at once: %s', (message, options) => {
+  const { limiter } = withTools()
+  const server = new McpServer2(info)
+  const given = options && Object.keys(options).length > 0 ? { limiter, ...options } : options
+  expect(() => limitTools(server, given as never)).toThrow(message)
+  expect(() => limitTools(server.server as never, { limiter })).toThrow('give an McpServer')
 })

@@ -52,7 +52,7 @@ export {
 } from './response/ending.js'
 export { type HeaderFormat, RATE_LIMIT_HEADERS } from './response/headers.js'
 export { abandonHandler, beginHandler, heldBy, type RequestHold } from './response/in-progress.js'
-export type { RefundWhen, Settle } from './response/refund.js'
+export { type RefundWhen, type Settle, settleAs } from './response/refund.js'
 export type { DenialOptions, Refusal } from './response/refusal.js'
 export type { RequestDecision } from './response/request-decision.js'
 export { setRateLimitHeaders } from './response/set-headers.js'

@@ -58,6 +58,11 @@ export type Holder = (decision: Decision, limits: HoldLimits) => Holding
 /** By limiter, for other parts of this package that hold what it has granted. */
 export const holders: WeakMap<object, Holder> = new WeakMap()
 
+/** Holds what a limiter's decision took, for other packages. */
+export function heldOf(limiter: object, decision: Decision): Holding | undefined {
+  return holders.get(limiter)?.(decision, holdLimits({}))
+}
+
 const ACQUIRE = ['cost', 'policy', 'timeout', 'signal', 'priority', 'onExpiry', 'maxHold']
 
 export async function acquire(
