@@ -43,7 +43,8 @@ function tell({ port }) {
 function hono() {
   const app = new Hono()
   const client = REDIS_PORT && new Redis(Number(REDIS_PORT), hostname, recommendedRedisOptions)
-  const store = client ? redisStore(client) : undefined
+  // Else, a busy machine would decide some requests without Redis.
+  const store = client ? redisStore(client, { deadlineMs: 60_000 }) : undefined
   const key = () => 'all'
   const seen = []
   const slots = concurrency({ limit: 1, holdTimeout: '1h' })
