@@ -280,7 +280,7 @@ const others = {
     commands: [weekly(testsOf('benchmarks', 'smoke'))],
   },
   'release-tools': {
-    title: 'What is packed, and what docs/approving.md says of it',
+    title: 'How packages are packed',
     commands: [testsOf('release-tools')],
   },
   records: {

@@ -86,9 +86,6 @@ test('when the address is set, a README links to the documents of its version', 
   const readme = read('somewhere', '@weir/koa', 'README.md')
   expect(readme).toContain(`(${URL}/blob/v${version}/docs/behind-a-proxy.md)`)
   expect(readme).toContain(`(${URL}/blob/v${version}/packages/express/README.md)`)
-  expect(read('somewhere', '@weir/express', 'README.md')).toContain(
-    `[example](${URL}/tree/v${version}/examples/login)`,
-  )
 })
 
 test('a command stays executable', () => {
