@@ -22,6 +22,11 @@ export async function bundleTypes(all) {
       throw new Error(message)
     },
   })
+  // A type that two entries share needs no file of its own, unless an entry would then import a peer
+  // that it does not need, and that may not be installed.
+  const { output } = await build.generate({ format: 'es' })
+  const isOfPeer = (id) => !/^(@weir\/|node:)|\.d\.ts$|\.js$/.test(id)
+  const hasPeer = output.some(({ imports }) => imports.some(isOfPeer))
   for (const ending of hasOneCopy ? ['.d.cts'] : ['.d.cts', '.d.ts'])
     await build.write({
       dir: 'dist',
@@ -29,8 +34,7 @@ export async function bundleTypes(all) {
       entryFileNames: `[name]${ending}`,
       chunkFileNames: ({ name }) => `chunks/${name.replace(/\.d$/, '')}${ending}`,
       minifyInternalExports: false,
-      // A small chunk joins another: a type that two entries share needs no file of its own.
-      experimentalMinChunkSize: 3_000,
+      experimentalMinChunkSize: hasPeer ? 1 : 3_000,
     })
   await build.close()
   if (!hasOneCopy) return

@@ -1,7 +1,10 @@
 // All entries of the packages in one process: each class, counter and warning exists once.
 
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { publishedPackages } from '../packages.mjs'
+import { root } from '../test/root.js'
 import { COPIES, run } from './process.js'
 
 test.each(COPIES)('entries share the classes of the copy %s', (_, options) => {
@@ -122,3 +125,27 @@ test('the frames of a stack trace are lines that name the called function', () =
     expect(text).toContain(called)
   }
 })
+
+test.each(publishedPackages(root))(
+  'who does not have an optional peer of $manifest.name can use all entries but that for it',
+  ({ folder, manifest: { exports = {}, peerDependenciesMeta = {} } }) => {
+    const dist = join(root, folder, 'dist')
+    const entries = Object.keys(exports).map((path) => path.slice(2) || 'index')
+    const importing = Object.keys(peerDependenciesMeta).map((peer) =>
+      entries.filter((entry) => importedBy(dist, `${entry}.d.ts`).has(peer)),
+    )
+    expect(importing.filter((some) => some.length > 1 || some.includes('index'))).toEqual([])
+  },
+)
+
+/** What declarations import, with what they import of their package. */
+function importedBy(dist: string, file: string, seen: Set<string> = new Set()): Set<string> {
+  if (seen.has(file) || !existsSync(join(dist, file))) return seen
+  seen.add(file)
+  const text = readFileSync(join(dist, file), 'utf8')
+  for (const [, id = ''] of text.matchAll(/(?:from|import) '([^']+)'/g)) {
+    if (!id.startsWith('.')) seen.add(id)
+    else importedBy(dist, join(dirname(file), id).replace(/\.([cm]?)js$/, '.d.$1ts'), seen)
+  }
+  return seen
+}
