@@ -22,8 +22,8 @@ export async function bundleTypes(all) {
       throw new Error(message)
     },
   })
-  // A type that two entries share needs no file of its own, unless an entry would then import a peer
-  // that it does not need, and that may not be installed.
+  // A type that two entries share needs no file of its own, unless an entry would then import a
+  // peer that it does not need, and that may not be installed.
   const { output } = await build.generate({ format: 'es' })
   const isOfPeer = (id) => !/^(@weir\/|node:)|\.d\.ts$|\.js$/.test(id)
   const hasPeer = output.some(({ imports }) => imports.some(isOfPeer))
