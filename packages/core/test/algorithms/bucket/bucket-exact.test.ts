@@ -138,7 +138,8 @@ describe('the bucket agrees with exact arithmetic', () => {
       ),
       { numRuns: WALKS },
     )
-    expect(sums.steps).toBe(WALKS * STEPS_PER_WALK)
+    // A few walks end early, at LAST_US.
+    expect(sums.steps).toBeGreaterThan(0.99 * WALKS * STEPS_PER_WALK)
     expect(sums.denials / sums.steps).toBeGreaterThan(1 / 10)
   })
 })
