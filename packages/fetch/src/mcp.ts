@@ -76,9 +76,9 @@ interface Refused {
 type Handle = (...args: unknown[]) => unknown
 
 /** What the SDK returns of a registered tool. */
-interface Registered {
-  update?(changes: { readonly callback?: Handle }): unknown
-}
+type Registered =
+  | { update?: ((changes: { readonly callback?: Handle }) => unknown) | undefined }
+  | undefined
 
 const CHECKS: Checks<ToolLimit> = {
   limiter(value, name) {
@@ -154,9 +154,10 @@ export function limitTools<Call extends ToolCall = ToolCall>(
       if (tools !== undefined && !tools.includes(name))
         return register.call(server, name, ...rest, handle)
       const tool = register.call(server, name, ...rest, limited(name, handle)) as Registered
-      const { update } = tool
+      const update = tool?.update
+      if (tool === undefined || update === undefined) return tool
       tool.update = ({ callback, ...changes }) =>
-        update?.call(tool, callback ? { ...changes, callback: limited(name, callback) } : changes)
+        update.call(tool, callback ? { ...changes, callback: limited(name, callback) } : changes)
       return tool
     }
   }
